@@ -236,6 +236,14 @@ class Later(ReachTest):
             with self.subTest(str(settings)):
                 self.carries(unnumbered + "\n" + setup, ["lo"], rails=("--rails", "0"), **settings)
 
+    def test_several_links_behind_the_address_of_the_host(self):
+        def setup(host):
+            bare = [f"{IP} address flush dev r{rail}; {IP} address add fe80::{host + 1}/64 dev r{rail} nodad" for rail in range(2)]
+            ways = " ".join(f"nexthop via inet6 fe80::{2 - host} dev r{rail}" for rail in range(2))
+            return "; ".join([*bare, f"{IP} address add 10.255.0.{host + 1}/32 dev lo",
+                              f"{IP} route add 10.255.0.{2 - host}/32 {ways}"])
+        self.carries("\n".join([*(on(host, setup(host)) for host in range(2)), HOLD]), ["r0", "r1"])
+
     def test_ranks_of_one_host_need_no_network(self):
         for gone, rail in [(f"{IP} link delete r0", "mgmt"), (readdress(("r0",)), "lo"), (f"{IP} link set r0 down", "lo")]:
             with self.subTest(gone):

@@ -1,8 +1,9 @@
 // What a recorder easily takes for something else, each as a program may do it: requests that are cancelled and freed,
 // buffered and synchronous sends, messages of more than 2 GiB, communicators that are made without the others, recording
-// that is switched off. On two ranks or more; the first two exchange.
+// that is switched off; arguments that do not count, operations between two groups, messages that are cut off, collective
+// operations that are waited for in another order. On two ranks or more; the first two exchange.
 //
-//     unusual cancel | buffered | long | communicators | paused
+//     unusual cancel | buffered | long | communicators | paused | ignored | between | truncated | begun
 #define _GNU_SOURCE
 #include "common.h"
 
@@ -47,8 +48,13 @@ static void cancel(void)
     }
     MPI_Request_free(&requests[2]);
     MPI_Barrier(MPI_COMM_WORLD);
+    // One that is waited for later.
+    MPI_Irecv(buffer, sizeof buffer, MPI_BYTE, other, 9, MPI_COMM_WORLD, &requests[0]);
+    MPI_Cancel(&requests[0]);
+    MPI_Barrier(MPI_COMM_WORLD);
     to_other(100, 9, MPI_COMM_WORLD);
     to_other(200, 9, MPI_COMM_WORLD);
+    MPI_Wait(&requests[0], &status);
 }
 
 // Both send before they receive: what is buffered does not wait for its receiver.
@@ -76,6 +82,24 @@ static void buffered(void)
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Buffer_detach(&detached, &size);
     free(memory);
+#ifdef MPI_BUFFER_AUTOMATIC
+    // What is in the buffer of one communicator does not keep the other's from being empty.
+    MPI_Comm full, empty;
+    MPI_Comm_dup(MPI_COMM_WORLD, &full);
+    MPI_Comm_dup(MPI_COMM_WORLD, &empty);
+    MPI_Comm_attach_buffer(full, MPI_BUFFER_AUTOMATIC, 0);
+    MPI_Comm_attach_buffer(empty, MPI_BUFFER_AUTOMATIC, 0);
+    if (rank == 0)
+        MPI_Bsend(out, 10, MPI_BYTE, 1, 5, full);
+    MPI_Comm_flush_buffer(empty);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1)
+        MPI_Recv(in, 10, MPI_BYTE, 0, 5, full, MPI_STATUS_IGNORE);
+    MPI_Comm_detach_buffer(full, &detached, &size);
+    MPI_Comm_detach_buffer(empty, &detached, &size);
+    MPI_Comm_free(&full);
+    MPI_Comm_free(&empty);
+#endif
 }
 
 // One element of 2300 MiB, all of which is in one MiB of memory.
@@ -160,6 +184,88 @@ static void paused(void)
     MPI_Comm_free(&copy);
 }
 
+// Where nothing is, also for the compiler.
+static int *volatile nowhere = (int *)16;
+
+// What does not count on a rank is anything: only the root needs places and sizes of all.
+static void ignored(void)
+{
+    enum { PART = 10, MOST = 64 };
+    static char all[MOST * PART], one[PART];
+    int counts[MOST], places[MOST];
+    MPI_Datatype nonsense;
+    memset(&nonsense, 0x5a, sizeof nonsense);
+    for (int i = 0; i < MOST; i++) {
+        counts[i] = PART;
+        places[i] = PART * i;
+    }
+    bool is_root = rank == 0;
+    void *in_all = is_root ? (void *)all : nowhere;
+    int *in_counts = is_root ? counts : nowhere, *in_places = is_root ? places : nowhere;
+    MPI_Datatype in_type = is_root ? MPI_BYTE : nonsense;
+    MPI_Gatherv(one, PART, MPI_BYTE, in_all, in_counts, in_places, in_type, 0, MPI_COMM_WORLD);
+    MPI_Scatterv(in_all, in_counts, in_places, in_type, one, PART, MPI_BYTE, 0, MPI_COMM_WORLD);
+    // The root's own part stays where it is.
+    void *own = is_root ? MPI_IN_PLACE : (void *)one;
+    int own_count = is_root ? 77 : PART;
+    MPI_Datatype own_type = is_root ? nonsense : MPI_BYTE;
+    MPI_Gatherv(own, own_count, own_type, in_all, in_counts, in_places, in_type, 0, MPI_COMM_WORLD);
+    MPI_Scatterv(in_all, in_counts, in_places, in_type, own, own_count, own_type, 0, MPI_COMM_WORLD);
+    MPI_Allgatherv(MPI_IN_PLACE, 77, nonsense, all, counts, places, MPI_BYTE, MPI_COMM_WORLD);
+    MPI_Alltoallv(MPI_IN_PLACE, nowhere, nowhere, nonsense, all, counts, places, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+// Between rank 0 and all others.
+static void between(void)
+{
+    char buffer[100], all[100];
+    MPI_Comm group, both;
+    MPI_Comm_split(MPI_COMM_WORLD, rank == 0, 0, &group);
+    MPI_Intercomm_create(group, 0, MPI_COMM_WORLD, rank == 0, 1, &both);
+    if (rank == 0)
+        MPI_Send(buffer, 5, MPI_BYTE, 0, 2, both);
+    if (rank == 1)
+        MPI_Recv(buffer, 5, MPI_BYTE, 0, 2, both, MPI_STATUS_IGNORE);
+    MPI_Bcast(buffer, 7, MPI_BYTE, rank == 0 ? MPI_ROOT : 0, both);
+    MPI_Gather(buffer, 3, MPI_BYTE, all, 3, MPI_BYTE, rank == 0 ? MPI_ROOT : 0, both);
+    MPI_Comm_free(&both);
+    MPI_Comm_free(&group);
+}
+
+// Messages for which there is less room: the errors are returned, and the messages are gone.
+static void truncated(void)
+{
+    static char buffer[1 << 20];
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    for (int bytes = 100; bytes <= 1 << 20; bytes = bytes == 100 ? 1 << 20 : 1 << 21) {
+        if (rank == 0)
+            MPI_Send(buffer, bytes, MPI_BYTE, 1, 3, comm);
+        if (rank == 1)
+            expect(MPI_Recv(buffer, 10, MPI_BYTE, 0, 3, comm, MPI_STATUS_IGNORE) != MPI_SUCCESS, "no error");
+    }
+    to_other(20, 3, comm);
+    MPI_Comm_free(&comm);
+}
+
+// Collective operations that are begun in one order, and waited for in another one on each rank.
+static void begun(void)
+{
+    enum { OPERATIONS = 4 };
+    static char buffer[1000];
+    int in[OPERATIONS], out[OPERATIONS] = {0};
+    MPI_Request requests[OPERATIONS];
+    for (int turn = 0; turn < TIMES; turn++) {
+        MPI_Iallreduce(&out[0], &in[0], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[0]);
+        MPI_Ibcast(buffer, sizeof buffer, MPI_BYTE, 0, MPI_COMM_WORLD, &requests[1]);
+        MPI_Ibarrier(MPI_COMM_WORLD, &requests[2]);
+        MPI_Iallreduce(&out[3], &in[3], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[3]);
+        for (int i = 0; i < OPERATIONS; i++)
+            MPI_Wait(&requests[(i + rank + turn) % OPERATIONS], MPI_STATUS_IGNORE);
+    }
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -169,7 +275,7 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } all[] = {{"cancel", cancel}, {"buffered", buffered}, {"long", long_message}, {"communicators", communicators},
-               {"paused", paused}};
+               {"paused", paused}, {"ignored", ignored}, {"between", between}, {"truncated", truncated}, {"begun", begun}};
     for (int at = 1; at < argc; at++)
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
             if (strcmp(argv[at], all[i].name) == 0)

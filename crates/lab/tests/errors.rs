@@ -6,6 +6,7 @@ mod script;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 use common::{Installed, Ran};
 
@@ -35,6 +36,23 @@ fn settings_with_wrong_values() {
     }
     fishplate.run(&["run", "--rails", "a,,b", "--", "true"]).fails_saying(&["--rails", "FISHPLATE_RAILS", "a,,b"]);
     fishplate.run(&["run", "--stats", "/no/folder/x", "--", "true"]).fails_saying(&["--stats", "/no/folder/x"]);
+}
+
+#[test]
+fn a_folder_whose_name_variables_cannot_hold() {
+    let fishplate = Installed::new();
+    let folder = fishplate.path("a b");
+    for file in ["bin/fishplate", "lib/fishplate/libfishplate-fi.so"] {
+        fs::create_dir_all(folder.join(file).parent().unwrap()).unwrap();
+        fs::hard_link(fishplate.path(file), folder.join(file)).unwrap();
+    }
+    let run = |cache: &str| {
+        let mut command = Command::new(folder.join("bin/fishplate"));
+        Ran::of(command.args(["run", "--", "true"]).env("FISHPLATE_CACHE", fishplate.path(cache)).output().unwrap())
+    };
+    // A link is made in the cache folder, if that has a name that will do.
+    assert_eq!(run("cache").code, Some(0));
+    run("c d").fails_saying(&["a b/lib/fishplate", "LD_PRELOAD and FI_PROVIDER_PATH cannot hold", "move them"]);
 }
 
 #[test]

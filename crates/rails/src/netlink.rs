@@ -1,5 +1,6 @@
 //! What the kernel tells by netlink alone (rtnetlink(7)): other names of interfaces, who owns them, and routes.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -45,6 +46,10 @@ const RTA_DST: u16 = 1;
 const RTA_SRC: u16 = 2;
 const RTA_OIF: u16 = 4;
 const RTA_GATEWAY: u16 = 5;
+const RTA_MULTIPATH: u16 = 9;
+/// Where the kind of a route is in `struct rtmsg`.
+const RTM_TYPE: usize = 7;
+const RTN_UNICAST: u8 = 1;
 const RTM_NEWLINK: u16 = 16;
 const RTM_GETLINK: u16 = 18;
 const IFLA_IFNAME: u16 = 3;
@@ -84,6 +89,44 @@ pub fn route(source: IpAddr, remote: IpAddr) -> io::Result<Route> {
         }
     })?;
     found.ok_or_else(|| io::ErrorKind::NetworkUnreachable.into())
+}
+
+/// Numbers of the interfaces over which routes lead to other hosts than those of the link alone.
+pub fn routed_devices(is_ipv4: bool) -> io::Result<BTreeSet<u32>> {
+    let mut body = [0; ROUTE_LEN];
+    body[0] = if is_ipv4 { libc::AF_INET } else { libc::AF_INET6 } as u8;
+    let mut devices = BTreeSet::new();
+    ask(&message(RTM_GETROUTE, NLM_F_DUMP, &body), |kind, body| {
+        if kind == RTM_NEWROUTE && body.get(RTM_TYPE) == Some(&RTN_UNICAST) {
+            devices.extend(devices_of(body.get(ROUTE_LEN..).unwrap_or_default()));
+        }
+    })?;
+    Ok(devices)
+}
+
+/// Those of a route, which may have several; none of one that leads to what is of a link alone.
+fn devices_of(list: &[u8]) -> Vec<u32> {
+    let number = |bytes: &[u8]| bytes.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
+    let mut devices = Vec::new();
+    for (kind, value) in attributes(list) {
+        match kind {
+            RTA_DST if value.len() == 16 && (value[0] == 0xff || value[0] == 0xfe && value[1] & 0xc0 == 0x80) => {
+                return Vec::new();
+            }
+            RTA_OIF => devices.extend(number(value)),
+            RTA_MULTIPATH => {
+                let mut rest = value;
+                // `struct rtnexthop`: its length, flags, the interface, and attributes.
+                while let Some(device) = rest.get(4..).and_then(number) {
+                    devices.push(device);
+                    let len = usize::from(u16::from_ne_bytes([rest[0], rest[1]])).max(8);
+                    rest = rest.get(aligned(len)..).unwrap_or_default();
+                }
+            }
+            _ => {}
+        }
+    }
+    devices
 }
 
 fn route_of(list: &[u8]) -> Route {
@@ -200,6 +243,18 @@ mod tests {
         let ip = |text: &str| text.parse::<IpAddr>().unwrap();
         assert_eq!(route(ip("127.0.0.1"), ip("127.0.0.2")).unwrap(), Route { device: 1, gateway: None });
         assert!(route(ip("203.0.113.1"), ip("127.0.0.1")).is_err(), "that is nobody's address here");
+    }
+
+    #[test]
+    fn the_interfaces_of_a_route_with_several_ways() {
+        let way = |device: u32| [&[8, 0, 0, 0][..], &device.to_ne_bytes()].concat();
+        let several = attribute(RTA_MULTIPATH, &[way(3), way(7)].concat());
+        assert_eq!(devices_of(&several), [3, 7]);
+        let one = attribute(RTA_OIF, &5_u32.to_ne_bytes());
+        assert_eq!(devices_of(&one), [5]);
+        let of_link = [0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        assert_eq!(devices_of(&[attribute(RTA_DST, &of_link), one].concat()), [0; 0]);
+        assert!(routed_devices(true).is_ok() && devices_of(&attribute(RTA_MULTIPATH, &[1])).is_empty());
     }
 
     #[test]

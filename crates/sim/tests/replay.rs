@@ -226,6 +226,49 @@ fn neighbours_exchange() {
 }
 
 #[test]
+fn collective_operations_under_way_are_waited_for_in_any_order() {
+    // Over TCP, where nobody looks at the network while a rank computes.
+    let trace = program(3, |rank| {
+        let kinds = [CollectiveKind::Allreduce, CollectiveKind::Broadcast, CollectiveKind::Barrier];
+        let begin = (0..).zip(kinds).map(|(request, kind)| collective(kind, 1000, Some(request)));
+        let order = |turn: u32| (0..3).map(move |at| wait(&[(at + rank + turn) % 3]));
+        let turn = |number| begin.clone().chain(order(number));
+        (0..4).flat_map(turn).collect()
+    });
+    assert!(us(&on("eth-100g-wan", &trace, 1)) > 4.0 * 60.0);
+}
+
+#[test]
+fn buffers_of_communicators_are_waited_for_apart() {
+    // What is in the first one's goes only when it is received, which is after the second one's is empty.
+    let trace = program(2, |rank| {
+        let own = |communicator| Operation::FlushCommunicator { communicator };
+        let send = |communicator, bytes, mode| {
+            Operation::Send(Send { communicator, to: 1, tag: 3, bytes, mode, has_gaps: false, request: None })
+        };
+        let receive = |communicator, bytes| {
+            let (from, tag) = (Some(0), Some(3));
+            Operation::Receive(Receive { communicator, from, tag, bytes, has_gaps: false, request: None })
+        };
+        let known = (1..3).map(|number| Operation::Communicator {
+            number,
+            context: 7 + u64::from(number),
+            members: vec![0, 1],
+        });
+        let rest = match rank {
+            0 => {
+                [own(1), send(1, 8 << 20, Mode::Buffered), own(2), Operation::Flush, send(0, 8, Mode::Standard), own(1)]
+                    .to_vec()
+            }
+            _ => vec![receive(0, 8), receive(1, 8 << 20)],
+        };
+        known.chain(rest).collect()
+    });
+    replayed(&trace, 1);
+    on("eth-100g-wan", &trace, 1);
+}
+
+#[test]
 fn one_sided_operations_are_complete_at_the_end_of_their_epoch() {
     let trace = |bytes| {
         program(2, move |rank| {

@@ -61,6 +61,12 @@ pub enum Operation {
     Flush,
     /// MPI_Finalize, or the end of the trace.
     End,
+    /// MPI_Comm_attach_buffer, MPI_Comm_flush_buffer, MPI_Comm_detach_buffer: from here on the communicator has a buffer of
+    /// its own; waits until what is in it has gone.
+    FlushCommunicator {
+        /// Which.
+        communicator: CommunicatorNumber,
+    },
 }
 
 /// What is sent.

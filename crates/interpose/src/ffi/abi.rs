@@ -36,6 +36,10 @@ pub struct Abi {
     pub status_source: usize,
     /// MPI_ANY_SOURCE; other ranks that are negative are nobody.
     pub any_source: c_int,
+    /// MPI_ROOT.
+    pub root: c_int,
+    /// MPI_ERR_TRUNCATE.
+    pub error_truncate: c_int,
     /// MPI_CART, MPI_GRAPH, MPI_DIST_GRAPH.
     pub topologies: [c_int; 3],
     /// MPI_COMBINER_NAMED.
@@ -106,6 +110,8 @@ impl Abi {
             status_bytes: 24,
             status_source: 0,
             any_source: -1,
+            root: -4,
+            error_truncate: 15,
             topologies: [1, 2, 3],
             combiner_named: 0,
             error_other: 16,
@@ -163,6 +169,8 @@ const MPICH: Abi = Abi {
     status_bytes: 20,
     status_source: 2,
     any_source: -2,
+    root: -3,
+    error_truncate: 14,
     topologies: [2, 1, 3],
     combiner_named: 1,
     error_other: 15,
@@ -185,6 +193,8 @@ const STANDARD: Abi = Abi {
     status_bytes: 32,
     status_source: 0,
     any_source: -1,
+    root: -4,
+    error_truncate: 15,
     topologies: [211, 212, 213],
     combiner_named: 101,
     error_other: 16,

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use super::dynamic_linker::{self, Library, module_of};
+use super::dynamic_linker::{self, Library, Module, module_of};
 
 /// Every MPI library has it.
 const MARK: &CStr = c"PMPI_Init";
@@ -24,12 +24,15 @@ pub fn in_module_of(caller: usize, name: &CStr) -> Option<*mut c_void> {
     (base(address) != base(in_module_of as *const c_void)).then_some(address)
 }
 
-/// Whether an address is in the MPI library.
+/// Whether an address is in the MPI library, or in a component that it has loaded (Open MPI's have files `mca_...`).
 pub fn is_of_mpi(address: usize) -> bool {
     static BASE: OnceLock<Option<usize>> = OnceLock::new();
-    let base = |address: *const c_void| module_of(address).map(|module| module.base);
-    let own = BASE.get_or_init(|| base(symbol(MARK)?));
-    own.is_some() && base(address as *const c_void) == *own
+    let own = BASE.get_or_init(|| module_of(symbol(MARK)?).map(|module| module.base));
+    let is_component = |module: &Module| {
+        let file = module.file();
+        file.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"mca_"))
+    };
+    module_of(address as *const c_void).is_some_and(|module| Some(module.base) == *own || is_component(&module))
 }
 
 /// The address of a variable of the MPI library. A program that is linked with it may hold the variable itself, in a copy

@@ -1,6 +1,7 @@
 //! Communicators that the program uses.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use fishplate_profile::rank_file::{communicator, header};
 use rustc_hash::FxHashMap;
@@ -13,6 +14,7 @@ use crate::ffi::{Abi, Comm};
 const RESTING: usize = 256;
 
 /// A communicator.
+#[derive(Clone)]
 pub struct Communicator {
     /// The same on all its ranks.
     pub id: u64,
@@ -22,17 +24,24 @@ pub struct Communicator {
     pub ranks: usize,
     /// This process's rank in it.
     pub own: usize,
+    /// The same in MPI_COMM_WORLD.
+    pub own_in_world: Option<usize>,
+    /// Number of ranks of this process's group.
+    pub local: usize,
     /// Where its row in the file begins.
     row: usize,
     /// The ranks in MPI_COMM_WORLD of its ranks; nothing: the same.
     world: Option<Box<[Option<usize>]>>,
     /// Neighbours that send, and that are sent to, once they were asked for.
-    neighbors: Option<(usize, usize)>,
+    neighbors: Option<Arc<Neighbors>>,
     /// Collective operations so far.
     collectives: u64,
     /// Communicators that all its ranks have made from it so far.
     children: u64,
 }
+
+/// Neighbours that send to this process, and those that it sends to: ranks; negative ones are nobody.
+pub type Neighbors = [Vec<i32>; 2];
 
 /// How a communicator was made: what its ranks know of it alike.
 #[derive(Clone, Copy, Debug)]
@@ -122,21 +131,16 @@ impl Communicators {
     /// One is being made that has the ranks of another one, and must not be used before that is done.
     pub fn copied(&mut self, comm: Comm, parent: usize) -> usize {
         self.forget(comm);
-        let Communicator { is_inter, ranks, own, ref world, neighbors, .. } = self.known[parent];
-        let world = world.clone();
         let id = self.id_of_child(parent, 0);
-        self.insert(
-            comm,
-            Communicator { id, is_inter, ranks, own, row: 0, world, neighbors, collectives: 0, children: 0 },
-        )
+        let known = Communicator { id, collectives: 0, children: 0, ..self.known[parent].clone() };
+        self.insert(comm, known)
     }
 
     /// The ranks of a window that those of a communicator have made, which lasts as long as the window.
     pub fn of_window(&mut self, parent: usize) -> usize {
-        let Communicator { is_inter, ranks, own, row, ref world, neighbors, .. } = self.known[parent];
-        let world = world.clone();
         let id = self.id_of_child(parent, 0);
-        self.put(Communicator { id, is_inter, ranks, own, row, world, neighbors, collectives: 0, children: 0 })
+        let known = Communicator { id, collectives: 0, children: 0, ..self.known[parent].clone() };
+        self.put(known)
     }
 
     /// A window is freed.
@@ -154,11 +158,11 @@ impl Communicators {
         &mut self.known[place]
     }
 
-    /// How many neighbours send to this process, and how many it sends to.
-    pub fn neighbors(&mut self, comm: Comm) -> (usize, usize) {
+    /// Its neighbours in a communicator.
+    pub fn neighbors(&mut self, comm: Comm) -> Arc<Neighbors> {
         let place = self.place(comm);
-        let abi = self.abi;
-        *self.known[place].neighbors.get_or_insert_with(|| comm.neighbors(abi).unwrap_or_default())
+        let find = || Arc::new(comm.neighbor_ranks(self.abi).unwrap_or_default());
+        self.known[place].neighbors.get_or_insert_with(find).clone()
     }
 
     /// Adds a call to its row in the file.
@@ -215,8 +219,10 @@ impl Communicators {
         let own = comm.rank().unwrap_or(0);
         let same = ranks.iter().enumerate().all(|(rank, in_world)| *in_world == Some(rank));
         let is_inter = comm.is_inter().unwrap_or(false);
+        let size = comm.size().unwrap_or(0);
         // The ranks of both groups of an intercommunicator see different ranks, and give them different numbers.
         let local = if is_inter { comm.ranks_in_world(self.abi).unwrap_or_default() } else { Vec::new() };
+        let own_in_world = if is_inter { &local } else { &ranks }.get(own).copied().flatten();
         let members =
             if is_inter { hash((local.clone().min(ranks.clone()), local.max(ranks.clone()))) } else { hash(&ranks) };
         let id = match origin {
@@ -229,6 +235,8 @@ impl Communicators {
             is_inter,
             ranks: ranks.len(),
             own,
+            own_in_world,
+            local: size,
             row: 0,
             world: (!same).then(|| ranks.into_boxed_slice()),
             neighbors: None,

@@ -9,7 +9,7 @@ use super::call_sites::CallSites;
 use super::communicators::Communicators;
 use super::events::{Event, Events};
 use super::handles::{Handles, Id};
-use super::message_numbers::{MessageNumbers, stream};
+use super::message_numbers::{MessageNumbers, Side, stream};
 use super::rails::Rails;
 use super::requests::{Operation, Request, Requests};
 use super::tables::Tables;
@@ -188,7 +188,7 @@ impl Recorder {
     pub fn received(&mut self, moment: &Moment, message: Message) {
         let key = self.incoming_stream(message.communicator, message.peer, message.tag);
         self.count_received(moment.call, moment.site, moment.ended, message);
-        if let Some((key, number)) = key.and_then(|key| self.numbered(key)) {
+        if let Some((key, number)) = key.and_then(|key| self.numbered(key, Side::Receiver)) {
             let Moment { call, began, ended, .. } = *moment;
             self.events.push(Event {
                 kind: event::RECEIVE,
@@ -205,7 +205,7 @@ impl Recorder {
     /// A receive was posted; rank and tag may be negative: any.
     pub fn receive_posted(&mut self, communicator: usize, from: i32, tag: i32) -> Operation {
         let key = if tag < 0 { None } else { self.incoming_stream(communicator, from, tag) };
-        Operation::Receive { communicator, from, tag, number: key.and_then(|key| self.numbered(key)) }
+        Operation::Receive { communicator, from, tag, number: key.and_then(|key| self.numbered(key, Side::Receiver)) }
     }
 
     /// A collective operation that is complete.
@@ -241,21 +241,19 @@ impl Recorder {
     pub fn cancelled_request(&mut self, id: Id) {
         let Some(request) = self.requests.complete(id) else { return };
         for operation in request.operations.into_iter().flatten() {
-            let number = match operation {
-                Operation::Send { communicator, to, bytes, number, .. } => {
-                    self.uncount_sent(&request, communicator, to, bytes);
-                    number
-                }
-                Operation::Receive { number, .. } => number,
-                Operation::Collective { .. } | Operation::Other => None,
-            };
-            let Some((stream, taken)) = number else { continue };
-            self.numbers.take_back(stream);
+            if let Operation::Send { communicator, to, bytes, .. } = operation {
+                self.uncount_sent(&request, communicator, to, bytes);
+            }
+            let Some((side, stream, taken)) = operation.number() else { continue };
+            self.numbers.take_back(stream, side);
             for other in self.requests.under_way().flat_map(|request| request.operations.iter_mut().flatten()) {
-                if let Operation::Send { number: Some((key, number)), .. }
-                | Operation::Receive { number: Some((key, number)), .. } = other
-                    && *key == stream
-                    && *number > taken
+                let follows =
+                    other.number().is_some_and(|(of, key, number)| (of, key) == (side, stream) && number > taken);
+                if let (
+                    true,
+                    Operation::Send { number: Some((_, number)), .. }
+                    | Operation::Receive { number: Some((_, number)), .. },
+                ) = (follows, other)
                 {
                     *number -= 1;
                 }
@@ -309,7 +307,7 @@ impl Recorder {
                     self.count_received(call, request.site, done, Message { communicator, peer, tag, bytes });
                     let number = number.or_else(|| {
                         let key = self.incoming_stream(communicator, peer, tag)?;
-                        self.numbered(key)
+                        self.numbered(key, Side::Receiver)
                     });
                     if let Some((key, number)) = number {
                         self.events.push(Event { kind: event::RECEIVE, call, key, number, posted, waited, done });
@@ -397,9 +395,9 @@ impl Recorder {
         self.tables.add_size(size::SENT, bytes);
         self.count_bytes(call, site, Some(communicator), now, bytes, 0);
         let known = self.communicators.at(communicator);
-        let (from, to) = (known.in_world(known.own as i32)?, known.in_world(peer)?);
+        let (from, to) = (known.own_in_world?, known.in_world(peer)?);
         let key = stream(known.id, from, to, tag);
-        self.numbered(key)
+        self.numbered(key, Side::Sender)
     }
 
     fn count_received(&mut self, call: usize, site: usize, now: u64, message: Message) {
@@ -457,10 +455,10 @@ impl Recorder {
     /// The stream of messages that come from a rank with a tag.
     fn incoming_stream(&mut self, communicator: usize, from: i32, tag: i32) -> Option<u64> {
         let known = self.communicators.at(communicator);
-        Some(stream(known.id, known.in_world(from)?, known.in_world(known.own as i32)?, tag))
+        Some(stream(known.id, known.in_world(from)?, known.own_in_world?, tag))
     }
 
-    fn numbered(&mut self, stream: u64) -> Option<(u64, u64)> {
-        self.numbers.next(stream).map(|number| (stream, number))
+    fn numbered(&mut self, stream: u64, side: Side) -> Option<(u64, u64)> {
+        self.numbers.next(stream, side).map(|number| (stream, number))
     }
 }

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::handles::Id;
+use super::message_numbers::Side;
 
 /// Requests that are known at once; later ones are counted as lost.
 const MAX_REQUESTS: usize = 1 << 20;
@@ -64,6 +65,17 @@ pub enum Operation {
     },
     /// Something of which nothing else is recorded.
     Other,
+}
+
+impl Operation {
+    /// Side, stream and number of its message, if it has one.
+    pub fn number(&self) -> Option<(Side, u64, u64)> {
+        match *self {
+            Operation::Send { number, .. } => number.map(|(stream, number)| (Side::Sender, stream, number)),
+            Operation::Receive { number, .. } => number.map(|(stream, number)| (Side::Receiver, stream, number)),
+            Operation::Collective { .. } | Operation::Other => None,
+        }
+    }
 }
 
 /// The table.

@@ -75,13 +75,19 @@ pub fn start(mpi_session: Option<usize>) {
                 IS_ON.store(true, Ordering::Release);
             }
         }
-        // One of them is enough; `fishplate profile` says which ranks are missing.
-        Err(error) if rank == 0 => fishplate_stderr::report(format_args!(
+        // One of each host is enough; `fishplate profile` says which ranks are missing.
+        Err(error) if rank == 0 || is_first_of_host() => fishplate_stderr::report(format_args!(
             "no profile is recorded in {}: {error}; the program runs without",
             folder.display()
         )),
         Err(_) => {}
     }
+}
+
+/// Whether the launcher says that this process is the first one of its host.
+fn is_first_of_host() -> bool {
+    let names = ["MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "PALS_LOCAL_RANKID"];
+    names.into_iter().find_map(env::var_os).is_some_and(|number| number == "0")
 }
 
 /// After MPI_Finalize, or MPI_Session_finalize.

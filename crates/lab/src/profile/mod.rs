@@ -21,6 +21,7 @@ mod summary;
 #[cfg(test)]
 mod test_ranks;
 pub mod times;
+mod unseen;
 mod worlds;
 
 use std::path::Path;

@@ -26,6 +26,9 @@ pub struct Profile {
     pub hosts: Vec<Series>,
     /// Files that could not be read, and why.
     pub unreadable: Vec<String>,
+    /// Where there are no programs: why, as far as it could be found out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unseen: Vec<String>,
 }
 
 /// A program: the ranks of one MPI_COMM_WORLD.

@@ -3,6 +3,7 @@
 use anyhow::{Result, bail, ensure};
 
 use super::schema::{Profile, Rank, World};
+use super::unseen;
 
 /// Names of the times in records, all in seconds.
 pub const NAMES: [&str; 6] = [
@@ -40,11 +41,7 @@ impl Times {
         if let Some(problem) = profile.unreadable.first() {
             bail!("a rank's file cannot be read: {problem}");
         }
-        ensure!(
-            !profile.worlds.is_empty(),
-            "no process called MPI with Fishplate's library in front of it: this is no MPI program, or it is linked \
-             statically, or its MPI is neither of MPICH's kind nor Open MPI"
-        );
+        ensure!(!profile.worlds.is_empty(), "{}", unseen::line(profile));
         ensure!(profile.worlds.len() == 1, "{} MPI programs ran, and the times of one are meant", profile.worlds.len());
         let world = &profile.worlds[0];
         ensure!(

@@ -45,6 +45,7 @@ pub fn describe(operation: &Operation) -> String {
         },
         Operation::Thread { number, .. } => format!("thread {number}"),
         Operation::Flush => "wait for buffered sends".into(),
+        Operation::FlushCommunicator { communicator } => format!("wait for buffered sends on {communicator}"),
         Operation::End => "end".into(),
     }
 }

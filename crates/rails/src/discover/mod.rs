@@ -1,9 +1,12 @@
 //! Which network interfaces are rails, with which addresses, and why others are not.
 
 mod choice;
+mod host_address;
 mod list;
 mod wanted;
 
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -11,6 +14,7 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 pub use wanted::is_word;
 
 use crate::address::{MAX_RAILS, is_link_local};
+use crate::netlink;
 use crate::ofi::wanted::Wanted;
 
 /// One network interface of this node.
@@ -165,6 +169,11 @@ pub fn survey(wanted: &[String]) -> Result<Vec<Interface>, DiscoverError> {
             interfaces
         }
     };
+    let routed: [OnceCell<BTreeSet<u32>>; 2] = Default::default();
+    host_address::spread(&mut interfaces, |link, is_ipv4| {
+        let devices = || netlink::routed_devices(is_ipv4).unwrap_or_default();
+        routed[usize::from(is_ipv4)].get_or_init(devices).contains(&link.index)
+    });
     leave_out_too_many(&mut interfaces);
     interfaces.sort_by_key(|interface| !interface.is_rail());
     Ok(interfaces)

@@ -334,10 +334,12 @@ impl Endpoint {
         }
     }
 
-    /// The rail that has an address of this node.
+    /// The rail that has an address of this node, if no other has it too.
     fn rail_at(&self, ip: IpAddr) -> Option<RailId> {
         let has = |rail: &Rail| rail.addresses.iter().any(|own| own.ip == ip);
-        self.rails.iter().position(has).map(|at| RailId(at as u8))
+        let mut with_it = (0..).zip(&self.rails).filter(|(_, rail)| has(rail)).map(|(at, _)| RailId(at));
+        let first = with_it.next();
+        first.filter(|_| with_it.next().is_none())
     }
 }
 

@@ -246,10 +246,15 @@ impl Mpi {
         request
     }
 
+    /// Looks at the network.
+    pub fn progress(&self) {
+        self.world.borrow_mut().progress(self.rank);
+    }
+
     /// Waits for requests.
     pub async fn wait_all(&self, requests: &[Request]) {
         self.world.borrow_mut().note(self.rank, || Entry::Wait(requests.to_vec()));
-        self.world.borrow_mut().progress(self.rank);
+        self.progress();
         let wait = self.world.borrow_mut().rank(self.rank).begin_wait(requests);
         let is_over = || self.world.borrow_mut().rank(self.rank).end_wait(wait);
         poll_fn(|_| if is_over() { Poll::Ready(()) } else { Poll::Pending }).await;

@@ -49,7 +49,7 @@ fn waits_for(trace: &RankTrace, at: usize) -> String {
         }
         Operation::OneSided { target, .. } => format!("accesses the window of rank {target}"),
         Operation::Epoch { .. } => "synchronizes a window".into(),
-        Operation::Flush => "waits for buffered sends".into(),
+        Operation::Flush | Operation::FlushCommunicator { .. } => "waits for buffered sends".into(),
         Operation::Communicator { .. } | Operation::Thread { .. } | Operation::End => "comes to its end".into(),
     }
 }

@@ -1,7 +1,7 @@
 //! One rank goes through its trace.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use fishplate_trace::{Epoch, Mode, Operation, RankTrace, Receive, Send, Step};
@@ -22,7 +22,7 @@ pub async fn replay(
     (place, mut calls): (&Cell<usize>, Option<&mut CallTimes>),
 ) -> RankOutcome {
     let communicators = Communicators::new(members);
-    let (requests, one_sided, buffered) = (Requests::default(), BTreeMap::new(), Vec::new());
+    let (requests, one_sided, buffered) = (Requests::default(), BTreeMap::new(), Buffered::default());
     let mut rank = Rank { mpi: mpi.clone(), communicators, requests, one_sided, buffered };
     let mut computed = Time::default();
     for (at, step) in trace.steps.iter().enumerate() {
@@ -53,8 +53,29 @@ struct Rank {
     requests: Requests,
     /// One-sided operations that are not complete, by window, with their targets.
     one_sided: BTreeMap<u32, Vec<(u32, Request)>>,
-    /// Sends that go on by themselves.
-    buffered: Vec<Request>,
+    buffered: Buffered,
+}
+
+/// Sends that go on by themselves.
+#[derive(Default)]
+struct Buffered {
+    /// With their communicators.
+    sends: Vec<(u32, Request)>,
+    /// Communicators with a buffer of their own.
+    apart: BTreeSet<u32>,
+}
+
+impl Buffered {
+    /// Those of a communicator with a buffer of its own.
+    fn take_of(&mut self, communicator: u32) -> Vec<Request> {
+        self.apart.insert(communicator);
+        self.sends.extract_if(.., |(of, _)| *of == communicator).map(|(_, request)| request).collect()
+    }
+
+    /// Those of all others.
+    fn take_shared(&mut self) -> Vec<Request> {
+        self.sends.extract_if(.., |(of, _)| !self.apart.contains(of)).map(|(_, request)| request).collect()
+    }
 }
 
 impl Rank {
@@ -66,7 +87,7 @@ impl Rank {
             Operation::Send(send) => {
                 let request = self.send(send).await;
                 if send.mode == Mode::Buffered {
-                    self.buffered.push(request);
+                    self.buffered.sends.push((send.communicator, request));
                     self.complete(send.request, &[]).await;
                 } else {
                     self.complete(send.request, &[request]).await;
@@ -99,9 +120,17 @@ impl Rank {
             }
             Operation::Epoch { window, kind } => self.epoch(*window, *kind).await,
             Operation::Thread { .. } => {}
-            Operation::Flush | Operation::End => {
-                let buffered = std::mem::take(&mut self.buffered);
+            Operation::Flush => {
+                let buffered = self.buffered.take_shared();
                 self.complete(None, &buffered).await;
+            }
+            Operation::FlushCommunicator { communicator } => {
+                let buffered = self.buffered.take_of(*communicator);
+                self.complete(None, &buffered).await;
+            }
+            Operation::End => {
+                let all: Vec<Request> = self.buffered.sends.drain(..).map(|(_, request)| request).collect();
+                self.complete(None, &all).await;
             }
         }
     }

@@ -47,6 +47,10 @@ impl Requests {
                 UnderWay::Collective(task) => collectives.push(task),
             }
         }
+        // Its messages may have come while the rank computed, and nobody has looked since.
+        if !collectives.is_empty() {
+            mpi.progress();
+        }
         if !messages.is_empty() {
             let all: Task = {
                 let mpi = mpi.clone();

@@ -56,7 +56,7 @@ impl Writer<'_> {
             }
             Operation::Thread { is_beside: true, .. } => return Err("threads that call MPI at the same time".into()),
             Operation::Thread { .. } => {}
-            Operation::Flush | Operation::End => self.flush(),
+            Operation::Flush | Operation::FlushCommunicator { .. } | Operation::End => self.flush(),
             Operation::Send(send) => self.send(send, send.request),
             Operation::Receive(receive) => self.receive(receive, receive.request)?,
             Operation::Exchange(send, receive) => self.exchange(send, receive)?,

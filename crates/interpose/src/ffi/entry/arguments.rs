@@ -10,6 +10,7 @@ use fishplate_profile::calls::Call;
 use super::Language;
 use super::enter::IN_REGISTERS;
 use crate::ffi::abi::Abi;
+use crate::ffi::functions as mpi;
 use crate::ffi::handle::Handle;
 use crate::ffi::library;
 use crate::profile::hash;
@@ -66,10 +67,22 @@ impl Arguments {
 
     /// Whether the call has failed, by what it has returned.
     pub fn has_failed(&self, result: usize) -> bool {
+        self.error(result) != 0
+    }
+
+    /// Whether a message has come for which there was not room enough: what is too much was dropped.
+    pub fn is_truncated(&self, abi: &Abi, result: usize) -> bool {
+        let (error, mut class) = (self.error(result), 0);
+        // SAFETY: a code that MPI has returned, and a place for a number.
+        error != 0 && unsafe { mpi::error_class(error, &mut class) } == 0 && class == abi.error_truncate
+    }
+
+    /// The error code; 0: none.
+    fn error(&self, result: usize) -> c_int {
         match self.language {
-            Language::C => result as c_int != 0,
-            // The error code is the last argument; in `mpi_f08` it may be absent.
-            _ => self.pointer::<c_int>(self.values[self.call.arguments.len()]).is_some_and(|code| code != 0),
+            Language::C => result as c_int,
+            // It is the last argument; in `mpi_f08` it may be absent.
+            _ => self.pointer::<c_int>(self.values[self.call.arguments.len()]).unwrap_or(0),
         }
     }
 

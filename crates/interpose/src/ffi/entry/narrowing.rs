@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use fishplate_profile::calls::{Call, Form, Kind};
 
 use super::arguments::Arguments;
+use super::significance::Part;
 use crate::ffi::abi::Abi;
 use crate::ffi::objects::Comm;
 use crate::sync::lock;
@@ -30,14 +31,20 @@ pub fn has_lasting_arrays(call: &Call) -> bool {
 
 /// Changes the arguments of a call to those of `plain`, if all its counts fit. The result holds what they point to.
 pub fn narrow(arguments: &mut Arguments, plain: &'static Call) -> Option<Vec<Vec<c_int>>> {
-    let fits = |at: usize| c_int::try_from(arguments.values[at] as i64).is_ok();
-    let letters = &arguments.call.arguments;
+    let (abi, letters) = (Abi::get()?, &arguments.call.arguments);
+    // What does not count on this rank may be anything.
+    let part = match (arguments.has(b'o') || arguments.has(b'b'), arguments.handle(abi, b'c').map(Comm::from_key)) {
+        (true, Some(comm)) => Some(Part::of(abi, arguments, comm.rank().ok()?, comm.is_inter().ok()?)),
+        _ => None,
+    };
+    let counts = |at: usize| part.is_none_or(|part| part.has(letters[at]));
+    let fits = |at: usize| !counts(at) || c_int::try_from(arguments.values[at] as i64).is_ok();
     if !(0..letters.len()).all(|at| !COUNTS.contains(&letters[at]) || fits(at)) {
         return None;
     }
     let mut arrays = Vec::new();
     let mut values = arguments.values;
-    for at in (0..letters.len()).filter(|at| ARRAYS_OF_COUNTS.contains(&letters[*at])) {
+    for at in (0..letters.len()).filter(|at| ARRAYS_OF_COUNTS.contains(&letters[*at]) && counts(*at)) {
         let length = length(arguments, letters[at])?;
         let narrow_displacements = letters[at] != b'R' && !has_wide_displacements(arguments.call);
         for place in if narrow_displacements { at..at + 2 } else { at..at + 1 } {

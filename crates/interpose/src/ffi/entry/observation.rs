@@ -8,7 +8,7 @@ use crate::ffi::abi::Abi;
 use crate::ffi::functions as mpi;
 use crate::ffi::handle::Handle;
 use crate::ffi::objects::Comm;
-use crate::profile::{Collective, Freed, Id, Message, Moment, Operation, Origin, Owned, Recorder, Request, Session};
+use crate::profile::{Freed, Id, Message, Moment, Operation, Origin, Owned, Recorder, Request, Session};
 use crate::sync::lock;
 use crate::trace::Stamp;
 
@@ -95,13 +95,21 @@ impl Observation {
     ) {
         let Some(abi) = self.abi else { return };
         let has_failed = arguments.has_failed(result);
+        // Such a message is no more, as one that fits.
+        let is_truncated = has_failed
+            && matches!(arguments.call.kind, Kind::Receive | Kind::Exchange)
+            && arguments.is_truncated(abi, result);
         let comm = arguments.handle(abi, b'c').filter(|comm| *comm != abi.comm_null).map(Comm::from_key);
         let mut recorder = lock(&session.recorder);
         if let (Some(freed), true) = (self.freed.take(), has_failed) {
             recorder.communicators.keep(freed);
         }
         // A communicator that MPI does not know is the program's error.
-        recorder.end_call(&mut moment, comm.filter(|_| !has_failed), has_failed);
+        recorder.end_call(&mut moment, comm.filter(|_| !has_failed || is_truncated), has_failed);
+        if arguments.call.name == "MPI_Cancel" && !has_failed {
+            self.is_cancelled = self.has_cancelled_receive(abi, arguments, &mut recorder);
+        }
+        let has_failed = has_failed && !is_truncated;
         let mut after = After {
             abi,
             arguments,
@@ -147,6 +155,18 @@ impl Observation {
 }
 
 impl Observation {
+    /// Whether MPI_Cancel has ended a receive. As nothing that follows goes to it, no matter when, or whether, the program
+    /// waits for it, that counts at once. (Sends may end in either way later.)
+    fn has_cancelled_receive(&self, abi: &Abi, arguments: &Arguments, recorder: &mut Recorder) -> bool {
+        let request = self.requests.first().and_then(|seen| recorder.requests.get(seen.id?));
+        // (MPICH forgets that a persistent one was cancelled when it is asked.)
+        let is_receive = request.is_some_and(|request| {
+            !request.is_persistent && matches!(request.operations[1], Some(Operation::Receive { .. }))
+        });
+        let ended = || Statuses::is_cancelled_request(abi, arguments.handle_of_request(abi)?);
+        is_receive && ended() == Some(true)
+    }
+
     /// Requests that are complete, all, the one with an index, or those with some indices: which, and the places of their
     /// statuses.
     pub fn completed<'a>(&self, arguments: &'a Arguments) -> impl Iterator<Item = (usize, usize)> + use<'a> {
@@ -272,7 +292,8 @@ impl After<'_> {
         }
     }
 
-    fn add_request(&mut self, operations: [Option<Operation>; 2]) {
+    /// Adds the request that the call has made, if it has made one.
+    pub fn add_request(&mut self, operations: [Option<Operation>; 2]) {
         let Some(id) = self.request else { return };
         let is_persistent = self.arguments.call.form == Form::Persistent;
         let started = (!is_persistent).then_some(self.moment.ended);
@@ -300,7 +321,9 @@ impl After<'_> {
             }
             "MPI_Cancel" if !self.has_failed => {
                 for (_, id) in known {
-                    if let Some(request) = self.recorder.requests.get(id) {
+                    if self.seen.is_cancelled {
+                        self.recorder.cancelled_request(id);
+                    } else if let Some(request) = self.recorder.requests.get(id) {
                         request.is_cancelled = true;
                     }
                 }
@@ -334,8 +357,8 @@ impl After<'_> {
         was_asked && self.seen.statuses.as_ref().is_some_and(|statuses| statuses.is_cancelled(status))
     }
 
-    /// Whether a request that was cancelled is freed with this call.
-    pub fn frees_cancelled(&self) -> bool {
+    /// Whether a request is cancelled, or was and is freed, with this call.
+    pub fn ends_cancelled(&self) -> bool {
         self.seen.is_cancelled
     }
 
@@ -370,83 +393,6 @@ impl After<'_> {
             let place = self.recorder.communicators.place(comm);
             self.recorder.own(Owned::Message, handle, place);
         }
-    }
-
-    fn collective(&mut self) {
-        let Some(comm) = self.comm else { return };
-        let communicator = self.recorder.communicators.place(comm);
-        let own = self.recorder.communicators.at(communicator).own;
-        // MPI_ROOT of intercommunicators is negative, and that of ranks beside it too.
-        let is_root = self.arguments.int(b'o').is_some_and(|root| root == own as i32);
-        let [sent, received] = self.collective_bytes(comm, communicator, is_root);
-        let collective = Collective { communicator, is_root, sent, received };
-        let request = (self.moment.call, self.moment.site);
-        let operation = match self.arguments.call.form {
-            Form::Plain => return self.recorder.collective(&self.moment, collective),
-            Form::Immediate => self.recorder.collective_started(request, self.moment.began, collective),
-            Form::Persistent => Operation::Collective { communicator, is_root, bytes: [sent, received], number: 0 },
-        };
-        self.add_request([Some(operation), None]);
-    }
-
-    /// What a collective operation sends and receives for this rank, by the numbers that count for it.
-    fn collective_bytes(&mut self, comm: Comm, communicator: usize, is_root: bool) -> [u64; 2] {
-        let kind = self.arguments.call.kind;
-        let ranks = self.recorder.communicators.at(communicator).ranks;
-        let (sources, destinations) =
-            if kind == Kind::Neighbor { self.recorder.communicators.neighbors(comm) } else { (ranks, ranks) };
-        let has_source = !matches!(kind, Kind::Gather | Kind::Reduce) || is_root;
-        let received = if has_source { self.bytes_received(sources) } else { 0 };
-        let sent = match kind {
-            Kind::Scatter if !is_root => 0,
-            Kind::Bcast if !is_root => 0,
-            _ if self.arguments.is_in_place(self.abi, b'b') => received,
-            _ => self.bytes_sent(destinations),
-        };
-        let received = if kind == Kind::Bcast && is_root { 0 } else { received };
-        [sent, received]
-    }
-
-    fn bytes_sent(&self, ranks: usize) -> u64 {
-        let (arguments, each) = (self.arguments, ranks as u64);
-        let one = |argument| arguments.count(argument).map(|count| count * self.size(b't'));
-        let shared = || one(b'e').or_else(|| one(b'E').map(|bytes| bytes * each));
-        let single = one(b'n').or_else(|| one(b'x').map(|bytes| bytes * each)).or_else(shared);
-        single.or_else(|| self.sum(b'v', b't', b'y', ranks)).or_else(|| self.sum(b'R', b't', b'-', ranks)).unwrap_or(0)
-    }
-
-    fn bytes_received(&mut self, ranks: usize) -> u64 {
-        let (arguments, each) = (self.arguments, ranks as u64);
-        let one = |argument, datatype| arguments.count(argument).map(|count| count * self.size(datatype));
-        let single = one(b'N', b'T').or_else(|| one(b'X', b'T').map(|bytes| bytes * each));
-        let single = single.or_else(|| one(b'e', b't')).or_else(|| one(b'E', b't'));
-        single.or_else(|| self.sum(b'V', b'T', b'Y', ranks)).or_else(|| self.own_part(ranks)).unwrap_or(0)
-    }
-
-    fn sum(&self, counts: u8, datatype: u8, datatypes: u8, ranks: usize) -> Option<u64> {
-        Some(self.sizes(counts, datatype, datatypes, ranks)?.iter().sum())
-    }
-
-    /// An array of numbers, in bytes; with one datatype, or one for each number.
-    pub fn sizes(&self, counts: u8, datatype: u8, datatypes: u8, ranks: usize) -> Option<Vec<u64>> {
-        let counts = self.arguments.counts(counts, ranks)?;
-        if self.arguments.has(datatype) {
-            let size = self.size(datatype);
-            return Some(counts.iter().map(|count| count * size).collect());
-        }
-        let each = counts.iter().enumerate().map(|(rank, count)| {
-            let size = self.arguments.handle_of(self.abi, datatypes, rank).map_or(0, |handle| self.size_of(handle));
-            count * size
-        });
-        Some(each.collect())
-    }
-
-    /// What this rank gets of a reduction that is scattered.
-    fn own_part(&mut self, ranks: usize) -> Option<u64> {
-        let counts = self.arguments.counts(b'R', ranks)?;
-        let place = self.recorder.communicators.place(self.comm?);
-        let own = self.recorder.communicators.at(place).own;
-        Some(counts.get(own)? * self.size(b't'))
     }
 
     fn one_sided(&mut self) {
@@ -536,7 +482,8 @@ impl After<'_> {
         self.arguments.handle(self.abi, argument).map_or(0, |datatype| self.size_of(datatype))
     }
 
-    fn size_of(&self, datatype: Handle) -> u64 {
+    /// The same of a datatype.
+    pub fn size_of(&self, datatype: Handle) -> u64 {
         if datatype == self.abi.datatype_null {
             return 0;
         }

@@ -6,6 +6,7 @@ use fishplate_profile::calls::{self, Call, Form, Kind};
 use fishplate_trace::{Collective, CollectiveKind, Completed, Epoch, Mode, Operation, Receive, Send, Sizes};
 
 use super::observation::After;
+use super::significance::Part;
 use crate::ffi::objects::Comm;
 use crate::trace::Tracer;
 
@@ -23,7 +24,7 @@ impl After<'_> {
             }
             (Kind::Start, _) => self.seen.requests.iter().filter_map(|seen| seen.id).for_each(|id| tracer.start(id)),
             (Kind::Probe, _) => tracer.found_nothing(),
-            (Kind::Buffer, _) => tracer.push(&Operation::Flush),
+            (Kind::Buffer, _) => self.trace_flush(tracer),
             (Kind::OneSided, _) => self.trace_one_sided(tracer),
             (Kind::Sync, _) => self.trace_epoch(tracer),
             (Kind::File | Kind::Life, _) => tracer.computes(),
@@ -102,7 +103,8 @@ impl After<'_> {
 
     fn trace_completion(&mut self, tracer: &mut Tracer) {
         match self.arguments.call.name.as_str() {
-            "MPI_Request_free" if !self.has_failed => return self.trace_free(tracer),
+            "MPI_Request_free" if !self.has_failed => return self.trace_free(tracer, true),
+            "MPI_Cancel" if self.ends_cancelled() => return self.trace_free(tracer, false),
             _ if !self.is_completing() => return tracer.found_nothing(),
             _ => {}
         }
@@ -121,16 +123,30 @@ impl After<'_> {
         if completed.is_empty() { tracer.found_nothing() } else { tracer.push(&Operation::Wait(completed)) }
     }
 
-    /// A request is freed: what it does goes on, unless it was cancelled.
-    fn trace_free(&mut self, tracer: &mut Tracer) {
+    /// A request is freed, or cancelled: what it does goes on unless it is cancelled.
+    fn trace_free(&mut self, tracer: &mut Tracer, is_freed: bool) {
         for id in self.seen.requests.iter().filter_map(|seen| seen.id) {
-            let cancelled = if self.frees_cancelled() { tracer.complete(id, true, |_| None) } else { None };
+            let cancelled = if self.ends_cancelled() { tracer.complete(id, true, |_| None) } else { None };
             match cancelled {
                 Some(cancelled) => tracer.push(&Operation::Wait(vec![cancelled])),
                 None => tracer.found_nothing(),
             }
-            tracer.free(id);
+            if is_freed {
+                tracer.free(id);
+            }
         }
+    }
+
+    /// What waits until buffers are empty: that of the process, or of a communicator. Which communicators have that of a
+    /// session is not known.
+    fn trace_flush(&mut self, tracer: &mut Tracer) {
+        let Some(comm) = self.comm else {
+            let is_of_session = self.arguments.call.name.starts_with("MPI_Session");
+            return if is_of_session { tracer.computes() } else { tracer.push(&Operation::Flush) };
+        };
+        let place = self.recorder.communicators.place(comm);
+        tracer.know(place, self.recorder.communicators.at(place));
+        tracer.push(&Operation::FlushCommunicator { communicator: place as u32 });
     }
 
     fn trace_one_sided(&mut self, tracer: &mut Tracer) {
@@ -184,7 +200,8 @@ impl After<'_> {
         }
         tracer.know(place, self.recorder.communicators.at(place));
         let root = self.arguments.int(b'o').and_then(|root| u32::try_from(root).ok());
-        let neighbors = if self.arguments.call.kind == Kind::Neighbor { self.neighbors(comm, place) } else { None };
+        let is_of_neighbors = self.arguments.call.kind == Kind::Neighbor;
+        let neighbors = is_of_neighbors.then(|| self.neighbors(comm, place));
         let [sent, received] = self.collective_sizes(place, neighbors.as_ref());
         let slot = self.request.and_then(|_| tracer.reserve_slot());
         let operation = Operation::Collective(Collective {
@@ -206,32 +223,44 @@ impl After<'_> {
     }
 
     /// Neighbours as ranks of MPI_COMM_WORLD; nobody where there is none.
-    fn neighbors(&mut self, comm: Comm, place: usize) -> Option<(Vec<u32>, Vec<u32>)> {
-        let [sources, destinations] = comm.neighbor_ranks(self.abi).ok()?;
+    fn neighbors(&mut self, comm: Comm, place: usize) -> (Vec<u32>, Vec<u32>) {
+        let neighbors = self.recorder.communicators.neighbors(comm);
         let communicator = self.recorder.communicators.at(place);
-        let world = |ranks: Vec<i32>| {
-            ranks.into_iter().map(|rank| communicator.in_world(rank).map_or(u32::MAX, |rank| rank as u32)).collect()
-        };
-        Some((world(sources), world(destinations)))
+        let world = |rank: &i32| communicator.in_world(*rank).map_or(u32::MAX, |rank| rank as u32);
+        let [sources, destinations] = neighbors.each_ref().map(|ranks| ranks.iter().map(world).collect());
+        (sources, destinations)
     }
 
-    /// What goes to and comes from each rank or neighbour.
+    /// What goes to and comes from each rank or neighbour, as far as this rank knows.
     fn collective_sizes(&mut self, place: usize, neighbors: Option<&(Vec<u32>, Vec<u32>)>) -> [Sizes; 2] {
+        let part = self.part(place);
         let communicator = self.recorder.communicators.at(place);
-        let (ranks, own) = (communicator.ranks, communicator.own);
+        let (ranks, local, own) = (communicator.ranks, communicator.local, communicator.own);
         let (sources, destinations) = neighbors.map_or((ranks, ranks), |(from, to)| (from.len(), to.len()));
-        let each = |count, datatype| self.arguments.count(count).map(|count| Sizes::Each(count * self.size(datatype)));
-        let all = |counts, datatype, datatypes, ranks| self.sizes(counts, datatype, datatypes, ranks).map(Sizes::Of);
-        let both = || each(b'e', b't').or_else(|| each(b'E', b't')).or_else(|| all(b'R', b't', b'-', ranks));
+        let each = |count, datatype| {
+            let bytes =
+                self.arguments.count(count).filter(|_| part.has(count)).map(|count| count * self.size(datatype));
+            bytes.map(Sizes::Each)
+        };
+        let all = |counts, datatype, datatypes, ranks| match part.has(counts) {
+            true => self.sizes(counts, datatype, datatypes, ranks).map(Sizes::Of),
+            false => self.arguments.has(counts).then(|| Sizes::Of(vec![0; ranks])),
+        };
+        let both = || each(b'e', b't').or_else(|| each(b'E', b't')).or_else(|| all(b'R', b't', b'-', local));
         let received = each(b'N', b'T').or_else(|| each(b'X', b'T')).or_else(|| all(b'V', b'T', b'Y', sources));
         let received = received.or_else(both).unwrap_or(Sizes::Each(0));
-        if self.arguments.is_in_place(self.abi, b'b') {
-            let is_alltoall = self.arguments.has(b'x') || self.arguments.has(b'v');
-            let sent = if is_alltoall { received.clone() } else { Sizes::Each(received.of(own)) };
-            return [sent, received];
-        }
         let sent = each(b'n', b't').or_else(|| each(b'x', b't')).or_else(|| all(b'v', b't', b'y', destinations));
-        [sent.or_else(both).unwrap_or(Sizes::Each(0)), received]
+        let sent = sent.or_else(both).unwrap_or(Sizes::Each(0));
+        let exchanges = self.arguments.call.kind == Kind::All && (self.arguments.has(b'x') || self.arguments.has(b'v'));
+        match part {
+            Part { gives: true, gives_in_place: true, .. } if exchanges => [received.clone(), received],
+            Part { gives: true, gives_in_place: true, .. } => [Sizes::Each(received.of(own)), received],
+            Part { gets: true, gets_in_place: true, .. } => {
+                let share = Sizes::Each(sent.of(own));
+                [sent, share]
+            }
+            _ => [sent, received],
+        }
     }
 }
 

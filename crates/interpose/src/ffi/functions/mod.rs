@@ -52,6 +52,7 @@ functions! {
     init_thread = c"PMPI_Init_thread" (argc: Address, argv: Address, required: Int, provided: Out);
     finalize = c"PMPI_Finalize" ();
     abort = c"PMPI_Abort" (comm: Handle, code: Int);
+    error_class = c"PMPI_Error_class" (code: Int, class: Out);
     get_processor_name = c"PMPI_Get_processor_name" (name: Address, length: Out);
 
     comm_rank = c"PMPI_Comm_rank" (comm: Handle, rank: Out);

@@ -23,6 +23,7 @@ fn name(operation: &Operation) -> Option<&'static str> {
             Mode::Synchronous => immediate(send.request.is_some(), "MPI_Ssend", "MPI_Issend"),
         },
         Operation::Flush => "MPI_Buffer_flush",
+        Operation::FlushCommunicator { .. } => "MPI_Comm_flush_buffer",
         Operation::Receive(receive) => immediate(receive.request.is_some(), "MPI_Recv", "MPI_Irecv"),
         Operation::Exchange(send, _) => immediate(send.request.is_some(), "MPI_Sendrecv", "MPI_Isendrecv"),
         Operation::Wait(completed) => immediate(completed.len() > 1, "MPI_Wait", "MPI_Waitall"),

@@ -99,6 +99,7 @@ impl<'a> Recording<'a> {
             | Operation::Thread { .. }
             | Operation::Epoch { .. }
             | Operation::Flush
+            | Operation::FlushCommunicator { .. }
             | Operation::End => {}
         }
         let time_ns = ended_ns - began_ns;

@@ -6,7 +6,7 @@ use super::numbers::named_ranks;
 use crate::output::text;
 use crate::output::text::{percent, time};
 use crate::profile::schema::{End, Profile, Rank, World, sum};
-use crate::profile::summary;
+use crate::profile::{summary, unseen};
 
 /// Most lines about ranks that have not finished.
 const MOST_LINES: usize = 8;
@@ -15,12 +15,7 @@ const MOST_LINES: usize = 8;
 pub fn of_profile(profile: &Profile) -> Vec<String> {
     let mut lines = Vec::new();
     if profile.worlds.is_empty() {
-        lines.push(
-            "no process called MPI with Fishplate's library in front of it: this is no MPI program, or it is linked \
-             statically, or its MPI is neither of MPICH's kind nor Open MPI, or its hosts cannot write to the folder of \
-             the output (choose another one with --output)"
-                .into(),
-        );
+        lines.push(unseen::line(profile));
     }
     if profile.worlds.len() > 1 {
         lines.push(format!("{} MPI programs ran; each is told apart", profile.worlds.len()));
@@ -73,7 +68,8 @@ fn absent(world: &World) -> Vec<String> {
         return Vec::new();
     }
     vec![format!(
-        "{} of {} left nothing: they did not load the library, or could not write to the folder of the output",
+        "{} of {} left nothing: they did not load the library, or could not write to the folder of the output (then the \
+         first of their host has said so)",
         named_ranks(&absent),
         world.size
     )]
