@@ -53,14 +53,14 @@ help:
 	@echo 'make demo             MPI stacks over two unequal rails, side by side: a table and demo.html'
 	@echo 'make check            for the minute before a commit: formatting, lints, documentation, tests without sockets'
 	@echo 'make lint             formatting, lints and documentation alone'
-	@echo 'make test             all tests: the six that follow, the first two side by side'
+	@echo 'make test             all tests: the seven that follow, the first two side by side'
 	@echo 'make test-code          formatting, lints, documentation, licences, unit and integration tests'
 	@echo 'make test-fuzz          hostile input, for half a minute'
 	@echo 'make test-bench         benchmark programs and applications, what needs no MPI'
+	@echo 'make test-counts        instructions of a short message, held against what was recorded; needs valgrind'
 	@echo 'make test-report        a report and a profile in a headless Chromium'
 	@echo 'make test-packages      wheel, Debian package and recipes: made, installed, used'
 	@echo 'make test-mpi           MPI programs in namespaces, a quarter of an hour'
-	@echo 'make test-counts      instructions of a short message; needs valgrind'
 	@echo 'make test-cuts        random cuts of rails under MPI programs; CUTS=, CUTS_SEED='
 	@echo 'make test-ofi         random cuts, policies and mpi4py over rails of a provider; CUTS=, CUTS_SEED='
 	@echo 'make test-verbs       MPI over RDMA between two virtual machines with software adapters, some minutes'
@@ -144,7 +144,7 @@ demo: bench
 # What is optimized as a whole keeps one processor busy for minutes; the other tests meanwhile.
 test:
 	$(Q)$(MAKE) --no-print-directory -j 2 -Oline test-code test-fuzz
-	$(Q)$(MAKE) --no-print-directory test-bench test-report test-packages test-mpi
+	$(Q)$(MAKE) --no-print-directory test-bench test-counts test-report test-packages test-mpi
 
 # What the engine, its wire format, the models and the documentation say; without sockets, namespaces and long runs.
 CHECKED := fishplate-collectives fishplate-engine fishplate-link fishplate-profile ofi-abi
@@ -165,10 +165,11 @@ test-bench:
 	$(MAKE) --no-print-directory -C bench check OUT=$(BUILD)/bench
 	$(MAKE) --no-print-directory -C apps check OUT=$(BUILD)/apps
 
-# Hostile input, as much as fits into half a minute (fuzz/README.md). After the build, as cargo does one of the two at a time.
-test-counts:
-	$(Q)bench/message_counts.py
+# Instructions of short messages; skipped, with the reason, where there is no valgrind.
+test-counts: build
+	bench/message_counts.py
 
+# Hostile input, as much as fits into half a minute (fuzz/README.md). After the build, as cargo does one of the two at a time.
 test-fuzz: build
 	$(CARGO) run --release -p fishplate-fuzz -- decoder --runs 10000000
 	$(CARGO) run --release -p fishplate-fuzz -- handshake --runs 1000000

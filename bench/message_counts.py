@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
-"""Counts what a short message costs in this process: instructions and atomic operations of a send and its receive.
+"""Counts what a short message costs in this process: instructions and atomic operations of a send and its receive, in
+build/lib/fishplate/libfishplate-fi.so and what that calls.
 
     bench/message_counts.py            counts, and holds them against bench/message_counts.json
     bench/message_counts.py --record   writes that file anew
 
-Counts do not depend on how busy a machine is, but on the compiler: the file says by which it was made, and under another
-one they are only printed. Needs valgrind.
+Counts do not depend on how busy a machine is, but on the compiler and the C library: the file says by which it was made, and
+under others they are only printed. Needs valgrind; without it nothing is counted.
 """
 
 import json
+import os
+import platform
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,42 +21,74 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FILE = ROOT / "bench" / "message_counts.json"
+LIBRARY = ROOT / "build" / "lib" / "fishplate" / "libfishplate-fi.so"
 MESSAGES = 400
 # What may differ from one run to the next is a tenth of that.
 MOST_GROWTH = 0.03
 WAYS = {"rails": "over rails", "memory": "in shared memory"}
 
 
-def build():
-    """The example, optimized as a whole as the library is; where it is."""
-    command = ["cargo", "build", "--quiet", "--release", "--config", 'profile.release.lto="fat"', "-p", "fishplate-provider",
-               "--example", "message_counts", "--message-format", "json-render-diagnostics"]
+def build(folder):
+    """The program, and its clock; where they are."""
+    command = ["cargo", "build", "--quiet", "-p", "fishplate-provider", "--example", "message_counts", "--message-format",
+               "json-render-diagnostics"]
     ran = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     artifacts = [json.loads(line).get("executable") for line in ran.stdout.splitlines()]
-    return next(executable for executable in artifacts if executable)
+    clock = f"{folder}/clock.so"
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", clock, ROOT / "bench" / "message_counts_clock.c"], check=True)
+    return next(executable for executable in artifacts if executable), clock
 
 
-def count(program, way, size):
+def costs(file, left_out):
+    """Sums of the events of a callgrind file, but for what the objects `left_out` did themselves."""
+    objects, current, sums, is_call = {}, None, [0, 0], False
+    for line in Path(file).read_text().splitlines():
+        if named := re.match(r"(c?)ob=\((\d+)\)(?: (.*))?", line):
+            if named[3]:
+                objects[named[2]] = named[3]
+            if not named[1]:
+                current = objects[named[2]]
+        elif line.startswith("calls="):
+            is_call = True
+        elif re.match(r"[-+*\d]", line):
+            # What follows a call is the cost of the function called, which has lines of its own.
+            if not is_call and current not in left_out:
+                for at, count in enumerate(line.split()[1:]):
+                    sums[at] += int(count)
+            is_call = False
+    return sums
+
+
+def count(program, clock, way, size):
     """Instructions and atomic operations a message."""
     with tempfile.TemporaryDirectory() as folder:
         command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", "--collect-atstart=no",
-                   "--toggle-collect=counted_message", "--collect-bus=yes", program, way, str(size), str(MESSAGES)]
-        ran = subprocess.run(command, stderr=subprocess.PIPE, text=True)
-    collected = [line for line in ran.stderr.splitlines() if "Collected :" in line]
-    if ran.returncode or not collected:
-        sys.exit(f"message_counts: {' '.join(command)} failed:\n{ran.stderr}")
-    instructions, atomics = collected[0].split(":")[1].split()[:2]
-    return {"instructions": round(int(instructions) / MESSAGES), "atomics": round(int(atomics) / MESSAGES, 1)}
+                   "--toggle-collect=counted_message", "--collect-bus=yes", program, LIBRARY, way, str(size), str(MESSAGES)]
+        ran = subprocess.run(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "LD_PRELOAD": clock})
+        if ran.returncode:
+            sys.exit(f"message_counts: {' '.join(map(str, command))} failed:\n{ran.stderr}")
+        instructions, atomics = costs(f"{folder}/out", (program, clock))
+    return {"instructions": round(instructions / MESSAGES), "atomics": round(atomics / MESSAGES, 1)}
+
+
+def made_by():
+    """What counts depend on."""
+    compiler = subprocess.run(["rustc", "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    return f"{compiler}, {' '.join(platform.libc_ver())}"
 
 
 def main():
-    program = build()
-    compiler = subprocess.run(["rustc", "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
-    counts = {f"{way} {size}": count(program, way, size) for way in WAYS for size in (8, 1024)}
+    if not shutil.which("valgrind"):
+        print("message_counts: skipped: valgrind is not installed")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        program, clock = build(folder)
+        counts = {f"{way} {size}": count(program, clock, way, size) for way in WAYS for size in (8, 1024)}
+    compiler = made_by()
     if sys.argv[1:] == ["--record"]:
-        FILE.write_text(json.dumps({"compiler": compiler, "counts": counts}, indent=2) + "\n")
+        FILE.write_text(json.dumps({"made by": compiler, "counts": counts}, indent=2) + "\n")
     recorded = json.loads(FILE.read_text())
-    is_comparable = recorded["compiler"] == compiler
+    is_comparable = recorded["made by"] == compiler
     print(f"{'a message':28}{'instructions':>14}{'recorded':>10}{'atomics':>10}{'recorded':>10}")
     grown = []
     for name, now in counts.items():
@@ -62,7 +99,7 @@ def main():
         grown += [f"{name}: {what} grew from {before[what]} to {now[what]}" for what in now
                   if now[what] > before[what] * (1 + MOST_GROWTH)]
     if not is_comparable:
-        print(f"recorded by {recorded['compiler']}; this is {compiler}: not compared")
+        print(f"recorded by {recorded['made by']}; this is {compiler}: not compared")
     elif grown:
         sys.exit("\n".join(grown) + "\nIf that is wanted: bench/message_counts.py --record")
     else:

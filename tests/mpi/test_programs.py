@@ -79,6 +79,11 @@ class Programs(MpiTest):
         self.says(ran, "rank 0 on node0: peer .* is lost: its process has ended")
         self.assertNotIn("all right", ran.out, str(ran))
 
+    def test_what_a_rank_tests_for_comes_however_long_it_has_tested(self):
+        for ways in [["threads"], ["signals"], ["files"], ["seconds", "3"]]:
+            self.passes(2, "testing", *ways)
+            self.passes(2, "testing", *ways, on=["--hosts", 1], MPIR_CVAR_NOLOCAL="1")
+
     def test_a_process_that_is_disturbed(self):
         for progress in ["auto", "thread", "calls"]:
             self.passes(2, "disturbed", "signals", FISHPLATE_PROGRESS=progress)

@@ -1,14 +1,15 @@
-//! Counts what short messages cost, under `valgrind --tool=callgrind` (`bench/message_counts`): two endpoints in this process
-//! send to each other in turn, through the functions that libfabric calls.
+//! Counts what short messages cost, under `valgrind --tool=callgrind` (`bench/message_counts.py`): two endpoints in this process
+//! send to each other in turn, through the functions that libfabric calls of the library.
 //!
-//!     message_counts rails|memory SIZE MESSAGES
+//!     message_counts LIBRARY rails|memory SIZE MESSAGES
 //!
-//! The clock is our own, so that what is done every few milliseconds is done after the same number of messages wherever this
-//! runs.
+//! It is run under a clock of its own (`bench/message_counts_clock.c`), so that what is done every few milliseconds is done
+//! after the same number of messages wherever this runs.
 
-use std::cell::Cell;
-use std::ffi::c_int;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::ffi::CString;
+use std::sync::OnceLock;
+
+use ofi_abi::fi_provider;
 
 #[path = "../tests/exchange/node.rs"]
 #[macro_use]
@@ -17,28 +18,23 @@ mod node;
 
 use node::Node;
 
-/// Nanoseconds of the clock from one look at it by the main thread to the next.
-const STEP_NS: i64 = 1_000;
 /// Messages before the first that counts: connections are up then, and peers have found out how to talk.
 const WARM_UP: usize = 200;
 
-static NOW_NS: AtomicI64 = AtomicI64::new(1_000_000_000);
+/// Where the library is.
+static LIBRARY: OnceLock<CString> = OnceLock::new();
 
-thread_local! {
-    static ADVANCES: Cell<bool> = const { Cell::new(false) };
-}
-
-/// The C library's function, for the whole process.
-///
-/// # Safety
-/// `time` is valid.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn clock_gettime(_: c_int, time: *mut [i64; 2]) -> c_int {
-    let step = if ADVANCES.get() { STEP_NS } else { 0 };
-    let now = NOW_NS.fetch_add(step, Ordering::Relaxed);
-    // SAFETY: the caller says so.
-    unsafe { *time = [now / 1_000_000_000, now % 1_000_000_000] };
-    0
+/// The provider of the library.
+fn provider() -> *mut fi_provider {
+    let path = LIBRARY.get().expect("the library is known");
+    // SAFETY: a library that is loaded for as long as this process lives, and the function that every provider has.
+    unsafe {
+        let library = libc::dlopen(path.as_ptr(), libc::RTLD_NOW);
+        assert!(!library.is_null(), "{path:?} cannot be loaded");
+        let function = libc::dlsym(library, c"fi_prov_ini".as_ptr());
+        assert!(!function.is_null(), "{path:?} is no provider");
+        std::mem::transmute::<*mut libc::c_void, extern "C" fn() -> *mut fi_provider>(function)()
+    }
 }
 
 /// One message, all that sender and receiver do for it. Callgrind counts in here alone.
@@ -64,14 +60,16 @@ fn first_message(from: &Node, to: &Node, bytes: &mut [u8], size: usize) {
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let number = |at: usize| arguments.get(at).and_then(|word| word.parse::<usize>().ok());
-    let (Some(way), Some(size), Some(messages)) = (arguments.get(1), number(2), number(3)) else {
-        eprintln!("message_counts rails|memory SIZE MESSAGES");
+    let (Some(library), Some(way), Some(size), Some(messages)) =
+        (arguments.get(1), arguments.get(2), number(3), number(4))
+    else {
+        eprintln!("message_counts LIBRARY rails|memory SIZE MESSAGES");
         std::process::exit(2);
     };
+    LIBRARY.get_or_init(|| CString::new(library.as_str()).expect("a path"));
     let shared_memory = if way == "memory" { "on" } else { "off" };
     // SAFETY: no other thread runs yet.
     unsafe { std::env::set_var("FISHPLATE_SHARED_MEMORY", shared_memory) };
-    ADVANCES.set(true);
     let (a, b) = node::pair();
     let mut bytes = vec![0; 2 * size];
     for _ in 0..WARM_UP {

@@ -1,7 +1,8 @@
 //! Yielding the processor while nothing arrives, so that more ranks than cores do not starve each other.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
 use fishplate_rails::{preemptions, ticks};
 
@@ -12,27 +13,37 @@ const PATIENCE_NS: u64 = 40_000;
 /// turn by the system's scheduler anyway, if later.
 const BETWEEN_NS: u64 = 200_000;
 
-/// A yield that takes so long may have let somebody else run: the core is shared then, perhaps with the rank that is waited for.
-/// One with nobody to yield to takes about half a microsecond.
-const SHARED: Duration = Duration::from_micros(2);
-
-/// Who has waited for so long on a shared core, in nanoseconds, sleeps from one poll to the next. A yield makes way for others that
-/// want the processor, and where these only yield as well, Linux (6.18) may keep all of them from the one that they wait for:
-/// for seconds, with four ranks of four threads on two cores.
+/// A thread that has waited for so long on a shared core, in nanoseconds, sleeps from one poll to the next. A yield makes way for
+/// others that want the processor, and where these only yield as well, Linux (6.18) may keep all of them from the one that they
+/// wait for: for seconds, with four ranks of four threads on two cores.
 const SLEEP_AFTER_NS: u64 = 1_000_000;
 /// The shortest sleep that there is: it takes as long as timers may be late (`PR_SET_TIMERSLACK`, 50 us), a small part of that.
 const SLEEP: Duration = Duration::from_nanos(1);
 
-/// On a core that was shared every poll without result yields, until so many yields in a row let nobody run.
-const LONE: u32 = 16;
+/// On a core that is shared so many polls without result yield at once; then it is asked whether others have run meanwhile.
+const ROUND: u32 = 16;
 
 /// Whether polls without result yield at once, as the last yields let others run.
 static IS_CROWDED: AtomicBool = AtomicBool::new(false);
+
+/// Whether a poll has yielded since [`has_yielded`] was asked.
+static HAS_YIELDED: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    /// How often others had run in place of the thread, when that was asked last.
+    static PREEMPTIONS: Cell<i64> = const { Cell::new(0) };
+}
 
 /// Whether others were waiting for the processor that this process polls on.
 #[inline]
 pub fn is_crowded() -> bool {
     IS_CROWDED.load(Ordering::Relaxed)
+}
+
+/// Whether the time since the last call went to yields: then the program has not done anything else meanwhile.
+#[inline]
+pub fn has_yielded() -> bool {
+    HAS_YIELDED.load(Ordering::Relaxed) && HAS_YIELDED.swap(false, Ordering::Relaxed)
 }
 
 /// Times polls without result. Threads that poll together share the times, exactness does not matter.
@@ -42,9 +53,8 @@ pub struct IdleYield {
     since: AtomicU64,
     /// When the next yield is due, in ticks, if it is idle.
     next: AtomicU64,
-    lone: AtomicU32,
-    /// How often others had run in place of the thread, when that was asked last.
-    preemptions: AtomicI64,
+    /// Polls of the present round that are left.
+    left: AtomicU32,
 }
 
 impl Default for IdleYield {
@@ -53,8 +63,7 @@ impl Default for IdleYield {
             is_idle: AtomicBool::new(false),
             since: AtomicU64::new(0),
             next: AtomicU64::new(0),
-            lone: AtomicU32::new(LONE),
-            preemptions: AtomicI64::new(0),
+            left: AtomicU32::new(0),
         }
     }
 }
@@ -70,29 +79,27 @@ impl IdleYield {
 
     /// Nothing came: lets others run when that has lasted.
     pub fn nothing(&self) {
-        let lone = self.lone.load(Ordering::Relaxed);
         self.begin();
-        if lone == LONE && !is_past(self.next.load(Ordering::Relaxed)) {
+        let left = self.left.load(Ordering::Relaxed);
+        if left == 0 && !is_past(self.next.load(Ordering::Relaxed)) {
             return;
         }
-        let has_let_run = yield_processor() && (lone < LONE || self.was_preempted());
-        let lone = if has_let_run { 0 } else { LONE.min(lone + 1) };
-        self.lone.store(lone, Ordering::Relaxed);
-        IS_CROWDED.store(lone < LONE, Ordering::Relaxed);
-        self.yield_after(BETWEEN_NS);
-        if lone < LONE && is_past(self.since.load(Ordering::Relaxed).wrapping_add(ticks::of_ns(SLEEP_AFTER_NS))) {
+        std::thread::yield_now();
+        HAS_YIELDED.store(true, Ordering::Relaxed);
+        if left > 0 && is_past(self.since.load(Ordering::Relaxed).wrapping_add(ticks::of_ns(SLEEP_AFTER_NS))) {
             std::thread::sleep(SLEEP);
         }
-    }
-
-    /// Whether others have run since the last call, as the kernel says: yields of a process that is traced, or of a machine that
-    /// is not given its processor, take long as well.
-    fn was_preempted(&self) -> bool {
-        let preemptions = preemptions();
-        self.preemptions.swap(preemptions, Ordering::Relaxed) != preemptions
+        if left > 1 {
+            return self.left.store(left - 1, Ordering::Relaxed);
+        }
+        let is_crowded = was_preempted();
+        self.left.store(if is_crowded { ROUND } else { 0 }, Ordering::Relaxed);
+        IS_CROWDED.store(is_crowded, Ordering::Relaxed);
+        self.yield_after(BETWEEN_NS);
     }
 
     /// Nothing has come, now or already before.
+    #[inline]
     fn begin(&self) {
         if !self.is_idle.load(Ordering::Relaxed) {
             self.is_idle.store(true, Ordering::Relaxed);
@@ -107,13 +114,15 @@ impl IdleYield {
 }
 
 /// Whether a time in ticks is past. Half of all times are.
+#[inline]
 fn is_past(then: u64) -> bool {
     (ticks::now().wrapping_sub(then) as i64) >= 0
 }
 
-/// Lets others run. Whether it took as long as if there was anybody.
-fn yield_processor() -> bool {
-    let start = Instant::now();
-    std::thread::yield_now();
-    start.elapsed() >= SHARED
+/// Whether others have run in place of this thread since the last call: the core is shared then, perhaps with the rank that is
+/// waited for. That is the kernel's count. How long a yield takes does not tell: it takes long under a tracer as well, on a slow
+/// kernel, and where the machine itself is not given its processor.
+fn was_preempted() -> bool {
+    let preemptions = preemptions();
+    PREEMPTIONS.replace(preemptions) != preemptions
 }

@@ -1,22 +1,23 @@
 //! The engine's time, from the monotonic clock.
 
-use std::time::Instant as Monotonic;
-
 use fishplate_engine::Instant;
+
+use crate::sys::monotonic;
 
 /// Counts nanoseconds from when it was made.
 pub struct Clock {
-    origin: Monotonic,
+    origin_ns: u64,
 }
 
 impl Clock {
     /// Starts at zero.
     pub fn start() -> Self {
-        Clock { origin: Monotonic::now() }
+        Clock { origin_ns: monotonic::nanoseconds() }
     }
 
     /// Now.
+    #[inline]
     pub fn now(&self) -> Instant {
-        Instant(self.origin.elapsed().as_nanos() as u64)
+        Instant(monotonic::nanoseconds() - self.origin_ns)
     }
 }

@@ -80,7 +80,8 @@ impl Engine {
 
     fn complete_early(&mut self, key: SendKey) {
         let Some(Source::User(payload)) = self.sends.get(key.0).map(|send| send.source.clone()) else { return };
-        self.detach(key);
+        let copy = self.detach(key);
+        self.actions.extend(copy);
         self.actions.push_back(MemoryAction::Detach(payload));
         let completion = self.sends.get_mut(key.0).and_then(Send::complete);
         self.completions.extend(completion);

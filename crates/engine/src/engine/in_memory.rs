@@ -1,18 +1,16 @@
-//! The short way of messages through memory that both sides see. A message that goes whole into such a subchannel is
-//! copied there and needs no record of its own; one that comes whole, and has a receive, is in place in one call. All
-//! others, and the same ones where something is in the way, go as over every subchannel.
+//! The short way of messages into memory that both sides see. A message that goes whole into such a subchannel is copied
+//! there and needs no record of its own. All others, and the same ones where something is in the way, go as over every
+//! subchannel.
 
-use super::{Engine, ProtocolViolation};
-use crate::channel::State;
-use crate::channel::flow_control::MESSAGE_CHARGE;
+use super::Engine;
 use crate::channel::scheduler::send::Send;
-use crate::channel::subchannel::{Acknowledgement, FrameOwner};
+use crate::channel::subchannel::FrameOwner;
 use crate::channel::transmit::Source;
 use crate::ids::SubchannelId;
-use crate::memory::{BounceId, Payload};
+use crate::memory::BounceId;
 use crate::request::{Completion, Operation, SendRequest};
 use crate::time::Instant;
-use crate::wire::{Body, Header, Urgency};
+use crate::wire::{Body, Header};
 
 impl Engine {
     /// The header of a message that goes at once, over a subchannel in memory: the driver has room for it there, and copies
@@ -36,51 +34,6 @@ impl Engine {
             });
         }
         Some((SubchannelId { vc: request.vc, index: index as u8 }, header))
-    }
-
-    /// A message has come whole over a subchannel in memory. If it is next in order and has a receive, `place` is called with
-    /// the memory that it goes to, and the receive has completed then. False: it is not taken, and [`Engine::handle_header`]
-    /// is to be called.
-    #[inline]
-    pub fn receive_in_memory(
-        &mut self,
-        now: Instant,
-        subchannel: SubchannelId,
-        header: &Header,
-        place: impl FnOnce(&Payload),
-    ) -> Result<bool, ProtocolViolation> {
-        let Body::Eager { seq, envelope, data, len, .. } = header.body else { return Ok(false) };
-        let (vc, index) = (subchannel.vc, usize::from(subchannel.index));
-        let channel = &self.vcs[vc.0 as usize];
-        let is_usual = header.repetition == 0
-            && channel.state == State::Open
-            && channel.subchannels[index].is_in_memory
-            && channel.reorder.is_only_next(seq);
-        if !is_usual {
-            return Ok(false);
-        }
-        if channel.subchannels[index].is_news(header.ack) {
-            self.handle_ack(now, subchannel, Acknowledgement::of(header))?;
-        }
-        self.handle_credit(now, vc, header.credit)?;
-        let charge = u64::from(len) + MESSAGE_CHARGE;
-        let channel = &mut self.vcs[vc.0 as usize];
-        channel.peer_grant.charge_eager(charge).map_err(|_| ProtocolViolation::Grant)?;
-        let Some(taken) = self.posted.take_single(vc, envelope) else {
-            channel.peer_grant.undo_charge(charge);
-            return Ok(false);
-        };
-        channel.reorder.advance();
-        channel.last_received = Some(subchannel.index);
-        channel.subchannels[index].received(now, u64::from(len), Urgency::Lazy);
-        self.release_charge(vc, charge);
-        if len > 0 {
-            place(&taken.place);
-        }
-        if let Some(completion) = taken.completion(vc, (envelope, data), u64::from(len)) {
-            self.completions.push_back(completion);
-        }
-        Ok(true)
     }
 
     /// A subchannel in memory is about to be [down](Engine::subchannel_down): `copy` is called for each frame that only the

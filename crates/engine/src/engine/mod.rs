@@ -3,7 +3,7 @@
 //! [`Engine`] is all that drivers call; each file here holds the methods of one matter. `post` and `remote_access` take
 //! commands, `receive` events from peers, which `acknowledge`, `flow_control`, `match_message`, `early_data` and
 //! `retransmit` handle; `subchannels` and `peer_loss` take events from the driver; `buffered_send` completes sends early;
-//! `in_memory` is a short way through memory that both sides see.
+//! `in_memory` is a short way into memory that both sides see, `whole_message` one for what comes whole.
 //! State of one peer is in `channel/`, of posted and unexpected messages in `matching/`.
 
 mod acknowledge;
@@ -21,6 +21,7 @@ mod receive;
 mod remote_access;
 mod retransmit;
 mod subchannels;
+mod whole_message;
 
 pub use post::{PostError, SendKey};
 pub use protocol_violation::ProtocolViolation;
@@ -174,9 +175,15 @@ impl Engine {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         let Some(state) = channel.subchannels.get_mut(usize::from(subchannel.index)) else { return };
         state.budget = if state.live { budget } else { 0 };
-        if !channel.is_idle() || channel.owes_acknowledgement() {
+        if !channel.is_ready && (!channel.is_idle() || channel.owes_acknowledgement()) {
             self.make_ready(subchannel.vc);
         }
+    }
+
+    /// Whether [`Engine::poll_transmit`] may have a frame.
+    #[inline]
+    pub fn may_transmit(&self) -> bool {
+        !self.ready.is_empty()
     }
 
     /// The next frame to send.
@@ -187,10 +194,13 @@ impl Engine {
                 return Some(transmit);
             }
             channel.is_ready = false;
-            let owed = channel.subchannels.iter().filter_map(Subchannel::ack_due).filter(|due| *due > now);
-            let owed = owed.chain(channel.next_liveness_check()).min();
             self.ready.pop_front();
-            owed.into_iter().for_each(|due| self.schedule_timeout(due));
+            let channel = &self.vcs[vc.0 as usize];
+            let mut next = channel.next_liveness_check();
+            for due in channel.subchannels.iter().filter_map(Subchannel::ack_due).filter(|due| *due > now) {
+                next = Some(next.map_or(due, |earlier| earlier.min(due)));
+            }
+            next.into_iter().for_each(|due| self.schedule_timeout(due));
         }
         None
     }
@@ -208,6 +218,12 @@ impl Engine {
             self.bounces.release_charge.push(bounce);
         }
         action
+    }
+
+    /// Whether an operation has ended that [`Engine::poll_completion`] tells.
+    #[inline]
+    pub fn has_completions(&self) -> bool {
+        !self.completions.is_empty()
     }
 
     /// The next ended operation.

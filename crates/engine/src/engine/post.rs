@@ -63,19 +63,21 @@ impl Engine {
         }
     }
 
-    /// The payload of an injected send must not be read from now on: it is copied, as it may have to be retransmitted, by a
-    /// memory action that has to be done before the posting call returns to the user.
-    pub fn detach(&mut self, key: SendKey) {
-        let Some(send) = self.sends.get_mut(key.0) else { return };
-        let Source::User(payload) = &send.source else { return };
+    /// The payload of an injected send must not be read from now on: it is copied, as it may have to be retransmitted, by the
+    /// action that this returns, which has to be done before the posting call returns to the user.
+    #[must_use]
+    pub fn detach(&mut self, key: SendKey) -> Option<MemoryAction> {
+        let send = self.sends.get_mut(key.0)?;
+        let Source::User(payload) = &send.source else { return None };
         let len = payload.len();
         if len == 0 {
-            return;
+            return None;
         }
-        let into = self.bounces.take();
-        self.actions.push_back(MemoryAction::Fill { into, from: payload.clone() });
-        send.source = Source::Bounce { id: into, offset: 0, len };
+        let id = self.bounces.take();
+        let before = std::mem::replace(&mut send.source, Source::Bounce { id, offset: 0, len });
         self.injected += len;
+        let Source::User(from) = before else { return None };
+        Some(MemoryAction::Fill { into: id, from })
     }
 
     /// The same of a send that has left as one frame over a subchannel in memory, of which nothing waits in the driver: what is

@@ -131,18 +131,7 @@ impl Engine {
         let Some(frames) = self.incoming[vc].get_mut(usize::from(subchannel.index)) else { return };
         let Some(incoming) = frames.pop() else { return };
         let is_next_empty = frames.oldest().is_some_and(|next| next.len == 0);
-        self.vcs[vc].last_received = Some(subchannel.index);
-        let counted = &mut self.vcs[vc].subchannels[usize::from(subchannel.index)];
-        counted.received(now, MAX_HEADER_LEN as u64 + incoming.len, incoming.urgency);
-        let is_in_memory = counted.is_in_memory;
-        if let Some(due) = counted.ack_due() {
-            self.schedule_timeout(due);
-        }
-        self.awaited_ack |= incoming.urgency != Urgency::Lazy && !is_in_memory;
-        if is_in_memory && incoming.urgency == Urgency::Immediate {
-            // In the same call of the driver: it may look at no timeout for some more.
-            self.make_ready(subchannel.vc);
-        }
+        self.frame_received(now, subchannel, MAX_HEADER_LEN as u64 + incoming.len, incoming.urgency);
         match incoming.into {
             Target::Nothing => {}
             Target::Reassembly(key) => self.bytes_placed(key, incoming.len),
@@ -155,6 +144,22 @@ impl Engine {
         }
         if is_next_empty {
             self.payload_placed(now, subchannel);
+        }
+    }
+
+    /// A counted frame of `bytes`, header included, is whole.
+    #[inline]
+    pub(super) fn frame_received(&mut self, now: Instant, subchannel: SubchannelId, bytes: u64, urgency: Urgency) {
+        let channel = &mut self.vcs[subchannel.vc.0 as usize];
+        channel.last_received = Some(subchannel.index);
+        let counted = &mut channel.subchannels[usize::from(subchannel.index)];
+        counted.received(now, bytes, urgency);
+        let (is_in_memory, due) = (counted.is_in_memory, counted.ack_due());
+        due.into_iter().for_each(|due| self.schedule_timeout(due));
+        self.awaited_ack |= urgency != Urgency::Lazy && !is_in_memory;
+        if is_in_memory && urgency == Urgency::Immediate {
+            // In the same call of the driver: it may look at no timeout for some more.
+            self.make_ready(subchannel.vc);
         }
     }
 

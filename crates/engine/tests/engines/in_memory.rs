@@ -56,8 +56,7 @@ impl Pair {
     /// Where the payload goes, if it is taken the short way.
     fn receive(&mut self, header: &Header) -> Option<Payload> {
         let mut placed = None;
-        let taken =
-            self.engines[1].receive_in_memory(NOW, self.memory[1], header, |place| placed = Some(place.clone()));
+        let taken = self.engines[1].receive_whole(NOW, self.memory[1], header, |place| placed = Some(place.clone()));
         taken.unwrap().then(|| placed.unwrap_or(Payload::EMPTY))
     }
 

@@ -21,7 +21,7 @@ fn fill(engine: &mut Engine, vc: VcId) -> u64 {
     let mut taken = 0;
     loop {
         match engine.post_send(inject(vc, INJECT_SIZE)) {
-            Ok(key) => engine.detach(key),
+            Ok(key) => assert!(engine.detach(key).is_some()),
             Err(error) => {
                 assert_eq!(error, PostError::Again);
                 return taken;
@@ -49,7 +49,7 @@ fn an_injected_send_completes_once_whenever_it_arrives() {
     let mut engine = Engine::new(Config::default());
     let vc = engine.open();
     let key = engine.post_send(SendRequest { notify: true, ..inject(vc, 9) }).unwrap();
-    engine.detach(key);
+    assert!(engine.detach(key).is_some());
     assert!(engine.poll_completion().is_none());
     engine.complete_injected(key);
     engine.complete_injected(key);

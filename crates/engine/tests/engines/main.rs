@@ -13,3 +13,4 @@ mod late;
 mod matching;
 mod speed;
 mod support;
+mod whole_messages;

@@ -16,7 +16,7 @@ use crate::errno::{Errno, Outcome};
 use crate::error_report;
 use crate::ffi::endpoint_lock::Poisoned;
 use crate::ffi::exit_status;
-use crate::idle_yield::is_crowded;
+use crate::idle_yield::{has_yielded, is_crowded};
 use crate::progress_thread::{MAX_SCHEDULING_WAIT, Next, Served};
 use crate::reader::Reader;
 use crate::shared_processor::is_processor_shared;
@@ -116,7 +116,7 @@ impl State {
         self.skipped = 0;
         let full = self.is_full();
         let Some(transport) = self.transport.as_mut().filter(|_| !full) else { return false };
-        transport.set_crowded(is_crowded());
+        transport.set_crowded(is_crowded(), has_yielded());
         let moved = transport.progress();
         while let Some(channel) = transport.poll_nameless_peer() {
             if let Some(vector) = &self.addresses {
@@ -208,7 +208,12 @@ impl State {
         }
     }
 
+    #[inline]
     fn deliver_completions(&mut self, id: u32, reader: &mut Reader<'_>) -> bool {
+        self.transport.as_ref().is_some_and(Transport::has_completions) && self.deliver_all_completions(id, reader)
+    }
+
+    fn deliver_all_completions(&mut self, id: u32, reader: &mut Reader<'_>) -> bool {
         let mut any = false;
         while !self.is_full() {
             let Some(completion) = self.transport.as_mut().and_then(Transport::poll_completion) else { break };

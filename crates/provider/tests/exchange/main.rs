@@ -10,6 +10,11 @@ use fishplate_engine::INJECT_SIZE;
 use node::{Node, Read, pair};
 use ofi_abi::*;
 
+/// The one that is tested.
+fn provider() -> *mut fi_provider {
+    fishplate_fi::fi_prov_ini()
+}
+
 #[test]
 fn a_tagged_message_arrives_with_its_data_and_its_sender_is_known() {
     let (a, b) = pair();

@@ -93,7 +93,7 @@ impl Node {
         static ENVIRONMENT: Once = Once::new();
         // SAFETY: once, before anything in this process reads the environment.
         ENVIRONMENT.call_once(|| unsafe { std::env::set_var("FISHPLATE_RAILS", "lo") });
-        let provider = fishplate_fi::fi_prov_ini();
+        let provider = crate::provider();
         let mut info = null_mut();
         let mut fabric = null_mut();
         // SAFETY: the provider's own structure; results are written to locals.

@@ -292,6 +292,12 @@ impl Endpoint {
         self.nameless.pop()
     }
 
+    /// Whether there is any completion.
+    #[inline]
+    pub fn has_completions(&self) -> bool {
+        self.engine.has_completions()
+    }
+
     /// The next completion, if any.
     pub fn poll_completion(&mut self) -> Option<Completion> {
         self.engine.poll_completion()

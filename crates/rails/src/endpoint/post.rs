@@ -1,8 +1,8 @@
 //! What the user posts: sends, receives, remote memory access.
 
 use fishplate_engine::{
-    Context, KeyInUse, PeekRequest, PostError, ReadRequest, RecvRequest, Registration, SendKey, SendRequest, VcId,
-    WriteRequest,
+    Context, KeyInUse, MemoryAction, PeekRequest, PostError, ReadRequest, RecvRequest, Registration, SendKey,
+    SendRequest, VcId, WriteRequest,
 };
 
 use super::Endpoint;
@@ -29,11 +29,11 @@ impl Endpoint {
         if self.send_in_shared_memory(&request, true) {
             return Ok(true);
         }
-        let inject = request.inject;
+        let (inject, notify) = (request.inject, request.notify);
         let key = self.post_send(request)?;
-        if inject {
+        if inject && notify {
             self.engine.complete_injected(key);
-        } else {
+        } else if !inject {
             self.engine.offer_for_buffering(key);
         }
         Ok(false)
@@ -89,8 +89,11 @@ impl Endpoint {
 
     /// The memory of an injected send must not be read from now on.
     fn detach(&mut self, vc: VcId, key: SendKey) {
-        if !self.is_in_shared_memory(vc) || !self.engine.keep_sent(key) {
-            self.engine.detach(key);
+        if self.is_in_shared_memory(vc) && self.engine.keep_sent(key) {
+            return;
+        }
+        if let Some(MemoryAction::Fill { into, from }) = self.engine.detach(key) {
+            self.memory.read(&from, self.bounces.open(into));
         }
     }
 

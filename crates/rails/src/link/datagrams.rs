@@ -8,16 +8,17 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use fishplate_engine::wire::{Body, Header, Malformed};
+use fishplate_engine::wire::{Body, Header, MAX_HEADER_LEN, Malformed};
 use fishplate_engine::{Instant, Placement, Source};
 
 use super::sequence::{MOST_OUTSTANDING, place_of};
 use super::stream::receive::{Arrived, ReceiveState};
-use super::stream::transmit::append;
+use super::stream::transmit::append_payload;
 use crate::bounce_buffers::BounceBuffers;
 use crate::ports::Ports;
 use crate::random::random;
 use crate::socket;
+use crate::sys::io::send_own;
 use crate::sys::memory::UserMemory;
 
 /// Longest datagram, in bytes: with its headers, what every path of IPv6 takes whole (RFC 8200, section 5).
@@ -122,22 +123,25 @@ impl Datagrams {
 
     /// Whether a frame with a payload of `len` bytes is short enough.
     pub fn fits(len: u64) -> bool {
-        len <= (MOST_BYTES - PREFIX - fishplate_engine::wire::MAX_HEADER_LEN) as u64
+        len <= (MOST_BYTES - PREFIX - MAX_HEADER_LEN) as u64
     }
 
     /// Sends a frame under its number.
     pub fn send(
         &mut self,
         number: u32,
-        frame: (&Header, &Source),
+        (header, source): (&Header, &Source),
         memory: &UserMemory,
         bounces: &BounceBuffers,
     ) -> io::Result<()> {
         let copy = &mut self.copies[place_of(number)];
+        let mut begin = [0; PREFIX + MAX_HEADER_LEN];
+        begin[..PREFIX].copy_from_slice(&prefix(self.secret.unwrap_or_default(), number));
+        let header_len = begin[PREFIX..].first_chunk_mut().map_or(0, |room| header.encode(room));
         copy.clear();
-        copy.extend_from_slice(&prefix(self.secret.unwrap_or_default(), number));
-        append(copy, frame, memory, bounces);
-        self.socket.send(copy).map(|_| ())
+        copy.extend_from_slice(&begin[..PREFIX + header_len]);
+        append_payload(copy, source, memory, bounces);
+        send_own(self.socket.as_fd(), copy).map(|_| ())
     }
 
     /// A frame that was sent, one of the last [`MOST_OUTSTANDING`], for the stream.
@@ -190,6 +194,11 @@ impl Datagrams {
     /// Whether just so many bytes follow the header that was read.
     pub fn payload_is(&self, len: u64) -> bool {
         self.receive.unread() as u64 == len
+    }
+
+    /// What was read of the datagram, and is being taken.
+    pub fn receive_mut(&mut self) -> &mut ReceiveState {
+        &mut self.receive
     }
 
     /// Moves them to their place.

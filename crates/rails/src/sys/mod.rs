@@ -6,6 +6,7 @@ pub mod interface;
 pub mod io;
 pub mod limits;
 pub mod memory;
+pub mod monotonic;
 pub mod ofi;
 pub mod option;
 pub mod poll;

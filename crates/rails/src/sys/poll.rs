@@ -4,6 +4,8 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec};
+
 /// Most sockets reported by one wait; others are reported by the next.
 const MAX_EVENTS: usize = 32;
 
@@ -115,7 +117,6 @@ impl Poller {
 
 /// Whether a read would find something.
 pub fn is_readable(socket: BorrowedFd<'_>) -> bool {
-    let mut asked = libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLIN | libc::POLLRDHUP, revents: 0 };
-    // SAFETY: `asked` is valid for one entry.
-    unsafe { libc::poll(&mut asked, 1, 0) != 0 }
+    let mut asked = [PollFd::from_borrowed_fd(socket, PollFlags::IN | PollFlags::RDHUP)];
+    rustix::event::poll(&mut asked, Some(&Timespec::default())) != Ok(0)
 }

@@ -227,7 +227,8 @@ impl World {
         if let Some((key, region)) = injected {
             let is_kept = self.is_in_memory(host, to) && self.hosts[host.0].engine.keep_sent(key);
             if !is_kept && !self.applies_mutation(Mutation::InjectNotCopied) {
-                self.hosts[host.0].engine.detach(key);
+                let copy = self.hosts[host.0].engine.detach(key);
+                copy.into_iter().for_each(|copy| self.memories[host.0].act(&copy));
             }
             self.act(host);
             self.memories[host.0].reclaim(region);

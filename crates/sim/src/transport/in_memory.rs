@@ -98,7 +98,7 @@ impl World {
         let (host, subchannel) = self.connections[connection.0].at(end);
         let memory = &mut self.memories[host.0];
         let place = |to: &Payload| memory.scatter(to, 0, &segment.data);
-        match self.hosts[host.0].engine.receive_in_memory(now.into(), subchannel, &header, place) {
+        match self.hosts[host.0].engine.receive_whole(now.into(), subchannel, &header, place) {
             Ok(true) => {
                 self.trace.note(now, &Note::Came(connection, host, encoded.bytes()));
                 self.short += 1;

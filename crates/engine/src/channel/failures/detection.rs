@@ -41,7 +41,11 @@ impl Subchannel {
 
 impl VirtualChannel {
     /// When to check the subchannels for progress, if ever.
+    #[inline]
     pub fn next_liveness_check(&self) -> Option<Instant> {
+        if self.live.len() == self.subchannels.len() && self.live.len() < 2 {
+            return None;
+        }
         let due = |subchannel: &Subchannel| match subchannel.liveness.is_suspect {
             true => subchannel.liveness.fails_at.get(),
             false => Some(self.suspect_at(subchannel)),

@@ -145,7 +145,10 @@ impl Rate {
         acked: &AckedFrames,
     ) {
         if !self.train.continues(acked.first.plus_ns(min_rtt_ns), acked.after_pause) {
-            (self.known_rate, self.known_bytes) = (self.measured, self.measured_bytes * self.decay(now) as f32);
+            // Short messages measure nothing, and each is a train of its own.
+            let known_bytes =
+                if self.measured_bytes == 0.0 { 0.0 } else { self.measured_bytes * self.decay(now) as f32 };
+            (self.known_rate, self.known_bytes) = (self.measured, known_bytes);
         }
         let took = self.train.extend(acked.first.plus_ns(min_rtt_ns), acked.after_pause, end, acked.bytes);
         if took.bytes < MIN_QUEUED_BYTES {

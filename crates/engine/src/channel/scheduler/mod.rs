@@ -46,11 +46,11 @@ impl VirtualChannel {
             // What has come over a retiring one is still acknowledged over it.
             return self.next_refusal(now).or_else(|| self.acknowledgement(now));
         }
+        // The usual cases, that nothing waits or messages alone, need not pass all the others.
         if self.has_only_messages() {
-            // The usual case need not pass all the others.
-            let message = self.queued_message(now, sends);
-            if message.is_some() {
-                return message;
+            let message = if self.queued.is_empty() { None } else { self.queued_message(now, sends) };
+            if message.is_some() || self.striping_queue.is_unused_or(VecDeque::is_empty) {
+                return message.or_else(|| self.upkeep(now));
             }
         }
         self.next_refusal(now)
@@ -63,19 +63,21 @@ impl VirtualChannel {
             .or_else(|| self.queued_message(now, sends))
             .or_else(|| self.queued_write(now, sends))
             .or_else(|| self.next_piece(now, sends))
-            .or_else(|| self.padding(now))
-            .or_else(|| self.ping(now))
-            .or_else(|| self.acknowledgement(now))
+            .or_else(|| self.upkeep(now))
     }
 
-    /// Whether nothing waits that comes before messages that no policy was asked about.
+    /// What the channel itself needs, behind all that waits.
+    fn upkeep(&mut self, now: Instant) -> Option<Transmit> {
+        self.padding(now).or_else(|| self.ping(now)).or_else(|| self.acknowledgement(now))
+    }
+
+    /// Whether nothing waits but messages that no policy was asked about, and long ones behind these.
     fn has_only_messages(&self) -> bool {
-        !self.queued.is_empty()
-            && self.replies.is_empty()
-            && self.surplus.to_relinquish.is_none()
+        self.replies.is_unused_or(VecDeque::is_empty)
+            && self.surplus.is_unused_or(|surplus| surplus.to_relinquish.is_none())
             && self.has_left_nothing()
-            && self.remote.is_idle()
-            && self.subchannels.iter().all(|subchannel| subchannel.assigned.is_empty())
+            && self.remote.is_unused_or(RemoteAccess::is_idle)
+            && self.subchannels.iter().all(|subchannel| subchannel.assigned.is_unused_or(VecDeque::is_empty))
     }
 
     pub(super) fn views(&self, now: Instant) -> Views {
@@ -268,7 +270,9 @@ impl VirtualChannel {
         let copy = send.inject && send.bounce().is_none();
         // Kept until the acknowledgement, as the subchannel may fail.
         let source = send.source.clone();
-        Some(Transmit { copy, ..self.frame(now, index, body, source, FrameOwner::Send { key, offset: 0 }) })
+        let mut frame = self.frame(now, index, body, source, FrameOwner::Send { key, offset: 0 });
+        frame.copy = copy;
+        Some(frame)
     }
 
     /// A piece of a message, of a long write or of a response to a read.
@@ -316,7 +320,9 @@ impl VirtualChannel {
             }
             let copy = send.inject && send.bounce().is_none();
             let owner = FrameOwner::Send { key, offset: piece.offset };
-            return Some(Transmit { copy, ..self.frame(now, index, body, source, owner) });
+            let mut frame = self.frame(now, index, body, source, owner);
+            frame.copy = copy;
+            return Some(frame);
         }
         None
     }

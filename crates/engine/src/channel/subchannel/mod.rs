@@ -292,7 +292,8 @@ impl Subchannel {
         self.liveness.oldest_changed();
         let came = (self.arrived_after.get().unwrap_or(now), now);
         let (mut acked, mut arrived_after, mut kernel_acked) = (AckedFrames::NONE, came.0, None);
-        for (at, frame) in self.in_flight.drain(..news as usize).enumerate() {
+        for at in 0..news as usize {
+            let Some(frame) = self.in_flight.pop_front() else { break };
             match frame.kernel_acked {
                 Some((acked_after, _)) if acked.oldest.bytes == 0 => arrived_after = arrived_after.min(acked_after),
                 _ => {}
@@ -345,7 +346,7 @@ impl Subchannel {
         let sure = said + behind.take_while(|frame| !matches!(frame.body, Body::Write { .. })).count();
         if sure > 0 {
             self.acked = acked.wrapping_add(sure as u32);
-            self.in_flight.drain(..sure).for_each(|frame| delivered(frame.owner));
+            (0..sure).filter_map(|_| self.in_flight.pop_front()).for_each(|frame| delivered(frame.owner));
             self.liveness.progress(now);
             self.liveness.oldest_changed();
         }

@@ -117,7 +117,7 @@ impl World {
         }
         if inject {
             let node = &mut self.nodes[from];
-            node.engine.detach(key);
+            node.engine.detach(key).into_iter().for_each(|copy| node.memory.act(copy));
             while let Some(action) = node.engine.poll_memory() {
                 node.memory.act(action);
             }

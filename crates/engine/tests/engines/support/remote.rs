@@ -111,7 +111,8 @@ impl World {
         let key = node.engine.post_write(request)?;
         self.pump(from);
         if inject {
-            self.nodes[from].engine.detach(key);
+            let node = &mut self.nodes[from];
+            node.engine.detach(key).into_iter().for_each(|copy| node.memory.act(copy));
             self.pump(from);
             self.nodes[from].memory.free(local);
         }

@@ -9,7 +9,12 @@ use crate::ofi::{Failure, News, OfiLink, lock};
 
 impl Endpoint {
     /// Moves data of all links. True if there was anything.
+    #[inline]
     pub(in crate::endpoint) fn poll_ofi(&mut self, now: Instant) -> bool {
+        self.ofi.len() > 0 && self.poll_ofi_rails(now)
+    }
+
+    fn poll_ofi_rails(&mut self, now: Instant) -> bool {
         let mut moved = false;
         for rail in 0..self.ofi.rails.len() {
             let Endpoint { ofi, memory, bounces, .. } = self;

@@ -31,6 +31,8 @@ pub struct Looks {
     /// From its end to the next.
     pause: Span,
     pause_ns: u64,
+    /// The user's thread has yielded since.
+    has_yielded: bool,
 }
 
 impl Looks {
@@ -46,9 +48,16 @@ impl Looks {
         *self = Looks::default();
     }
 
+    /// Whether the user's thread has yielded its processor since the last look: however long that took, it was waiting.
+    #[inline]
+    pub fn set_yielded(&mut self, has_yielded: bool) {
+        self.has_yielded |= has_yielded;
+    }
+
     /// A look begins. Whether looks have become rare.
     pub fn begin(&mut self, now: Instant) -> bool {
-        if now.since_ns(self.last) > self.pause_ns + AWAY_NS {
+        let has_yielded = std::mem::take(&mut self.has_yielded);
+        if now.since_ns(self.last) > self.pause_ns + AWAY_NS && !has_yielded {
             self.expect();
         }
         self.last = now;
@@ -125,6 +134,15 @@ mod tests {
             now += 500_000 + looks.pause_ns.max(200);
         }
         assert_eq!(looks.pause_ns, LONGEST_NS);
+    }
+
+    #[test]
+    fn who_has_yielded_was_not_away() {
+        let mut looks = Looks::default();
+        wait(&mut looks, 10_000_000);
+        looks.set_yielded(true);
+        assert!(looks.begin(Instant(looks.last.0 + 1_000_000)));
+        assert!(!looks.begin(Instant(looks.last.0 + 2_000_000)), "it has not since");
     }
 
     #[test]

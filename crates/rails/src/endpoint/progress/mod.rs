@@ -37,10 +37,11 @@ impl Endpoint {
     }
 
     /// Whether others wait for the processor that this process polls on. Then each call looks: who gives the processor away has
-    /// waited long.
+    /// waited long. `has_yielded`: it has given it away since the last call.
     #[inline]
-    pub fn set_crowded(&mut self, is_crowded: bool) {
+    pub fn set_crowded(&mut self, is_crowded: bool, has_yielded: bool) {
         self.is_crowded = is_crowded;
+        self.looks.set_yielded(has_yielded);
     }
 
     /// Until when [`Endpoint::progress`] would find nothing, unless something is posted.
@@ -150,9 +151,10 @@ impl Endpoint {
             return false;
         }
         let active = self.active_link.map(|at| [Token::Link(at).number(), Token::Datagrams(at).number()]);
-        let others = ready.iter().flatten().any(|event| active.is_none_or(|active| !active.contains(&event.token)));
+        let others =
+            ready.iter().take(count).flatten().any(|event| active.is_none_or(|active| !active.contains(&event.token)));
         let mut moved = false;
-        for event in ready.into_iter().flatten() {
+        for event in ready.into_iter().take(count).flatten() {
             moved |= self.handle_ready(event, now);
         }
         self.poll_interval.polled(now, self.calls, others);

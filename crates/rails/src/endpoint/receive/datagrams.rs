@@ -5,6 +5,7 @@ use std::io;
 use fishplate_engine::Instant;
 
 use super::MOST_READS;
+use super::process::Carrier;
 use crate::endpoint::Endpoint;
 use crate::endpoint::progress::token::Token;
 use crate::link::{Arrived, Datagram, DatagramKind};
@@ -88,9 +89,12 @@ impl Endpoint {
             _ => None,
         };
         let len = frame.map_or(0, |header| u64::from(header.body.payload_len()));
-        let Some(header) = frame.filter(|_| datagrams.payload_is(len)) else {
+        let Some(mut header) = frame.filter(|_| datagrams.payload_is(len)) else {
             return self.protocol_violation(LinkId::Stream(at), "a datagram is not one frame");
         };
+        if self.take_message(at, &mut header, Carrier::Datagram, now) != Some(false) {
+            return;
+        }
         let Some(placement) = self.handle_header(LinkId::Stream(at), header, now) else { return };
         if len == 0 {
             return;

@@ -4,8 +4,15 @@ use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, Placement};
 
 use crate::endpoint::Endpoint;
-use crate::link::Arrived;
+use crate::link::{Arrived, StreamLink};
 use crate::link_kind::{LinkId, LinkKind};
+
+/// What has brought a frame of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::endpoint) enum Carrier {
+    Stream,
+    Datagram,
+}
 
 impl Endpoint {
     /// Hands what was read of a link's stream to the engine. False if the link is gone.
@@ -33,7 +40,7 @@ impl Endpoint {
     }
 
     /// A frame begins on the stream. False if the link is gone.
-    fn begin_frame(&mut self, at: usize, header: Header, now: Instant) -> bool {
+    fn begin_frame(&mut self, at: usize, mut header: Header, now: Instant) -> bool {
         let link = &mut self.links.streams[at];
         let (len, is_counted) = (u64::from(header.body.payload_len()), header.body.is_counted());
         match header.body {
@@ -68,7 +75,14 @@ impl Endpoint {
             }
             _ => {}
         }
-        let placement = match is_counted && !link.receive_sequence.begin_stream_frame() {
+        let is_duplicate = is_counted && !link.receive_sequence.begin_stream_frame();
+        if is_counted && !is_duplicate {
+            match self.take_message(at, &mut header, Carrier::Stream, now) {
+                Some(false) => {}
+                taken => return taken.is_some(),
+            }
+        }
+        let placement = match is_duplicate {
             // It has come as a datagram.
             true => Some(Placement::Discard),
             false => self.handle_header(LinkId::Stream(at), header, now),
@@ -83,6 +97,49 @@ impl Endpoint {
             link.receive_sequence.end_stream_frame();
         }
         true
+    }
+
+    /// Takes a message that was read whole, if there is a receive for it: then nothing of it has to be remembered until its
+    /// payload is in place. False: it is not taken. `None`: the link is gone.
+    #[inline]
+    pub(in crate::endpoint) fn take_message(
+        &mut self,
+        at: usize,
+        header: &mut Header,
+        by: Carrier,
+        now: Instant,
+    ) -> Option<bool> {
+        if !matches!(header.body, Body::Eager { .. }) {
+            return Some(false);
+        }
+        let Endpoint { links, engine, memory, .. } = self;
+        let link = links.streams.get_mut(at)?;
+        header.ack = link.newest_acknowledgement(header.ack, now);
+        let StreamLink { receive, datagrams, receive_sequence, common, .. } = link;
+        let receive = match (by, &mut *datagrams) {
+            (Carrier::Datagram, Some(datagrams)) => datagrams.receive_mut(),
+            _ => receive,
+        };
+        let len = u64::from(header.body.payload_len());
+        let Some(payload) = receive.whole_payload(len) else { return Some(false) };
+        match engine.receive_whole(now, common.subchannel, header, |to| memory.write(to, 0, payload)) {
+            Ok(true) => {
+                receive.skip_payload(len);
+                common.counts.rx_messages += 1;
+                common.counts.rx_bytes += len;
+                if by == Carrier::Stream {
+                    receive_sequence.end_stream_frame();
+                    datagrams.iter_mut().for_each(|datagrams| datagrams.stream_had_frame());
+                }
+                self.apply_memory_actions();
+                Some(true)
+            }
+            Ok(false) => Some(false),
+            Err(violation) => {
+                self.protocol_violation(LinkId::Stream(at), &violation.to_string());
+                None
+            }
+        }
     }
 
     /// Where the payload of a frame that is taken goes. `None`: the link is gone.

@@ -105,6 +105,7 @@ impl Endpoint {
     }
 
     /// Sends what is held back.
+    #[inline]
     pub fn flush_held(&mut self) {
         while let Some(&(at, _)) = self.held.links.last() {
             let now = self.clock.now();

@@ -29,10 +29,14 @@ impl Endpoint {
     }
 
     /// Tells the engine what the peers' kernels have.
+    #[inline]
     pub(in crate::endpoint) fn query_kernel_acks(&mut self, now: Instant) {
-        if self.awaiting_kernel_acks.is_empty() || now < self.next_kernel_ack_query {
-            return;
+        if !self.awaiting_kernel_acks.is_empty() && now >= self.next_kernel_ack_query {
+            self.query_all_kernel_acks(now);
         }
+    }
+
+    fn query_all_kernel_acks(&mut self, now: Instant) {
         self.next_kernel_ack_query = now.plus_ns(PERIOD_NS);
         let mut awaiting_kernel_acks = std::mem::take(&mut self.awaiting_kernel_acks);
         awaiting_kernel_acks.retain(|at| self.query_kernel_acks_of(*at, now));

@@ -25,7 +25,17 @@ const MOST_ROUNDS: usize = 8;
 
 impl Endpoint {
     /// Sends what the engine has to send and the links take. True if that was anything.
+    #[inline]
     pub(in crate::endpoint) fn pump(&mut self, now: Instant) -> bool {
+        let has_nothing = !self.engine.may_transmit() && self.dirty.is_empty() && !self.engine.has_memory_actions();
+        if has_nothing {
+            self.ring_bells(false);
+            return false;
+        }
+        self.pump_all(now)
+    }
+
+    fn pump_all(&mut self, now: Instant) -> bool {
         let mut moved = false;
         for _ in 0..MOST_ROUNDS {
             while let Some(transmit) = self.engine.poll_transmit(now) {

@@ -32,9 +32,10 @@ impl Endpoint {
     /// there was anything.
     #[inline]
     pub(in crate::endpoint) fn poll_shared_memory(&mut self, now: Instant, is_closing: bool) -> bool {
-        if self.shared_memory.is_empty() {
-            return false;
-        }
+        !self.shared_memory.is_empty() && self.poll_shared_links(now, is_closing)
+    }
+
+    fn poll_shared_links(&mut self, now: Instant, is_closing: bool) -> bool {
         let links = &self.links.memory;
         let has_come = |at: &usize| links[*at].receiver.has_record();
         let looks = if self.is_crowded { 0 } else { LOOKS };
@@ -237,7 +238,7 @@ impl Endpoint {
         }
         let receiver = &link.receiver;
         let place = |to: &Payload| receiver.place_whole(record, header_len, memory, to);
-        let taken = engine.receive_in_memory(now, link.common.subchannel, header, place);
+        let taken = engine.receive_whole(now, link.common.subchannel, header, place);
         match taken {
             Ok(true) => {
                 link.receiver.finish(record);

@@ -219,6 +219,19 @@ impl ReceiveState {
         self.destination = Destination::open(placement, bounces);
     }
 
+    /// The payload of the last header, of `len` bytes, if all of it has been read.
+    #[inline]
+    pub fn whole_payload(&self, len: u64) -> Option<&[u8]> {
+        self.unread_bytes().get(..len as usize)
+    }
+
+    /// It was taken.
+    #[inline]
+    pub fn skip_payload(&mut self, len: u64) {
+        self.start += len as usize;
+        self.bulk = len >= BULK_LEAST;
+    }
+
     /// The rest of the payload that is being received goes nowhere.
     pub fn discard(&mut self) {
         self.destination = Destination::Discard;

@@ -229,13 +229,18 @@ impl TransmitQueue {
 }
 
 /// Writes a frame with its payload to the end of `out`.
-pub(in crate::link) fn append(
+fn append(out: &mut Vec<u8>, (header, source): (&Header, &Source), memory: &UserMemory, bounces: &BounceBuffers) {
+    append_header(out, header);
+    append_payload(out, source, memory, bounces);
+}
+
+/// The same of the payload alone.
+pub(in crate::link) fn append_payload(
     out: &mut Vec<u8>,
-    (header, source): (&Header, &Source),
+    source: &Source,
     memory: &UserMemory,
     bounces: &BounceBuffers,
 ) {
-    append_header(out, header);
     match source {
         Source::Bounce { id, offset, len } => {
             let (from, to) = (*offset as usize, (*offset + *len) as usize);

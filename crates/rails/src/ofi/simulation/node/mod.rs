@@ -163,17 +163,22 @@ impl Node {
 
     pub fn apply_memory_actions(&mut self, now: Instant) {
         while let Some(action) = self.engine.poll_memory() {
-            match action {
-                MemoryAction::Fill { into, from } => self.memory.read(&from, self.bounces.open(into)),
-                MemoryAction::Copy { from, to } => self.memory.write(&to, 0, self.bounces.get(from)),
-                MemoryAction::Release(id) => self.bounces.release(id),
-                MemoryAction::Discard(subchannel) => {
-                    if let Some(Over::Rail { rail, end }) = self.over(subchannel) {
-                        self.rails[rail].rail.end_reads(end, &mut self.bounces);
-                    }
+            self.act(action, now);
+        }
+    }
+
+    /// Does one thing with memory.
+    pub fn act(&mut self, action: MemoryAction, now: Instant) {
+        match action {
+            MemoryAction::Fill { into, from } => self.memory.read(&from, self.bounces.open(into)),
+            MemoryAction::Copy { from, to } => self.memory.write(&to, 0, self.bounces.get(from)),
+            MemoryAction::Release(id) => self.bounces.release(id),
+            MemoryAction::Discard(subchannel) => {
+                if let Some(Over::Rail { rail, end }) = self.over(subchannel) {
+                    self.rails[rail].rail.end_reads(end, &mut self.bounces);
                 }
-                MemoryAction::Detach(ended) => self.detach(now, &ended),
             }
+            MemoryAction::Detach(ended) => self.detach(now, &ended),
         }
     }
 

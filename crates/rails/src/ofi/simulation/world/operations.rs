@@ -61,7 +61,8 @@ impl World {
         let now = self.now();
         self.nodes[from].pump(now);
         if inject {
-            self.nodes[from].engine.detach(key);
+            let copy = self.nodes[from].engine.detach(key);
+            copy.into_iter().for_each(|copy| self.nodes[from].act(copy, now));
             self.nodes[from].apply_memory_actions(now);
             // The user has it back at once.
             self.arena.borrow_mut().give_back(region);
