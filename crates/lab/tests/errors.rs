@@ -175,7 +175,7 @@ fn setup_without_what_it_needs() {
     // A Python that is too old, and one without venv, as Debian has it.
     for (name, text, said) in [
         ("old", "#!/bin/sh\nexit 1\n", "older than 3.10"),
-        ("bare", "#!/bin/sh\ncase \"$2\" in *venv*) exit 1;; esac\n", "python3-venv"),
+        ("bare", "#!/bin/sh\ncase \"$3\" in *venv*) exit 1;; esac\n", "python3-venv"),
     ] {
         let python = fishplate.path(name);
         script::script(&python, text);
