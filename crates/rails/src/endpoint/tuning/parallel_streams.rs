@@ -9,6 +9,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Reverse;
 use std::net::IpAddr;
 use std::ops::Range;
 
@@ -213,8 +214,11 @@ impl Endpoint {
             let link = &self.links.streams[*at];
             group.has(link) && link.name.is_additional() && !link.name.by_peer && !link.retirement.has_begun()
         });
-        let chosen: Vec<usize> = own.take(usize::from(count)).collect();
-        for at in chosen {
+        let mut own: Vec<usize> = own.collect();
+        // Those that were set up first are to a switch as different as they can be.
+        own.sort_by_key(|at| Reverse(self.links.streams[*at].name.stream));
+        own.truncate(usize::from(count));
+        for at in own {
             let link = &self.links.streams[at];
             log::info!(
                 "rail {}: a connection to {} is let go",
