@@ -65,8 +65,12 @@ impl IdleYield {
     /// Nothing came: lets others run when that has lasted.
     pub fn nothing(&self) {
         let left = self.left.load(Ordering::Relaxed);
-        if left == 0 && !self.is_due() {
-            return;
+        if left == 0 {
+            if !self.is_due() {
+                return;
+            }
+            // Who had the processor before, at the end of this thread's slice, may have little to do with the yield.
+            PREEMPTIONS.set(preemptions());
         }
         std::thread::yield_now();
         HAS_YIELDED.store(true, Ordering::Relaxed);
