@@ -81,8 +81,12 @@ impl IdleYield {
     pub fn nothing(&self) {
         self.begin();
         let left = self.left.load(Ordering::Relaxed);
-        if left == 0 && !is_past(self.next.load(Ordering::Relaxed)) {
-            return;
+        if left == 0 {
+            if !is_past(self.next.load(Ordering::Relaxed)) {
+                return;
+            }
+            // What had the processor before, at the end of this thread's slice, may have little to do with the yield.
+            PREEMPTIONS.set(preemptions());
         }
         std::thread::yield_now();
         HAS_YIELDED.store(true, Ordering::Relaxed);

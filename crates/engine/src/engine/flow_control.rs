@@ -18,8 +18,8 @@ impl Engine {
         }
         channel.schedule_idle_check(now);
         let check = channel.idle_check();
-        // Nearly every message brings some, and mostly nothing waits for it.
-        if !channel.is_idle() {
+        // Nearly every message brings some, and mostly nothing waits for it, but where there are several rails perhaps padding.
+        if channel.live.len() > 1 || !channel.is_idle() {
             self.make_ready(vc);
         }
         check.into_iter().for_each(|due| self.schedule_timeout(due));
