@@ -26,6 +26,9 @@ const ROUND: u32 = 16;
 /// Whether polls without result yield at once, as the last yields let others run.
 static IS_CROWDED: AtomicBool = AtomicBool::new(false);
 
+/// Whether something waits for the network: otherwise nobody knows for how long the program has waited, and for whom.
+static WAITS: AtomicBool = AtomicBool::new(false);
+
 /// Whether a poll has yielded since [`has_yielded`] was asked.
 static HAS_YIELDED: AtomicBool = AtomicBool::new(false);
 
@@ -38,6 +41,12 @@ thread_local! {
 #[inline]
 pub fn is_crowded() -> bool {
     IS_CROWDED.load(Ordering::Relaxed)
+}
+
+/// Something waits for the network, or nothing does. To be told while the processor is shared.
+#[inline]
+pub fn set_waits(waits: bool) {
+    WAITS.store(waits, Ordering::Relaxed);
 }
 
 /// Whether the time since the last call went to yields: then the program has not done anything else meanwhile.
@@ -90,15 +99,16 @@ impl IdleYield {
         }
         std::thread::yield_now();
         HAS_YIELDED.store(true, Ordering::Relaxed);
-        if left > 0 && is_past(self.since.load(Ordering::Relaxed).wrapping_add(ticks::of_ns(SLEEP_AFTER_NS))) {
+        let has_waited = || is_past(self.since.load(Ordering::Relaxed).wrapping_add(ticks::of_ns(SLEEP_AFTER_NS)));
+        if is_crowded() && WAITS.load(Ordering::Relaxed) && has_waited() {
             std::thread::sleep(SLEEP);
         }
         if left > 1 {
             return self.left.store(left - 1, Ordering::Relaxed);
         }
         let is_crowded = was_preempted();
-        self.left.store(if is_crowded { ROUND } else { 0 }, Ordering::Relaxed);
         IS_CROWDED.store(is_crowded, Ordering::Relaxed);
+        self.left.store(if is_crowded { ROUND } else { 0 }, Ordering::Relaxed);
         self.yield_after(BETWEEN_NS);
     }
 

@@ -16,7 +16,7 @@ use crate::errno::{Errno, Outcome};
 use crate::error_report;
 use crate::ffi::endpoint_lock::Poisoned;
 use crate::ffi::exit_status;
-use crate::idle_yield::{has_yielded, is_crowded};
+use crate::idle_yield::{has_yielded, is_crowded, set_waits};
 use crate::progress_thread::{MAX_SCHEDULING_WAIT, Next, Served};
 use crate::reader::Reader;
 use crate::shared_processor::is_processor_shared;
@@ -116,6 +116,9 @@ impl State {
         self.skipped = 0;
         let full = self.is_full();
         let Some(transport) = self.transport.as_mut().filter(|_| !full) else { return false };
+        if is_crowded() {
+            set_waits(transport.has_pending_operations());
+        }
         transport.set_crowded(is_crowded(), has_yielded());
         let moved = transport.progress();
         while let Some(channel) = transport.poll_nameless_peer() {
