@@ -53,7 +53,7 @@ help:
 	@echo 'make demo             MPI stacks over two unequal rails, side by side: a table and demo.html'
 	@echo 'make check            for the minute before a commit: formatting, lints, documentation, tests without sockets'
 	@echo 'make lint             formatting, lints and documentation alone'
-	@echo 'make test             all tests: the seven that follow, the first two side by side'
+	@echo 'make test             all tests: the seven that follow, those of MPI alone, the others two at a time'
 	@echo 'make test-code          formatting, lints, documentation, licences, unit and integration tests'
 	@echo 'make test-fuzz          hostile input, for half a minute'
 	@echo 'make test-bench         benchmark programs and applications, what needs no MPI'
@@ -141,10 +141,11 @@ $(STACKS:%=bench-%): bench-%: setup
 demo: bench
 	$(Q)$(FISHPLATE) demo --output demo.html
 
-# What is optimized as a whole keeps one processor busy for minutes; the other tests meanwhile.
+# What is optimized as a whole keeps one processor busy for minutes; the other tests meanwhile. Only MPI programs want all.
 test:
 	$(Q)$(MAKE) --no-print-directory -j 2 -Oline test-code test-fuzz
-	$(Q)$(MAKE) --no-print-directory test-bench test-counts test-report test-packages test-mpi
+	$(Q)$(MAKE) --no-print-directory -j 2 -Oline test-bench test-counts test-report test-packages
+	$(Q)$(MAKE) --no-print-directory test-mpi
 
 # What the engine, its wire format, the models and the documentation say; without sockets, namespaces and long runs.
 CHECKED := fishplate-collectives fishplate-engine fishplate-link fishplate-profile ofi-abi

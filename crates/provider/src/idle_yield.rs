@@ -17,6 +17,8 @@ const BETWEEN_NS: u64 = 200_000;
 /// others that want the processor, and where these only yield as well, Linux (6.18) may keep all of them from the one that they
 /// wait for: for seconds, with four ranks of four threads on two cores.
 const SLEEP_AFTER_NS: u64 = 1_000_000;
+/// One that has done something else for so long since the last poll, in nanoseconds, does not wait: it tests between pieces of work.
+const WORK_NS: u64 = 5_000;
 /// The shortest sleep that there is: it takes as long as timers may be late (`PR_SET_TIMERSLACK`, 50 us), a small part of that.
 const SLEEP: Duration = Duration::from_nanos(1);
 
@@ -62,6 +64,8 @@ pub struct IdleYield {
     since: AtomicU64,
     /// When the next yield is due, in ticks, if it is idle.
     next: AtomicU64,
+    /// When the last yield ended, in ticks.
+    left_at: AtomicU64,
     /// Polls of the present round that are left.
     left: AtomicU32,
 }
@@ -72,6 +76,7 @@ impl Default for IdleYield {
             is_idle: AtomicBool::new(false),
             since: AtomicU64::new(0),
             next: AtomicU64::new(0),
+            left_at: AtomicU64::new(0),
             left: AtomicU32::new(0),
         }
     }
@@ -97,12 +102,13 @@ impl IdleYield {
             // What had the processor before, at the end of this thread's slice, may have little to do with the yield.
             PREEMPTIONS.set(preemptions());
         }
+        let sleeps = is_crowded() && WAITS.load(Ordering::Relaxed) && self.has_waited();
         std::thread::yield_now();
         HAS_YIELDED.store(true, Ordering::Relaxed);
-        let has_waited = || is_past(self.since.load(Ordering::Relaxed).wrapping_add(ticks::of_ns(SLEEP_AFTER_NS)));
-        if is_crowded() && WAITS.load(Ordering::Relaxed) && has_waited() {
+        if sleeps {
             std::thread::sleep(SLEEP);
         }
+        self.left_at.store(ticks::now(), Ordering::Relaxed);
         if left > 1 {
             return self.left.store(left - 1, Ordering::Relaxed);
         }
@@ -110,6 +116,12 @@ impl IdleYield {
         IS_CROWDED.store(is_crowded, Ordering::Relaxed);
         self.left.store(if is_crowded { ROUND } else { 0 }, Ordering::Relaxed);
         self.yield_after(BETWEEN_NS);
+    }
+
+    /// Whether the program has waited for long, and does nothing else.
+    fn has_waited(&self) -> bool {
+        let is_past = |from: &AtomicU64, ns| is_past(from.load(Ordering::Relaxed).wrapping_add(ticks::of_ns(ns)));
+        is_past(&self.since, SLEEP_AFTER_NS) && !is_past(&self.left_at, WORK_NS)
     }
 
     /// Nothing has come, now or already before.
