@@ -20,7 +20,7 @@ use crate::ablation::Mechanism;
 use crate::connect::outgoing::Attempt;
 use crate::endpoint::Endpoint;
 use crate::endpoint::links::Links;
-use crate::link::StreamLink;
+use crate::link::{NEAR_RTT_NS, StreamLink};
 use crate::link_name::{ASKS, FIRST_ADDITIONAL};
 use crate::random::random;
 use crate::streams::{Estimate, Sample, StreamCount, Streams};
@@ -69,9 +69,10 @@ impl StreamGroup {
 impl Endpoint {
     /// Manages the number of streams beside link `at` from now on, if the setting is automatic.
     pub(in crate::endpoint) fn manage_streams_of(&mut self, at: usize) {
-        let Streams::Automatic { most } = self.settings.streams else { return };
+        let Streams::Automatic { most, near } = self.settings.streams else { return };
         let link = &self.links.streams[at];
-        if !self.stream_groups.iter().any(|group| group.has(link)) {
+        let is_wanted = near || link.sampled.rtt_ns > NEAR_RTT_NS;
+        if is_wanted && !self.stream_groups.iter().any(|group| group.has(link)) {
             let (vc, rail, remote) = (link.common.subchannel.vc, link.common.rail, link.remote.ip());
             self.stream_groups.push(StreamGroup { vc, rail, remote, stream_count: StreamCount::new(most) });
         }
