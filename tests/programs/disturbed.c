@@ -6,9 +6,9 @@
 //   computing  rank 1 posts sends, and calls MPI again only when rank 0 has everything; it says so by a file in FOLDER
 #define _DEFAULT_SOURCE
 #include "common.h"
+#include "timer.h"
 
 #include <signal.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,31 +16,6 @@
 enum { TAG = 3, ROUNDS = 300, MOST = 300000, LARGE = 8000000, SECONDS = 60 };
 
 static const size_t lengths[] = {0, 8, 1000, 16384, 70000, MOST};
-static volatile sig_atomic_t ticks;
-
-static void on_tick(int number)
-{
-    (void)number;
-    ticks++;
-}
-
-static void start_timer(void)
-{
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = on_tick;
-    expect(sigaction(SIGALRM, &action, NULL) == 0, "no handler can be set");
-    struct itimerval timer = {{0, 1000}, {0, 1000}};
-    expect(setitimer(ITIMER_REAL, &timer, NULL) == 0, "no timer can be set");
-}
-
-static void stop_timer(void)
-{
-    struct itimerval none = {{0, 0}, {0, 0}};
-    setitimer(ITIMER_REAL, &none, NULL);
-    expect(ticks > 0, "nothing was interrupted");
-}
-
 // A child that ends at once, in either way.
 static void fork_child(int round)
 {

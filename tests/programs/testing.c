@@ -6,19 +6,17 @@
 //   seconds    rank 1 makes no call of MPI for N seconds
 #define _DEFAULT_SOURCE
 #include "common.h"
+#include "timer.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/resource.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 enum { THREADS = 8, ROUNDS = 4, IN_VAIN = 2000, MOST = 1000000 };
 
 static const size_t lengths[ROUNDS] = {8, 1000, 70000, MOST};
-static volatile sig_atomic_t ticks;
 
 static uint64_t key(int worker, int round)
 {
@@ -81,25 +79,6 @@ static void exchange(int workers)
         pthread_join(threads[i], NULL);
 }
 
-static void on_tick(int number)
-{
-    (void)number;
-    ticks++;
-}
-
-static void exchange_interrupted(void)
-{
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = on_tick;
-    expect(sigaction(SIGALRM, &action, NULL) == 0, "no handler can be set");
-    struct itimerval timer = {{0, 1000}, {0, 1000}}, none = {{0, 0}, {0, 0}};
-    expect(setitimer(ITIMER_REAL, &timer, NULL) == 0, "no timer can be set");
-    exchange(1);
-    setitimer(ITIMER_REAL, &none, NULL);
-    expect(ticks > 0, "nothing was interrupted");
-}
-
 // Until rank 0 hears of them, the ranks have no connection to set up any more.
 static void take_all_files(void)
 {
@@ -122,7 +101,9 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "threads") == 0) {
         exchange(THREADS);
     } else if (strcmp(argv[1], "signals") == 0) {
-        exchange_interrupted();
+        start_timer();
+        exchange(1);
+        stop_timer();
     } else if (strcmp(argv[1], "files") == 0) {
         take_all_files();
         exchange(1);

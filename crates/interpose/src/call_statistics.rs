@@ -69,6 +69,6 @@ pub fn append(file: &Path, lines: &str) {
     let written =
         OpenOptions::new().create(true).append(true).open(file).and_then(|mut f| f.write_all(lines.as_bytes()));
     if let Err(error) = written {
-        fishplate_stderr::report(format_args!("cannot write to {}: {error}", file.display()));
+        fishplate_guest::report(format_args!("cannot write to {}: {error}", file.display()));
     }
 }

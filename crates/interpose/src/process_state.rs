@@ -57,7 +57,7 @@ pub fn start() {
     let settings = match Settings::from_lookup(lookup) {
         Ok(settings) => settings,
         Err(error) => {
-            fishplate_stderr::report(error);
+            fishplate_guest::report(error);
             return Comm::world(abi).abort();
         }
     };

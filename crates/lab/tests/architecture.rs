@@ -14,10 +14,11 @@ use source_graph::{Graph, Module};
 const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
     ("fishplate-collectives", "collectives", &[], Unsafe::Nowhere),
     ("fishplate-engine", "engine", &[], Unsafe::Nowhere),
+    ("fishplate-guest", "guest", &[], Unsafe::Nowhere),
     (
         "fishplate-interpose",
         "interpose",
-        &["fishplate-collectives", "fishplate-profile", "fishplate-stderr", "fishplate-trace"],
+        &["fishplate-collectives", "fishplate-profile", "fishplate-guest", "fishplate-trace"],
         Unsafe::In("src/ffi"),
     ),
     ("fishplate-link", "link", &[], Unsafe::Nowhere),
@@ -29,7 +30,7 @@ const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
     (
         "fishplate-provider",
         "provider",
-        &["fishplate-engine", "fishplate-rails", "fishplate-stderr", "ofi-abi"],
+        &["fishplate-engine", "fishplate-rails", "fishplate-guest", "ofi-abi"],
         Unsafe::In("src/ffi"),
     ),
     (
@@ -38,7 +39,6 @@ const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
         &["fishplate-engine", "fishplate-link", "fishplate-collectives", "fishplate-trace"],
         Unsafe::Nowhere,
     ),
-    ("fishplate-stderr", "stderr", &[], Unsafe::Nowhere),
     ("fishplate-trace", "trace", &[], Unsafe::Nowhere),
     ("fishplate-fuzz", "../fuzz", &["fishplate-engine", "fishplate-rails"], Unsafe::Nowhere),
     (

@@ -6,7 +6,7 @@ use fishplate_rails::Settings;
 use ofi_abi::FI_EINVAL;
 
 use crate::errno::{Errno, Outcome};
-use fishplate_stderr::report;
+use fishplate_guest::report;
 
 /// The settings. A wrong one is told once a process: libfabric asks several times, and drops the reason.
 pub fn settings() -> Outcome<Settings> {

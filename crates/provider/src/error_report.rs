@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use fishplate_guest::report;
 use fishplate_rails::process;
-use fishplate_stderr::report;
 
 use crate::errno::lock_plain;
 

@@ -96,7 +96,7 @@ impl IdleYield {
         self.begin();
         let left = self.left.load(Ordering::Relaxed);
         if left == 0 {
-            if !is_past(self.next.load(Ordering::Relaxed)) {
+            if !has_passed(&self.next, 0) {
                 return;
             }
             // What had the processor before, at the end of this thread's slice, may have little to do with the yield.
@@ -120,8 +120,7 @@ impl IdleYield {
 
     /// Whether the program has waited for long, and does nothing else.
     fn has_waited(&self) -> bool {
-        let is_past = |from: &AtomicU64, ns| is_past(from.load(Ordering::Relaxed).wrapping_add(ticks::of_ns(ns)));
-        is_past(&self.since, SLEEP_AFTER_NS) && !is_past(&self.left_at, WORK_NS)
+        has_passed(&self.since, SLEEP_AFTER_NS) && !has_passed(&self.left_at, WORK_NS)
     }
 
     /// Nothing has come, now or already before.
@@ -139,9 +138,10 @@ impl IdleYield {
     }
 }
 
-/// Whether a time in ticks is past. Half of all times are.
+/// Whether so many nanoseconds have passed since a time in ticks. Half of all times are past.
 #[inline]
-fn is_past(then: u64) -> bool {
+fn has_passed(since: &AtomicU64, ns: u64) -> bool {
+    let then = since.load(Ordering::Relaxed).wrapping_add(ticks::of_ns(ns));
     (ticks::now().wrapping_sub(then) as i64) >= 0
 }
 

@@ -10,12 +10,12 @@ use std::sync::{Arc, Mutex, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use fishplate_guest::without_signals;
 use fishplate_rails::settings::Progress;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::{read, write};
 
 use crate::errno::lock_plain;
-use crate::ffi::signals::without_signals;
 use crate::idle_processors::IdleProcessors;
 use crate::shared_processor::SharedProcessor;
 

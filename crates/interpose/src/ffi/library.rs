@@ -54,10 +54,7 @@ pub fn function(cache: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
 
 /// Ends the process, as a function that MPI must have is not there.
 fn missing(name: &CStr) -> ! {
-    fishplate_stderr::report(format_args!(
-        "no MPI library of this process has the function {}",
-        name.to_string_lossy()
-    ));
+    fishplate_guest::report(format_args!("no MPI library of this process has the function {}", name.to_string_lossy()));
     std::process::abort();
 }
 

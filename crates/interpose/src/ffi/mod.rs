@@ -46,7 +46,7 @@ pub use mailbox::Mailbox;
 pub use mapped_file::{GrowingFile, create as create_mapped_file};
 pub use memory::{Memory, Scratch};
 pub use objects::{Comm, Error, Op, Result, host_name, library_version};
-pub use process::{in_forked_children, with_signals_blocked};
+pub use process::in_forked_children;
 pub use rail_bytes::{Provider, Rail};
 pub use requests::Requests;
 pub use unpacking::Unpacking;

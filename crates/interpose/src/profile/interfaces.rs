@@ -10,7 +10,7 @@ use std::time::Duration;
 use fishplate_profile::series_file::{MAX_COLUMNS, STEP_NS, header};
 
 use super::timeline::Timeline;
-use crate::ffi::{self, GrowingFile, clock};
+use crate::ffi::{GrowingFile, clock};
 use crate::sync::lock;
 
 /// Counters of all interfaces of this thread's network namespace.
@@ -48,7 +48,8 @@ pub fn sample(folder: &Path, host: &str, boot: &str) -> Option<Sampler> {
     let look = move || look(&file_of_counters, timeline, counters, &shared);
     // Signals are for the program's own threads.
     let thread =
-        ffi::with_signals_blocked(|| thread::Builder::new().name("fishplate-profile".into()).spawn(look)).ok()?;
+        fishplate_guest::without_signals(|| thread::Builder::new().name("fishplate-profile".into()).spawn(look))
+            .ok()?;
     Some(Sampler { thread, is_over })
 }
 

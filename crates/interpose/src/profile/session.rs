@@ -53,20 +53,20 @@ pub fn start(mpi_session: Option<usize>) {
     let Some(folder) = env::var_os(VARIABLE).filter(|folder| !folder.is_empty()) else { return };
     if SESSION.get().is_some() {
         if is_first {
-            fishplate_stderr::report("MPI was begun again after its end: the profile is of what was before");
+            fishplate_guest::report("MPI was begun again after its end: the profile is of what was before");
         }
         return;
     }
     let folder = PathBuf::from(folder);
     let Some(abi) = Abi::get() else {
-        return fishplate_stderr::report("no profile is recorded: this MPI library is of no known kind");
+        return fishplate_guest::report("no profile is recorded: this MPI library is of no known kind");
     };
     let world = match mpi_session {
         Some(mpi_session) => Comm::world_of_session(abi, mpi_session),
         None => Comm::world(abi).rank().and_then(|rank| Ok((rank, Comm::world(abi).size()?))),
     };
     let Ok((rank, ranks)) = world else {
-        return fishplate_stderr::report("no profile is recorded: MPI does not tell the rank of this process");
+        return fishplate_guest::report("no profile is recorded: MPI does not tell the rank of this process");
     };
     match Session::begin(abi, &folder, rank, ranks) {
         Ok(session) => {
@@ -76,7 +76,7 @@ pub fn start(mpi_session: Option<usize>) {
             }
         }
         // One of each host is enough; `fishplate profile` says which ranks are missing.
-        Err(error) if rank == 0 || is_first_of_host() => fishplate_stderr::report(format_args!(
+        Err(error) if rank == 0 || is_first_of_host() => fishplate_guest::report(format_args!(
             "no profile is recorded in {}: {error}; the program runs without",
             folder.display()
         )),
@@ -255,7 +255,7 @@ fn begin_trace(abi: &Abi, host: &str, process: &str, rank: usize, ranks: usize) 
     };
     let report = |error: &io::Error| {
         let folder = folder.display();
-        fishplate_stderr::report(format_args!("no trace is recorded in {folder}: {error}; the program runs without"));
+        fishplate_guest::report(format_args!("no trace is recorded in {folder}: {error}; the program runs without"));
     };
     Tracer::begin(&folder, process, header).inspect_err(report).ok()
 }

@@ -103,7 +103,7 @@ fn collect_host_names(abi: &'static Abi, world: Comm, ranks: usize) -> Result<(V
 
 fn decide(names: &[String], ranks: usize, named: Option<&NamedClusters>, clusters: &mut Option<Vec<u64>>) -> Decision {
     if names.len() < ranks {
-        fishplate_stderr::report(format_args!(
+        fishplate_guest::report(format_args!(
             "{} of {ranks} ranks have not loaded this library: all collective operations are the MPI's own",
             ranks - names.len()
         ));
@@ -118,7 +118,7 @@ fn decide(names: &[String], ranks: usize, named: Option<&NamedClusters>, cluster
             Decision::Named
         }
         Some(Err(problem)) => {
-            fishplate_stderr::report(format_args!(
+            fishplate_guest::report(format_args!(
                 "FISHPLATE_CLUSTERS: {problem}: all collective operations are the MPI's own"
             ));
             Decision::Off

@@ -91,7 +91,7 @@ impl Tracer {
         let computed = std::mem::take(&mut self.computed);
         let Some(writer) = &mut self.writer else { return };
         if let Err(error) = writer.push(operation, computed) {
-            fishplate_stderr::report(format_args!(
+            fishplate_guest::report(format_args!(
                 "the trace ends here, as it cannot be written: {error}; the program runs on without"
             ));
             self.writer = None;
@@ -169,7 +169,7 @@ impl Tracer {
         let Some(mut writer) = self.writer.take() else { return };
         match writer.finish() {
             Ok(()) => drop(fs::remove_file(&self.tail)),
-            Err(error) => fishplate_stderr::report(format_args!("the end of the trace cannot be written: {error}")),
+            Err(error) => fishplate_guest::report(format_args!("the end of the trace cannot be written: {error}")),
         }
     }
 }

@@ -220,7 +220,7 @@ impl Endpoint {
             return Err(Errno(FI_ENOCQ));
         }
         let mut transport = open(&self.domain.fabric.settings).map_err(|error| {
-            fishplate_stderr::report(&error);
+            fishplate_guest::report(&error);
             Errno(FI_ENETDOWN)
         })?;
         regions.to(&mut transport)?;

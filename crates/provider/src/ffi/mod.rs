@@ -24,7 +24,6 @@ mod message;
 mod msg;
 mod rail_bytes;
 mod rma;
-pub mod signals;
 mod tagged;
 
 use std::ffi::{c_char, c_int, c_void};
@@ -53,7 +52,7 @@ const fn fid_ops(close: unsafe extern "C" fn(*mut fid) -> c_int) -> fi_ops {
 #[inline(always)]
 fn guard<R>(fallback: R, body: impl FnOnce() -> R) -> R {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
-        fishplate_stderr::report("internal error (a bug); the call has failed");
+        fishplate_guest::report("internal error (a bug); the call has failed");
         fallback
     })
 }

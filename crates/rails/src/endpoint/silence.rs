@@ -110,7 +110,7 @@ impl Endpoint {
             let waits = is_connecting && !self.engine.is_quiet_with(vc);
             let why =
                 if peer.is_reached { "it has not accepted a connection" } else { "no connection to it has come about" };
-            let seconds = self.patience_ns(vc) / 1_000_000_000;
+            let seconds = self.patience(vc).as_secs();
             let what = format!("{why}; it is given up after {seconds} s");
             return waits.then_some(Wait { since: peer.since, what });
         }

@@ -193,7 +193,7 @@ fn record(session: &Session, arguments: &mut Arguments, target: &Target, began: 
     }
     if done.is_err() {
         // The program is not to suffer from it.
-        fishplate_stderr::report("recording a profile has failed (see above); the program runs on without");
+        fishplate_guest::report("recording a profile has failed (see above); the program runs on without");
         profile::give_up();
     }
     result

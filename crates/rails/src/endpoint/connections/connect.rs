@@ -279,7 +279,7 @@ impl Endpoint {
         let outage = |rail: &Rail| Some(format!("rail {} {}", rail.name, outage(&rail.name)?));
         let outages: Vec<String> = self.rails.iter().filter_map(outage).collect();
         let why = if outages.is_empty() { "the network says that there is no way".into() } else { outages.join(", ") };
-        let seconds = self.patience_ns(vc) / 1_000_000_000;
+        let seconds = self.patience(vc).as_secs();
         log::warn!("waits for the network, up to {seconds} s: {} is out of reach: {why}", peer.describe());
         self.peers[vc.0 as usize].is_told_unreachable = true;
     }

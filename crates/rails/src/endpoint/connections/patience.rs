@@ -3,6 +3,8 @@
 //! A start is short: whoever has started a job wrongly wants to know. A process that has worked for an hour would lose more
 //! than it saves by giving up as early; so it waits for as long as it has worked. A peer whose kernel was reached is there.
 
+use std::time::Duration;
+
 use fishplate_engine::{Instant, VcId};
 
 use crate::connect::outgoing::Attempt;
@@ -12,10 +14,10 @@ use crate::endpoint::peer::{Peer, Role};
 use crate::socket::SILENT_FOR_NS;
 
 impl Endpoint {
-    /// For how long, in nanoseconds. (Time counts from the opening of the endpoint.) Where somebody listens, its process is
-    /// stopped or computes: what else may listen there is rare. Where nobody does, that is an answer.
-    pub(in crate::endpoint) fn patience_ns(&self, vc: VcId) -> u64 {
-        let [most, least] = [self.settings.timeout, self.settings.start_timeout].map(|time| time.as_nanos() as u64);
+    /// For how long. (Time counts from the opening of the endpoint.) Where somebody listens, its process is stopped or computes:
+    /// what else may listen there is rare. Where nobody does, that is an answer.
+    pub(in crate::endpoint) fn patience(&self, vc: VcId) -> Duration {
+        let (most, least) = (self.settings.timeout, self.settings.start_timeout);
         let peer = &self.peers[vc.0 as usize];
         let mut attempts =
             self.attempts.iter().map(|(_, attempt)| attempt).filter(|attempt| attempt.vc == vc).peekable();
@@ -24,17 +26,18 @@ impl Endpoint {
         } else if attempts.peek().is_some() && attempts.all(Attempt::is_refused) {
             least
         } else {
-            peer.since.0.max(least).min(most)
+            Duration::from_nanos(peer.since.0).max(least).min(most)
         }
     }
 
     /// Whether a peer that was never connected has had its time, of which none counts in which this host is cut off.
     pub(in crate::endpoint) fn is_late(&mut self, vc: VcId, now: Instant) -> bool {
         let peer = &self.peers[vc.0 as usize];
-        if now.since_ns(peer.since) >= self.settings.timeout.as_nanos() as u64 {
+        let waited = |since: Instant| Duration::from_nanos(now.since_ns(since));
+        if waited(peer.since) >= self.settings.timeout {
             return true;
         }
-        if now.since_ns(peer.since.max(peer.cut_off_at)) < self.patience_ns(vc) {
+        if waited(peer.since.max(peer.cut_off_at)) < self.patience(vc) {
             return false;
         }
         let is_cut_off = self.is_cut_off();

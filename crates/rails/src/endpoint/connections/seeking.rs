@@ -31,7 +31,7 @@ impl Endpoint {
         } else {
             None
         };
-        let (peer, seconds) = (peer.describe(), self.patience_ns(vc) / 1_000_000_000);
+        let (peer, seconds) = (peer.describe(), self.patience(vc).as_secs());
         if let Some(why) = why {
             return self.lose_peer(vc, &format!("{peer} is out of reach: {why}"));
         }

@@ -90,10 +90,11 @@ impl Endpoint {
                 self.accept_paused = true;
                 return any;
             }
-            let accepted = listener.accept(now);
-            if !accepted.as_ref().is_err_and(|error| error.kind() == ErrorKind::WouldBlock) {
-                self.unproven.accepted();
-            }
+            let accepted = match listener.accept(now) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return any,
+                accepted => accepted,
+            };
+            self.unproven.accepted();
             match accepted {
                 Ok(Some(arriving)) if self.shared_memory.arriving.len() < MOST_ARRIVING => {
                     any = true;
@@ -110,9 +111,9 @@ impl Endpoint {
                 Ok(None) => {
                     log::warn!(target: STRANGERS, "memory that a process of another user would share is refused");
                 }
-                Err(error) => {
+                Err(_) => {
                     // Out of files, mostly. The poll set reports waiting connections only once.
-                    self.accept_paused |= error.kind() != ErrorKind::WouldBlock;
+                    self.accept_paused = true;
                     return any;
                 }
             }

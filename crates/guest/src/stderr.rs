@@ -1,7 +1,5 @@
 //! What libraries in an MPI process say on its error output, mostly before they end a job.
 
-#![forbid(unsafe_code)]
-
 use std::fmt::Display;
 use std::io::Write;
 use std::os::fd::AsFd;
