@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Crates whose code runs in an MPI process.
-const CRATES: [&str; 5] = ["engine", "interpose", "provider", "rails", "stderr"];
+const CRATES: [&str; 5] = ["engine", "interpose", "provider", "rails", "guest"];
 /// Folders of them that only measure, or simulate.
 const MEASURING: [&str; 8] = [
     "engine/src/channel/path/",
