@@ -94,7 +94,7 @@ class Streams(MpiTest):
     def streams(self, *on):
         """The most that either rank had over the rail at a time, in traffic that always waits for it."""
         options = ["--sizes", "1M", "--interval", 1, "--duration", 6]
-        ran = self.succeeds(self.mpi(2, bench("bandwidth"), *options, on=["--rails", "200", *on], FISHPLATE_STREAMS="auto:16"))
+        ran = self.succeeds(self.mpi(2, bench("bandwidth"), *options, on=["--rails", "200", *on]))
         return max(line["streams"] for line in ran.counters)
 
     def test_flows_that_are_limited_become_many_and_others_do_not(self):

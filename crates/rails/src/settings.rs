@@ -97,7 +97,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "FISHPLATE_STREAMS",
         meaning: "TCP connections a rail and peer",
         allowed: Streams::ALLOWED,
-        default: "auto: one, and over distances up to 16 where these carry more; with auto:MOST near as well",
+        default: "auto: one, and up to 16 where these carry more",
     },
     Variable {
         name: "FISHPLATE_STRIPING",

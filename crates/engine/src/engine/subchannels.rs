@@ -57,6 +57,14 @@ impl Engine {
         self.make_ready(subchannel.vc);
     }
 
+    /// While less than so many bytes are in flight over a subchannel, it carries padding, behind all messages, though it stands
+    /// by: what its path takes shows however little there is to send. With 0 it does not.
+    pub fn fill_up_to(&mut self, subchannel: SubchannelId, bytes: u64) {
+        let channel = &mut self.vcs[subchannel.vc.0 as usize];
+        channel.fill_up_to(usize::from(subchannel.index), bytes);
+        self.make_ready(subchannel.vc);
+    }
+
     /// The driver has closed a subchannel, because of `why`, which names the rail: nothing more comes over it, and what it
     /// took and has not sent is dropped. What is not acknowledged is retransmitted over the others. Without any
     /// other, the peer is lost after a while.

@@ -315,6 +315,29 @@ fn a_subchannel_that_stands_by_carries_nothing_until_it_is_called_or_all_others_
 }
 
 #[test]
+fn subchannels_are_filled_behind_messages_though_they_stand_by() {
+    let (mut engine, [one, two]) = over_two_rails(Config::default());
+    let padding = |engine: &mut Engine| {
+        let bodies = std::iter::from_fn(|| engine.poll_transmit(Instant(0)));
+        let sent: Vec<_> = bodies.map(|frame| (frame.subchannel, frame.header.body)).collect();
+        let is_message = |body: &Body| !matches!(body, Body::Padding { .. });
+        assert!(sent.iter().all(|(over, body)| !(is_message(body) && *over == one)), "it stands by");
+        let over = |subchannel| sent.iter().filter(|(over, body)| *over == subchannel && !is_message(body)).count();
+        (over(one), over(two))
+    };
+    engine.set_standby(one, true);
+    [one, two].into_iter().for_each(|subchannel| engine.writable(subchannel, 10 << 20));
+    engine.fill_up_to(one, 64 << 10);
+    send(&mut engine);
+    assert_eq!(padding(&mut engine), (2, 0));
+    assert_eq!(padding(&mut engine), (0, 0), "more once these are acknowledged");
+    engine.fill_up_to(two, 64 << 10);
+    assert_eq!(padding(&mut engine), (0, 2));
+    engine.fill_up_to(two, 0);
+    assert_eq!(padding(&mut engine), (0, 0));
+}
+
+#[test]
 fn what_waits_for_a_subchannel_that_retires_goes_over_another() {
     let config = Config { multiplexing: Multiplexing::RoundRobin, ..Config::default() };
     let (mut engine, [one, two]) = over_two_rails(config);

@@ -67,6 +67,8 @@ pub struct StreamLink {
     pub read_deferred: bool,
     /// The poll set has reported a hang-up.
     pub hung_up: bool,
+    /// It stands by: whether its rail needs another stream is still on trial.
+    pub is_on_trial: bool,
     /// Its graceful shutdown, if that has begun.
     pub retirement: Retirement,
     /// This side has shut it: nothing more is sent.
@@ -182,6 +184,7 @@ impl StreamLink {
             in_poll_set: true,
             read_deferred: false,
             hung_up: false,
+            is_on_trial: false,
             retirement: Retirement::default(),
             is_shut: false,
             is_ending: false,

@@ -6,6 +6,10 @@
 //! not. What others lose by it does not count as more: the port has to send more as well. In the same way a quarter of the
 //! streams is tried after long. Streams that no message waits for are retired.
 //!
+//! Over a near path such a trial would cost the messages of these tenths of a second more than it may win. There padding
+//! decides, which fills the streams wherever messages leave room: first those of before, then all, with no more in flight
+//! in all. However the program sends, this compares what the port gives to few and to many.
+//!
 //! Free of I/O and clocks: measurements come as [`Sample`]s.
 
 mod observation;
@@ -15,7 +19,8 @@ mod tests;
 
 use fishplate_engine::Instant;
 
-use observation::{Deciding, Observation, Rates};
+use crate::link::NEAR_RTT_NS;
+use observation::{Deciding, Observation, Rates, Terms};
 pub use setting::Streams;
 
 /// A trial is with so many times the streams, or with so many times fewer. With twice as many, every second trial over a bond
@@ -26,6 +31,8 @@ const FACTOR: u8 = 4;
 const WORTHWHILE_RATIO: f64 = 1.25;
 /// At least this part of what more streams win has to be new to the port, not taken from other flows.
 const NEW_PART: f64 = 0.5;
+/// Padding has to show so often that they do, as its observations are short.
+const DECIDING_WINS: u8 = 2;
 /// A rail that carries this part of what its driver says is full.
 const FULL: f64 = 0.9;
 /// Pause after a trial that failed, in nanoseconds; it grows by this factor with each, as the next one does not say more,
@@ -82,13 +89,45 @@ pub struct Estimate {
     pub port: Option<f64>,
 }
 
+/// What is to be done about the streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// There are to be so many.
+    To(u8),
+    /// Those on trial are to carry messages.
+    Carry,
+}
+
+/// Which streams are filled with padding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Filling {
+    /// None.
+    #[default]
+    Nothing,
+    /// Those that carry messages.
+    Carrying,
+    /// Those on trial as well.
+    All,
+}
+
 /// Another number of streams, which has not been judged yet.
 #[derive(Debug)]
 struct Trial {
     from: u8,
     before: Rates,
-    /// Streams are given one observation to open their windows.
-    is_settled: bool,
+    stage: Stage,
+    /// How often padding has shown that they are worth it.
+    wins: u8,
+}
+
+/// How far a trial is. Streams are given one observation to open their windows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stage {
+    FillingFew,
+    OpeningMany(Rates),
+    FillingMany(Rates),
+    Opening,
+    Carrying,
 }
 
 impl StreamCount {
@@ -113,15 +152,15 @@ impl StreamCount {
         self.estimate
     }
 
-    /// Takes a sample; `port_bytes` says how much the rail's port has sent so far, whoever had it sent. Returns the new number
-    /// of streams, if it changes.
-    pub fn decide(&mut self, sample: &Sample, port_bytes: impl Fn() -> u64) -> Option<u8> {
-        let Ok(observed) = self.observation.add(sample, port_bytes) else {
+    /// Takes a sample; `port_bytes` says how much the rail's port has sent so far, whoever had it sent. Returns what changes.
+    pub fn decide(&mut self, sample: &Sample, port_bytes: impl Fn() -> u64) -> Option<Change> {
+        let terms = if self.filling() == Filling::Nothing { Terms::OF_MESSAGES } else { Terms::OF_PADDING };
+        let Ok(observed) = self.observation.add(sample, terms, port_bytes) else {
             self.deciding.clear();
             self.needed_at = sample.now;
             return None;
         };
-        let Some(rates) = observed else { return self.let_go(sample) };
+        let Some(rates) = observed else { return self.let_go(sample).map(Change::To) };
         self.needed_at = sample.now;
         if rates.waited == 0.0 {
             // The peer does not read. That says nothing of the path, and invalidates the observations before.
@@ -131,7 +170,16 @@ impl StreamCount {
         self.estimate.port = Some(rates.port.max(rates.waited));
         match self.trial.take() {
             Some(trial) => self.judge(trial, rates, sample),
-            None => self.begin_trial(rates, sample),
+            None => self.begin_trial(rates, sample).map(Change::To),
+        }
+    }
+
+    /// Which streams are filled. While any are, those that come up are on trial: they carry no messages.
+    pub fn filling(&self) -> Filling {
+        match self.trial.as_ref().map(|trial| trial.stage) {
+            None | Some(Stage::Opening | Stage::Carrying) => Filling::Nothing,
+            Some(Stage::FillingFew) => Filling::Carrying,
+            Some(Stage::OpeningMany(_) | Stage::FillingMany(_)) => Filling::All,
         }
     }
 
@@ -159,28 +207,45 @@ impl StreamCount {
         } else {
             return None;
         };
-        self.trial = Some(Trial { from, before, is_settled: false });
+        let is_filled = wanted > from && sample.min_rtt_ns <= NEAR_RTT_NS;
+        let stage = if is_filled { Stage::FillingFew } else { Stage::Opening };
+        self.trial = Some(Trial { from, before, stage, wins: 0 });
         Some(wanted)
     }
 
     /// Whether the number of the trial is better.
-    fn judge(&mut self, mut trial: Trial, rates: Rates, sample: &Sample) -> Option<u8> {
-        let (now, from, streams) = (sample.now, trial.from, sample.streams);
-        if streams == from {
+    fn judge(&mut self, mut trial: Trial, rates: Rates, sample: &Sample) -> Option<Change> {
+        let from = trial.from;
+        if sample.streams == from {
             // The additional streams have failed meanwhile, or only the peer can retire them.
-            self.pause(now);
-            self.is_proven(now);
+            self.pause(sample.now);
+            self.is_proven(sample.now);
             return None;
         }
-        if !trial.is_settled {
-            trial.is_settled = true;
-            self.trial = Some(trial);
-            return None;
-        }
-        let Some(after) = self.deciding.add(rates) else {
-            self.trial = Some(trial);
-            return None;
+        trial.stage = match trial.stage {
+            Stage::FillingFew => Stage::OpeningMany(rates),
+            Stage::OpeningMany(few) => Stage::FillingMany(few),
+            Stage::FillingMany(few) if rates.is_worth_more_than(&few) && trial.wins + 1 < DECIDING_WINS => {
+                trial.wins += 1;
+                Stage::FillingFew
+            }
+            Stage::FillingMany(few) => {
+                trial.before = few;
+                return self.conclude(&trial, rates, sample).map_or(Some(Change::Carry), |few| Some(Change::To(few)));
+            }
+            Stage::Opening => Stage::Carrying,
+            Stage::Carrying => match self.deciding.add(rates) {
+                Some(after) => return self.conclude(&trial, after, sample).map(Change::To),
+                None => Stage::Carrying,
+            },
         };
+        self.trial = Some(trial);
+        None
+    }
+
+    /// The streams of a trial have carried `after`. The number of before, if it was better.
+    fn conclude(&mut self, trial: &Trial, after: Rates, sample: &Sample) -> Option<u8> {
+        let (now, from, streams) = (sample.now, trial.from, sample.streams);
         let are_more = streams > from;
         let (few, many) = if are_more { (trial.before, after) } else { (after, trial.before) };
         let is_worthwhile = many.is_worth_more_than(&few);
@@ -190,13 +255,18 @@ impl StreamCount {
             self.pause_ns = FIRST_PAUSE_NS;
             self.is_proven(now);
         } else {
-            self.pause(now);
-            if fewest == 1 {
-                self.estimate.flow = None;
-                self.keep_ns = FIRST_KEEP_NS;
-            }
+            self.was_in_vain(fewest, now);
         }
         (is_worthwhile != are_more).then_some(from)
+    }
+
+    /// More streams than `fewest` carry no more.
+    fn was_in_vain(&mut self, fewest: u8, now: Instant) {
+        self.pause(now);
+        if fewest == 1 {
+            self.estimate.flow = None;
+            self.keep_ns = FIRST_KEEP_NS;
+        }
     }
 
     /// Retires streams when no message has waited for them for long.

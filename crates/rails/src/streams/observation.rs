@@ -4,15 +4,27 @@ use fishplate_engine::Instant;
 
 use super::Sample;
 
-/// How long one observation takes, in nanoseconds, counting only while messages wait: programs send in bursts. Two are
-/// longer than BBR's search for the least round trip (200 ms), which looks like a short window.
-const OBSERVATION_NS: u64 = 200_000_000;
 /// And at least so many round trips.
 const OBSERVATION_ROUND_TRIPS: u64 = 8;
-/// Longest time between samples, in nanoseconds, that counts: after more, the process was not in MPI.
-const MAX_SAMPLE_GAP_NS: u64 = 50_000_000;
 /// So many observations decide.
 const DECIDING_OBSERVATIONS: u32 = 2;
+
+/// What counts as one observation, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// How long it takes, counting only while messages wait.
+    least_ns: u64,
+    /// Longest time between samples that counts: after more, the process was not in MPI.
+    max_gap_ns: u64,
+}
+
+impl Terms {
+    /// Programs send in bursts. Two observations are longer than BBR's search for the least round trip (200 ms), which looks
+    /// like a short window.
+    pub const OF_MESSAGES: Terms = Terms { least_ns: 200_000_000, max_gap_ns: 50_000_000 };
+    /// Padding costs as much as it takes: thirty near round trips. It ends soon where nobody calls.
+    pub const OF_PADDING: Terms = Terms { least_ns: 10_000_000, max_gap_ns: 10_000_000 };
+}
 
 /// Rates in bytes per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -51,8 +63,14 @@ pub struct Deciding {
 }
 
 impl Observation {
-    /// Takes a sample. What was observed, once it is enough. False: the number of streams changes, and it has begun anew.
-    pub fn add(&mut self, sample: &Sample, port_bytes: impl Fn() -> u64) -> Result<Option<Rates>, Changing> {
+    /// Takes a sample of an observation. What was observed, once it is enough. `Changing`: the number of
+    /// streams changes, and it has begun anew.
+    pub fn add(
+        &mut self,
+        sample: &Sample,
+        terms: Terms,
+        port_bytes: impl Fn() -> u64,
+    ) -> Result<Option<Rates>, Changing> {
         let seen = Counts { now: sample.now, acknowledged: sample.acknowledged, port: 0 };
         let before = std::mem::replace(&mut self.before, seen);
         if sample.is_changing || sample.streams != self.streams {
@@ -60,7 +78,7 @@ impl Observation {
             return Err(Changing);
         }
         let since_ns = sample.now.since_ns(before.now);
-        if !sample.has_backlog || since_ns > MAX_SAMPLE_GAP_NS {
+        if !sample.has_backlog || since_ns > terms.max_gap_ns {
             return Ok(None);
         }
         let begin = *self.begin.get_or_insert_with(|| Counts { port: port_bytes(), ..seen });
@@ -69,7 +87,7 @@ impl Observation {
         }
         self.waited_ns += since_ns;
         self.waited_bytes += sample.acknowledged.saturating_sub(before.acknowledged);
-        if self.waited_ns < OBSERVATION_NS.max(OBSERVATION_ROUND_TRIPS * sample.min_rtt_ns) {
+        if self.waited_ns < terms.least_ns.max(OBSERVATION_ROUND_TRIPS * sample.min_rtt_ns) {
             return Ok(None);
         }
         let end = Counts { port: port_bytes(), ..seen };

@@ -16,9 +16,6 @@ pub enum Streams {
     Automatic {
         /// But not more than so many.
         most: u8,
-        /// Over near paths as well. A trial there costs an exchange of long messages half of its rate, and loses segments, after
-        /// which a connection keeps the system's congestion control.
-        near: bool,
     },
 }
 
@@ -26,7 +23,7 @@ impl Streams {
     /// What a user may say.
     pub const ALLOWED: &str = "1 to 16, auto, auto:MOST (2 to 16)";
     /// As many as one needs.
-    pub const AUTOMATIC: Streams = Streams::Automatic { most: MOST_BY_DEFAULT, near: false };
+    pub const AUTOMATIC: Streams = Streams::Automatic { most: MOST_BY_DEFAULT };
 
     /// How many are set up at first.
     pub fn first(self) -> u8 {
@@ -51,7 +48,7 @@ impl FromStr for Streams {
         match text.split_once(':') {
             None if text == "auto" => Ok(Streams::AUTOMATIC),
             None => Ok(Streams::Fixed(number(text, 1)?)),
-            Some(("auto", most)) => Ok(Streams::Automatic { most: number(most, 2)?, near: true }),
+            Some(("auto", most)) => Ok(Streams::Automatic { most: number(most, 2)? }),
             Some(_) => Err(NoStreams),
         }
     }
@@ -64,8 +61,8 @@ mod tests {
     #[test]
     fn a_number_auto_and_auto_with_a_bound_are_read() {
         assert_eq!("3".parse(), Ok(Streams::Fixed(3)));
-        assert_eq!("auto".parse(), Ok(Streams::Automatic { most: 16, near: false }));
-        assert_eq!("auto:16".parse(), Ok(Streams::Automatic { most: 16, near: true }));
+        assert_eq!("auto".parse(), Ok(Streams::AUTOMATIC));
+        assert_eq!("auto:4".parse(), Ok(Streams::Automatic { most: 4 }));
         for wrong in ["0", "17", "auto:1", "auto:17", "auto:", "Auto", "4:auto", "-1", "auto:+x"] {
             assert_eq!(wrong.parse::<Streams>(), Err(NoStreams), "{wrong}");
         }

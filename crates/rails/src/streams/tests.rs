@@ -11,6 +11,8 @@ struct Path {
     stream_count: StreamCount,
     now: Instant,
     streams: u8,
+    /// Of these, so many carry no messages yet.
+    on_trial: u8,
     acknowledged: f64,
     port_bytes: f64,
     per_stream: f64,
@@ -22,6 +24,8 @@ struct Path {
     peak: u8,
     /// When more were tried, in nanoseconds.
     trials: Vec<u64>,
+    /// Samples with streams that were filled with padding.
+    filled: u32,
 }
 
 impl Path {
@@ -30,6 +34,7 @@ impl Path {
             stream_count: StreamCount::new(most_streams),
             now: Instant(0),
             streams: 1,
+            on_trial: 0,
             acknowledged: 0.0,
             port_bytes: 0.0,
             per_stream,
@@ -39,6 +44,7 @@ impl Path {
             speed: None,
             peak: 1,
             trials: Vec::new(),
+            filled: 0,
         }
     }
 
@@ -47,11 +53,13 @@ impl Path {
         let seconds = TICK_NS as f64 / 1e9;
         for _ in 0..for_ns / TICK_NS {
             self.now = self.now.plus_ns(TICK_NS);
-            let own = if has_backlog { f64::from(self.streams) } else { 0.0 };
+            let filling = self.stream_count.filling();
+            let busy = self.streams - if filling == Filling::All { 0 } else { self.on_trial };
+            let own = if has_backlog || filling != Filling::Nothing { f64::from(busy) } else { 0.0 };
             let each = (self.most / (own + self.others)).min(self.per_stream);
             self.acknowledged += each * own * seconds;
             self.port_bytes += each * (own + self.others) * seconds;
-            self.tick(has_backlog);
+            self.tick(has_backlog || filling != Filling::Nothing);
         }
         self.streams
     }
@@ -67,9 +75,15 @@ impl Path {
             speed: self.speed,
         };
         let port_bytes = self.port_bytes as u64;
-        let Some(wanted) = self.stream_count.decide(&sample, || port_bytes) else { return };
+        self.filled += u32::from(self.stream_count.filling() != Filling::Nothing);
+        let Some(change) = self.stream_count.decide(&sample, || port_bytes) else { return };
+        self.on_trial = 0;
+        let Change::To(wanted) = change else { return };
         if wanted > self.streams {
             self.trials.push(self.now.0);
+            if self.stream_count.filling() != Filling::Nothing {
+                self.on_trial = wanted - self.streams;
+            }
         }
         self.streams = wanted;
         self.peak = self.peak.max(self.streams);
@@ -86,6 +100,18 @@ fn flows_that_are_limited_become_as_many_as_the_port_takes_or_the_user_allows() 
         assert_eq!([12.5e6, 31.25e6, 62.5e6, 125e6, 1e9].map(|per_stream| grown(16, per_stream)), [16, 4, 4, 1, 1]);
         assert_eq!((grown(8, 12.5e6), grown(2, 12.5e6)), (8, 2));
     }
+}
+
+#[test]
+fn over_a_near_path_padding_shows_first_whether_messages_would_gain() {
+    let tried = |min_rtt_ns, per_stream| {
+        let mut path = Path { min_rtt_ns, ..Path::new(16, per_stream, 125e6) };
+        path.run(2_000 * MS, true);
+        (path.streams, path.filled * 5)
+    };
+    assert_eq!(tried(MS / 10, 1e9), (1, 40), "milliseconds of padding");
+    assert_eq!(tried(MS / 10, 31.25e6).0, 4);
+    assert_eq!(tried(2 * MS, 31.25e6).1, 0);
 }
 
 #[test]
@@ -107,7 +133,7 @@ fn what_a_flow_and_the_port_give_is_known_from_trials() {
 fn a_share_that_others_lose_is_no_reason_to_grow() {
     // Seven flows of other processes: four streams of eleven get 2.9 times as much as one of eight.
     let mut path = Path { others: 7.0, ..Path::new(16, 1e9, 125e6) };
-    assert_eq!((path.run(1_000 * MS, true), path.run(59_000 * MS, true)), (4, 1));
+    assert_eq!((path.run(60_000 * MS, true), path.peak), (1, 4));
     // Where the port has room for all, it is.
     let mut path = Path { others: 7.0, ..Path::new(16, 10e6, 125e6) };
     assert_eq!(path.run(3_000 * MS, true), 4);
@@ -139,7 +165,7 @@ fn what_has_come_up_is_judged_though_more_could_not_be_set_up() {
     path.run(410 * MS, true);
     assert_eq!(path.streams, 4);
     // The fourth is refused.
-    path.streams = 3;
+    (path.streams, path.on_trial) = (3, 2);
     path.stream_count.failed(3, path.now);
     path.run(1_500 * MS, true);
     assert_eq!(path.streams, 4, "nothing was paused");
@@ -206,13 +232,13 @@ fn a_limit_that_has_ended_leaves_one_stream_and_one_that_lasts_costs_little_to_f
 #[test]
 fn streams_that_cannot_be_set_up_are_tried_again_later() {
     let mut path = Path::new(16, 3e6, 1e9);
-    path.run(500 * MS, true);
+    path.run(410 * MS, true);
     assert_eq!(path.peak, 4);
-    (path.streams, path.peak) = (1, 1);
+    (path.streams, path.on_trial, path.peak) = (1, 0, 1);
     path.stream_count.failed(path.streams, path.now);
     path.run(1_900 * MS, true);
     assert_eq!(path.peak, 1);
-    path.run(1_000 * MS, true);
+    path.run(410 * MS, true);
     assert_eq!(path.peak, 4);
 }
 

@@ -75,6 +75,10 @@ impl Endpoint {
             }
             _ => {}
         }
+        if link.is_on_trial {
+            self.came_on_trial(at, &header.body);
+        }
+        let link = &mut self.links.streams[at];
         let is_duplicate = is_counted && !link.receive_sequence.begin_stream_frame();
         if is_counted && !is_duplicate {
             match self.take_message(at, &mut header, Carrier::Stream, now) {

@@ -14,6 +14,7 @@ use std::net::IpAddr;
 use std::ops::Range;
 
 use fishplate_engine::limits::{MAX_STREAMS, MAX_TO_A_PEER};
+use fishplate_engine::wire::Body;
 use fishplate_engine::{Instant, RailId, VcId};
 
 use crate::ablation::Mechanism;
@@ -23,7 +24,7 @@ use crate::endpoint::links::Links;
 use crate::link::{NEAR_RTT_NS, StreamLink};
 use crate::link_name::{ASKS, FIRST_ADDITIONAL};
 use crate::random::random;
-use crate::streams::{Estimate, Sample, StreamCount, Streams};
+use crate::streams::{Change, Estimate, Filling, Sample, StreamCount, Streams};
 use crate::sys::interface;
 
 /// Where the kernel takes ports from, too, unless the system says otherwise (ip_local_port_range).
@@ -42,12 +43,21 @@ pub struct StreamsOfRail {
     pub estimate: Estimate,
 }
 
+/// Padding that is in flight over all streams together: what their paths take in so many nanoseconds, as a process needs time
+/// to answer, and as often what they hold.
+const FILLED_NS: u64 = 1_000_000;
+const PATHS_FILLED: u64 = 4;
+/// At least so many bytes over each stream: two segments.
+const MIN_FILLING: f64 = 2800.0;
+
 /// The streams between a rail and one address of a peer.
 pub struct StreamGroup {
     vc: VcId,
     rail: RailId,
     remote: IpAddr,
     stream_count: StreamCount,
+    /// What of it is filled.
+    filling: Filling,
 }
 
 impl StreamGroup {
@@ -69,13 +79,67 @@ impl StreamGroup {
 impl Endpoint {
     /// Manages the number of streams beside link `at` from now on, if the setting is automatic.
     pub(in crate::endpoint) fn manage_streams_of(&mut self, at: usize) {
-        let Streams::Automatic { most, near } = self.settings.streams else { return };
+        let Streams::Automatic { most } = self.settings.streams else { return };
         let link = &self.links.streams[at];
-        let is_wanted = near || link.sampled.rtt_ns > NEAR_RTT_NS;
-        if is_wanted && !self.stream_groups.iter().any(|group| group.has(link)) {
+        let Some(group) = self.stream_groups.iter().find(|group| group.has(link)) else {
             let (vc, rail, remote) = (link.common.subchannel.vc, link.common.rail, link.remote.ip());
-            self.stream_groups.push(StreamGroup { vc, rail, remote, stream_count: StreamCount::new(most) });
+            let (stream_count, filling) = (StreamCount::new(most), Filling::Nothing);
+            self.stream_groups.push(StreamGroup { vc, rail, remote, stream_count, filling });
+            return;
+        };
+        let is_near = link.sampled.min_rtt_ns <= NEAR_RTT_NS;
+        let is_on_trial = if link.name.by_peer { is_near } else { group.stream_count.filling() != Filling::Nothing };
+        if link.name.is_additional() && is_on_trial {
+            self.set_on_trial(at, true);
         }
+    }
+
+    /// A stream that is on trial stands by: the side that has set it up fills it, the other one waits for its first message.
+    fn set_on_trial(&mut self, at: usize, is_on_trial: bool) {
+        let link = &mut self.links.streams[at];
+        link.is_on_trial = is_on_trial;
+        self.engine.set_standby(link.common.subchannel, is_on_trial);
+    }
+
+    /// Fills the streams of a group that are to be filled from now on, and no others.
+    fn fill_streams(&mut self, at: usize) {
+        let filling = self.stream_groups[at].stream_count.filling();
+        if std::mem::replace(&mut self.stream_groups[at].filling, filling) == filling {
+            return;
+        }
+        let group = &self.stream_groups[at];
+        let is_filled = |link: &StreamLink| match filling {
+            Filling::Nothing => false,
+            Filling::Carrying => !link.is_on_trial,
+            Filling::All => !(link.is_on_trial && link.name.by_peer),
+        };
+        let filling_bytes = |link: &StreamLink| {
+            let path = self.engine.path(link.common.subchannel).filter(|_| !link.is_on_trial);
+            path.map_or(0.0, |path| path.rate * (FILLED_NS + PATHS_FILLED * path.min_rtt_ns) as f64 / 1e9)
+        };
+        let least = self.links_of(group).count() as f64 * MIN_FILLING;
+        let all = self.links_of(group).map(filling_bytes).sum::<f64>().max(least);
+        let each = (all / self.links_of(group).filter(|link| is_filled(link)).count().max(1) as f64) as u64;
+        let most = self.links_of(group).map(|link| (link.common.subchannel, if is_filled(link) { each } else { 0 }));
+        let most: Vec<_> = most.collect();
+        most.into_iter().for_each(|(subchannel, bytes)| self.engine.fill_up_to(subchannel, bytes));
+    }
+
+    /// A frame has come over a stream that is on trial. If it is more than padding, the trial of the peer's is over.
+    pub(in crate::endpoint) fn came_on_trial(&mut self, at: usize, body: &Body) {
+        let is_message = body.is_counted() && !matches!(body, Body::Padding { .. } | Body::Ping);
+        if self.links.streams[at].name.by_peer && is_message {
+            self.set_on_trial(at, false);
+        }
+    }
+
+    /// The streams of a group that this side has on trial carry messages from now on.
+    fn end_trial(&mut self, at: usize) {
+        let group = &self.stream_groups[at];
+        let links = self.peers[group.vc.0 as usize].streams();
+        let is_own = |link: &StreamLink| group.has(link) && link.is_on_trial && !link.name.by_peer;
+        let own: Vec<usize> = links.filter(|at| is_own(&self.links.streams[*at])).collect();
+        own.into_iter().for_each(|at| self.set_on_trial(at, false));
     }
 
     /// Sets up and retires streams, depending on the samples.
@@ -94,10 +158,14 @@ impl Endpoint {
             let name = &rails[usize::from(rail.0)].name;
             let port_bytes = || interface::sent_bytes(name).unwrap_or_else(|| acknowledged_over(links, *rail));
             match stream_count.decide(&sample, port_bytes) {
-                Some(wanted) if wanted > sample.streams => self.add_streams(at, wanted - sample.streams, now),
-                Some(wanted) => self.retire_streams(at, sample.streams - wanted, now),
+                Some(Change::To(wanted)) if wanted > sample.streams => {
+                    self.add_streams(at, wanted - sample.streams, now);
+                }
+                Some(Change::To(wanted)) => self.retire_streams(at, sample.streams - wanted, now),
+                Some(Change::Carry) => self.end_trial(at),
                 None => {}
             }
+            self.fill_streams(at);
         }
     }
 
@@ -118,6 +186,9 @@ impl Endpoint {
                 sample.is_changing = true;
                 continue;
             }
+            if link.is_on_trial && link.name.by_peer {
+                continue;
+            }
             sample.streams += 1;
             // Of what is sent to a peer that does not read, nothing is in flight.
             let is_waiting = has_backlog || link.blocked || link.sampled.unsent_bytes > 0;
@@ -125,6 +196,7 @@ impl Endpoint {
             sample.acknowledged += link.sampled.acknowledged_bytes;
             sample.min_rtt_ns = sample.min_rtt_ns.min(link.sampled.min_rtt_ns);
         }
+        sample.has_backlog |= group.filling != Filling::Nothing;
         (sample.streams > 0).then_some(sample)
     }
 
@@ -217,7 +289,10 @@ impl Endpoint {
         });
         let mut own: Vec<usize> = own.collect();
         // Those that were set up first are to a switch as different as they can be.
-        own.sort_by_key(|at| Reverse(self.links.streams[*at].name.stream));
+        own.sort_by_key(|at| {
+            let link = &self.links.streams[*at];
+            Reverse((link.is_on_trial, link.name.stream))
+        });
         own.truncate(usize::from(count));
         for at in own {
             let link = &self.links.streams[at];

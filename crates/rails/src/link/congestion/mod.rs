@@ -5,17 +5,20 @@
 //! shows BBR no rate but its own: it would pace each message over a third of a round trip. So every link starts with the
 //! one algorithm that every Linux has and that does not pace.
 //!
-//! - A *near* link goes back to the system's for good when a segment is lost. A queue is no reason: BBR takes the bursts that
-//!   a link or its shaper lets pass for the link's rate, and lets short exchanges wait for its pace.
+//! - A *near* link goes back to the system's for good where its path loses more segments than it can live with
+//!   ([`losses`]). A queue is no reason, nor what it overflows: BBR takes the bursts that a link or its shaper lets pass for
+//!   the link's rate, and lets short exchanges wait for its pace.
 //! - A *distant* link goes over to BBR for good once its window is open, or a segment is lost. BBR takes pace and window
 //!   over from it, forgets neither while the link idles, and does not take a lost segment for a queue.
 
+mod losses;
 pub mod startup_pacing;
 
 use std::net::TcpStream;
 use std::os::fd::AsFd;
 
 use fishplate_engine::ASSUMED_RATE;
+use losses::Losses;
 use socket2::SockRef;
 
 use crate::socket::{MOST_UNSENT, set_unsent_limit};
@@ -78,10 +81,11 @@ impl CongestionControl {
     /// second, where that is known.
     pub fn phase_of(&self, socket: &TcpStream, info: &TcpInfo, speed: Option<f64>) -> CongestionPhase {
         let CongestionControl::ByDistance { system, distant } = self else { return CongestionPhase::Settled };
+        let rate = speed.unwrap_or(ASSUMED_RATE);
         if info.rtt_ns <= NEAR_RTT_NS {
-            return CongestionPhase::Near { then: system.clone() };
+            return CongestionPhase::Near { then: system.clone(), losses: Losses::of(rate) };
         }
-        let round_trip_bytes = speed.unwrap_or(ASSUMED_RATE) * info.rtt_ns as f64 / 1e9;
+        let round_trip_bytes = rate * info.rtt_ns as f64 / 1e9;
         let _ = set_unsent_limit(socket, round_trip_bytes);
         let _ = reserve_receive_window(socket.as_fd(), MOST_OPEN_AT_PEER);
         if distant != AT_A_DISTANCE {
@@ -105,10 +109,12 @@ fn system(socket: &socket2::Socket) -> String {
 pub enum CongestionPhase {
     /// It has it.
     Settled,
-    /// Without pacing, until a segment is lost.
+    /// Without pacing, until the path has shown that it loses many segments.
     Near {
         /// What comes then.
         then: String,
+        /// What it has lost so far.
+        losses: Losses,
     },
     /// Without pacing, until the window is open.
     Distant {
@@ -124,7 +130,7 @@ impl CongestionPhase {
     pub fn advance(&mut self, socket: &TcpStream, before: &TcpInfo, info: &TcpInfo) {
         let (over, then) = match self {
             CongestionPhase::Settled => return,
-            CongestionPhase::Near { then } => (has_lost(before, info), then),
+            CongestionPhase::Near { then, losses } => (losses.are_many(before, info), then),
             CongestionPhase::Distant { then, open } => (has_lost(before, info) || info.window_bytes() >= *open, then),
         };
         if over {
