@@ -71,7 +71,7 @@ pub mod wire;
 
 pub use channel::path::{Path, PathEstimate};
 pub use channel::transmit::Source;
-pub use channel::{ASSUMED_RATE, INTERRUPTION_NS};
+pub use channel::{ASSUMED_RATE, INTERRUPTION_NS, PADDING_SEGMENT};
 pub use config::Config;
 pub use engine::{Engine, PostError, ProtocolViolation, Refused, SendKey, Transmit, Unanswered};
 pub use envelope::Envelope;

@@ -16,6 +16,7 @@ pub mod transmit;
 
 pub use failures::{InterruptedMessage, LeftBehind};
 pub use path::rate::ASSUMED_RATE;
+pub use path::rate_probe::PADDING_SEGMENT;
 pub use scheduler::Stripes;
 pub use subchannel::INTERRUPTION_NS;
 pub use transmit::Transmit;
@@ -139,8 +140,6 @@ pub struct VirtualChannel {
     pending: u64,
     /// Bytes that were sent since the last padding.
     sent_since_padding: u32,
-    /// Some subchannel is to be filled with padding.
-    has_filled: bool,
     /// What frames cost the processors of both ends.
     pub processor: ProcessorCost,
     multiplex: Multiplexer,
@@ -180,7 +179,6 @@ impl VirtualChannel {
             remote: Rare::new(),
             pending: 0,
             sent_since_padding: 0,
-            has_filled: false,
             processor: config.processor,
             multiplex: config.multiplexing.build(id.0),
             cached_choice: None,

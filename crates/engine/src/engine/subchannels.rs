@@ -57,11 +57,14 @@ impl Engine {
         self.make_ready(subchannel.vc);
     }
 
-    /// While less than so many bytes are in flight over a subchannel, it carries padding, behind all messages, though it stands
-    /// by: what its path takes shows however little there is to send. With 0 it does not.
-    pub fn fill_up_to(&mut self, subchannel: SubchannelId, bytes: u64) {
+    /// While fewer than so many segments (of [`PADDING_SEGMENT`](crate::PADDING_SEGMENT) bytes) are in flight over a subchannel,
+    /// it carries padding, behind all messages, though it stands by: what its path takes shows however little there is to send.
+    /// With 0 it does not.
+    pub fn fill_up_to(&mut self, subchannel: SubchannelId, segments: u16) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
-        channel.fill_up_to(usize::from(subchannel.index), bytes);
+        if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
+            subchannel.estimate.fill_up_to(segments);
+        }
         self.make_ready(subchannel.vc);
     }
 

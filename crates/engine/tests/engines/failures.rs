@@ -327,11 +327,11 @@ fn subchannels_are_filled_behind_messages_though_they_stand_by() {
     };
     engine.set_standby(one, true);
     [one, two].into_iter().for_each(|subchannel| engine.writable(subchannel, 10 << 20));
-    engine.fill_up_to(one, 64 << 10);
+    engine.fill_up_to(one, 20);
     send(&mut engine);
     assert_eq!(padding(&mut engine), (2, 0));
     assert_eq!(padding(&mut engine), (0, 0), "more once these are acknowledged");
-    engine.fill_up_to(two, 64 << 10);
+    engine.fill_up_to(two, 20);
     assert_eq!(padding(&mut engine), (0, 2));
     engine.fill_up_to(two, 0);
     assert_eq!(padding(&mut engine), (0, 0));

@@ -154,7 +154,10 @@ impl StreamCount {
 
     /// Takes a sample; `port_bytes` says how much the rail's port has sent so far, whoever had it sent. Returns what changes.
     pub fn decide(&mut self, sample: &Sample, port_bytes: impl Fn() -> u64) -> Option<Change> {
-        let terms = if self.filling() == Filling::Nothing { Terms::OF_MESSAGES } else { Terms::OF_PADDING };
+        let terms = match &self.trial {
+            Some(trial) if self.filling() != Filling::Nothing => Terms::of_padding(trial.before.waited),
+            _ => Terms::OF_MESSAGES,
+        };
         let Ok(observed) = self.observation.add(sample, terms, port_bytes) else {
             self.deciding.clear();
             self.needed_at = sample.now;

@@ -6,6 +6,8 @@ use super::Sample;
 
 /// And at least so many round trips.
 const OBSERVATION_ROUND_TRIPS: u64 = 8;
+/// A kernel sends up to 64 KiB at once, and a shaper lets that pass at once: of padding, so many bytes are observed.
+const OBSERVED_BYTES: f64 = 4.0 * 65536.0;
 /// So many observations decide.
 const DECIDING_OBSERVATIONS: u32 = 2;
 
@@ -22,8 +24,12 @@ impl Terms {
     /// Programs send in bursts. Two observations are longer than BBR's search for the least round trip (200 ms), which looks
     /// like a short window.
     pub const OF_MESSAGES: Terms = Terms { least_ns: 200_000_000, max_gap_ns: 50_000_000 };
-    /// Padding costs as much as it takes: thirty near round trips. It ends soon where nobody calls.
-    pub const OF_PADDING: Terms = Terms { least_ns: 10_000_000, max_gap_ns: 10_000_000 };
+    /// Padding costs as much as it takes, and ends soon where nobody calls: thirty near round trips, and several segments of
+    /// the kernel's, of a path that carried `rate` bytes per second.
+    pub fn of_padding(rate: f64) -> Terms {
+        let segments_ns = (OBSERVED_BYTES / rate.max(1.0) * 1e9) as u64;
+        Terms { least_ns: segments_ns.clamp(10_000_000, Terms::OF_MESSAGES.least_ns), max_gap_ns: 20_000_000 }
+    }
 }
 
 /// Rates in bytes per second.

@@ -10,9 +10,11 @@ use std::cmp::Ordering;
 use crate::rare::Empty;
 use crate::time::Instant;
 
+/// Bytes of padding that are a segment on most paths.
+pub const PADDING_SEGMENT: u32 = 1400;
 /// Lengths of the two frames of a short pair, in bytes: a segment, and what takes 66 us at 1 Gbit/s, above the noise of when a
 /// process looks.
-const SHORT: [u32; 2] = [1400, 8 << 10];
+const SHORT: [u32; 2] = [PADDING_SEGMENT, 8 << 10];
 /// Lengths of those of a long pair.
 const LONG: [u32; 2] = [64 << 10, 64 << 10];
 /// A pair is sent when the peer was sent so many times its bytes since the last one.
@@ -41,12 +43,15 @@ enum Stage {
 pub struct RateProbe {
     stage: Stage,
     is_long: bool,
+    /// Without messages, so many segments are to be in flight.
+    filled: u16,
     sent_at: Instant,
     pause_ns: u64,
 }
 
 impl Empty for RateProbe {
-    const EMPTY: &'static Self = &RateProbe { stage: Stage::Waiting, is_long: false, sent_at: Instant(0), pause_ns: 0 };
+    const EMPTY: &'static Self =
+        &RateProbe { stage: Stage::Waiting, is_long: false, filled: 0, sent_at: Instant(0), pause_ns: 0 };
 }
 
 impl RateProbe {
@@ -68,6 +73,18 @@ impl RateProbe {
     /// Whether the second frame of a pair is to follow at once.
     pub fn is_begun(&self) -> bool {
         self.stage == Stage::FirstSent
+    }
+
+    /// Padding is sent while fewer than so many segments are in flight, however well the rate is known.
+    pub fn fill_up_to(&mut self, segments: u16) {
+        self.filled = segments;
+    }
+
+    /// The length of the frame that is to be sent for that: one leaves while the other is acknowledged.
+    pub fn next_filling(&self, in_flight: u64) -> Option<u32> {
+        let filled = u64::from(self.filled) * u64::from(PADDING_SEGMENT);
+        let len = u32::from(self.filled / 2).max(1) * PADDING_SEGMENT;
+        (in_flight < filled).then_some(len.min(LONG[0]))
     }
 
     /// It is sent, as the subchannel's frame `number`. Whether that was the first one of a pair.

@@ -35,9 +35,6 @@ use crate::wire::{Body, Header, SendRef};
 /// Additional delay of a subchannel that may be much slower than assumed, in nanoseconds: more than a queue is let grow to over
 /// one that is known.
 const UNKNOWN_NS: u64 = 50_000_000;
-/// Bytes of a frame that fills a subchannel: a segment at least, and the largest of a kernel at most.
-const MAX_FILLING: u64 = 64 << 10;
-const MIN_FILLING: u64 = 1400;
 
 impl VirtualChannel {
     /// The next frame, if there is one that some subchannel can take.
@@ -138,24 +135,9 @@ impl VirtualChannel {
 
     /// Padding over a subchannel that is to be filled.
     fn filling(&mut self, now: Instant) -> Option<Transmit> {
-        if !self.has_filled {
-            return None;
-        }
-        let takes_more = |subchannel: &super::Subchannel| {
-            subchannel.budget > 0 && subchannel.estimate.in_flight() < subchannel.filled_up_to
-        };
-        let index = self.subchannels.iter().position(takes_more)?;
-        // One leaves while the other one is acknowledged.
-        let len = (self.subchannels[index].filled_up_to / 2).clamp(MIN_FILLING, MAX_FILLING);
-        Some(self.padding_frame(now, index, len as u32))
-    }
-
-    /// See [`crate::Engine::fill_up_to`].
-    pub fn fill_up_to(&mut self, index: usize, bytes: u64) {
-        if let Some(subchannel) = self.subchannels.get_mut(index) {
-            subchannel.filled_up_to = bytes;
-        }
-        self.has_filled = self.subchannels.iter().any(|subchannel| subchannel.filled_up_to > 0);
+        let open = self.subchannels.iter().enumerate().filter(|(_, subchannel)| subchannel.budget > 0);
+        let (index, len) = { open }.find_map(|(index, open)| Some((index, open.estimate.next_filling()?)))?;
+        Some(self.padding_frame(now, index, len))
     }
 
     fn padding_frame(&mut self, now: Instant, index: usize, len: u32) -> Transmit {

@@ -105,8 +105,6 @@ pub struct Subchannel {
     pub is_in_memory: bool,
     /// Whether it makes progress.
     pub liveness: Liveness,
-    /// Up to so many bytes in flight, it carries padding behind all messages.
-    pub filled_up_to: u64,
 }
 
 /// What is known to have been delivered of what was sent.
@@ -163,7 +161,6 @@ impl Subchannel {
             live: true,
             is_in_memory: false,
             liveness: Liveness::default(),
-            filled_up_to: 0,
         }
     }
 

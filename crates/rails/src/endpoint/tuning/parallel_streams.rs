@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use fishplate_engine::limits::{MAX_STREAMS, MAX_TO_A_PEER};
 use fishplate_engine::wire::Body;
-use fishplate_engine::{Instant, RailId, VcId};
+use fishplate_engine::{Instant, PADDING_SEGMENT, PathEstimate, RailId, VcId};
 
 use crate::ablation::Mechanism;
 use crate::connect::outgoing::Attempt;
@@ -47,8 +47,8 @@ pub struct StreamsOfRail {
 /// to answer, and as often what they hold.
 const FILLED_NS: u64 = 1_000_000;
 const PATHS_FILLED: u64 = 4;
-/// At least so many bytes over each stream: two segments.
-const MIN_FILLING: f64 = 2800.0;
+/// At least so many segments over each stream.
+const MIN_FILLED: f64 = 2.0;
 
 /// The streams between a rail and one address of a peer.
 pub struct StreamGroup {
@@ -113,16 +113,18 @@ impl Endpoint {
             Filling::Carrying => !link.is_on_trial,
             Filling::All => !(link.is_on_trial && link.name.by_peer),
         };
-        let filling_bytes = |link: &StreamLink| {
+        let segments = |link: &StreamLink| {
             let path = self.engine.path(link.common.subchannel).filter(|_| !link.is_on_trial);
-            path.map_or(0.0, |path| path.rate * (FILLED_NS + PATHS_FILLED * path.min_rtt_ns) as f64 / 1e9)
+            let bytes_in = |path: PathEstimate, ns: u64| path.rate * ns as f64 / 1e9;
+            let bytes = path.map_or(0.0, |path| bytes_in(path, FILLED_NS + PATHS_FILLED * path.min_rtt_ns));
+            bytes / f64::from(PADDING_SEGMENT)
         };
-        let least = self.links_of(group).count() as f64 * MIN_FILLING;
-        let all = self.links_of(group).map(filling_bytes).sum::<f64>().max(least);
-        let each = (all / self.links_of(group).filter(|link| is_filled(link)).count().max(1) as f64) as u64;
+        let least = self.links_of(group).count() as f64 * MIN_FILLED;
+        let all = self.links_of(group).map(segments).sum::<f64>().max(least);
+        let each = (all / self.links_of(group).filter(|link| is_filled(link)).count().max(1) as f64) as u16;
         let most = self.links_of(group).map(|link| (link.common.subchannel, if is_filled(link) { each } else { 0 }));
         let most: Vec<_> = most.collect();
-        most.into_iter().for_each(|(subchannel, bytes)| self.engine.fill_up_to(subchannel, bytes));
+        most.into_iter().for_each(|(subchannel, segments)| self.engine.fill_up_to(subchannel, segments));
     }
 
     /// A frame has come over a stream that is on trial. If it is more than padding, the trial of the peer's is over.

@@ -107,6 +107,18 @@ impl Estimate {
         (self.probe.is_begun() || self.in_flight() < MAX_FOR_ROUND_TRIP).then_some(len)
     }
 
+    /// Padding is sent while fewer than so many segments are in flight.
+    pub fn fill_up_to(&mut self, segments: u16) {
+        if segments > 0 || self.probe.existing().is_some() {
+            self.probe.fill_up_to(segments);
+        }
+    }
+
+    /// The length of padding that is to be sent for that.
+    pub fn next_filling(&self) -> Option<u32> {
+        self.probe.next_filling(self.in_flight())
+    }
+
     /// That is sent, as the subchannel's frame `number`. Whether that is for the first time.
     pub fn padding_sent(&mut self, now: Instant, number: u32) -> bool {
         self.probe.sent(now, number)
