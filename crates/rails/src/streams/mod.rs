@@ -61,6 +61,15 @@ pub struct Sample {
     pub min_rtt_ns: u64,
     /// Bytes per second that the rail can carry, where its driver says.
     pub speed: Option<f64>,
+    /// No other peer's streams over the rail are on trial.
+    pub may_try: bool,
+}
+
+impl Sample {
+    /// Whether its path is a near one.
+    fn is_near(&self) -> bool {
+        self.min_rtt_ns <= NEAR_RTT_NS
+    }
 }
 
 /// Decides on the number of streams of one rail and peer.
@@ -70,14 +79,22 @@ pub struct StreamCount {
     observation: Observation,
     deciding: Deciding,
     trial: Option<Trial>,
-    pause_ns: u64,
-    paused_until: Instant,
+    pause: Pause,
     keep_ns: u64,
     /// When messages have waited last.
     needed_at: Instant,
     /// When the number has proven worth it last.
     proven_at: Instant,
     estimate: Estimate,
+}
+
+/// A time in which no more streams are tried.
+#[derive(Clone, Copy, Debug)]
+pub struct Pause {
+    /// When it ends.
+    until: Instant,
+    /// How long the next one is, in nanoseconds.
+    next_ns: u64,
 }
 
 /// What is known of a rail, in bytes per second.
@@ -138,8 +155,7 @@ impl StreamCount {
             observation: Observation::default(),
             deciding: Deciding::default(),
             trial: None,
-            pause_ns: FIRST_PAUSE_NS,
-            paused_until: Instant(0),
+            pause: Pause { until: Instant(0), next_ns: FIRST_PAUSE_NS },
             keep_ns: FIRST_KEEP_NS,
             needed_at: Instant(0),
             proven_at: Instant(0),
@@ -186,12 +202,24 @@ impl StreamCount {
         }
     }
 
+    /// Until when no more streams are tried.
+    pub fn pause(&self) -> Pause {
+        self.pause
+    }
+
+    /// No more streams are tried before that pause of another peer's is over.
+    pub fn wait_for(&mut self, other: Pause) {
+        if other.until > self.pause.until {
+            self.pause = other;
+        }
+    }
+
     /// Some streams could not be set up; there are `streams` of them now.
     pub fn failed(&mut self, streams: u8, now: Instant) {
         // Those that have been set up are judged.
         if self.trial.as_ref().is_none_or(|trial| streams <= trial.from) {
             self.trial = None;
-            self.pause(now);
+            self.pause_from(now);
         }
     }
 
@@ -205,12 +233,12 @@ impl StreamCount {
         let is_full = || sample.speed.is_some_and(|speed| before.port >= FULL * speed);
         let wanted = if from > 1 && now.since_ns(self.proven_at) >= self.keep_ns {
             fewer(from)
-        } else if from < self.most && now >= self.paused_until && !is_full() {
+        } else if from < self.most && sample.may_try && now >= self.pause.until && !is_full() {
             from.saturating_mul(FACTOR).min(self.most)
         } else {
             return None;
         };
-        let is_filled = wanted > from && sample.min_rtt_ns <= NEAR_RTT_NS;
+        let is_filled = wanted > from && sample.is_near();
         let stage = if is_filled { Stage::FillingFew } else { Stage::Opening };
         self.trial = Some(Trial { from, before, stage, wins: 0 });
         Some(wanted)
@@ -221,7 +249,7 @@ impl StreamCount {
         let from = trial.from;
         if sample.streams == from {
             // The additional streams have failed meanwhile, or only the peer can retire them.
-            self.pause(sample.now);
+            self.pause_from(sample.now);
             self.is_proven(sample.now);
             return None;
         }
@@ -255,7 +283,7 @@ impl StreamCount {
         let fewest = streams.min(from);
         if is_worthwhile {
             self.estimate.flow = Some(few.waited / f64::from(fewest));
-            self.pause_ns = FIRST_PAUSE_NS;
+            self.pause.next_ns = FIRST_PAUSE_NS;
             self.is_proven(now);
         } else {
             self.was_in_vain(fewest, now);
@@ -265,7 +293,7 @@ impl StreamCount {
 
     /// More streams than `fewest` carry no more.
     fn was_in_vain(&mut self, fewest: u8, now: Instant) {
-        self.pause(now);
+        self.pause_from(now);
         if fewest == 1 {
             self.estimate.flow = None;
             self.keep_ns = FIRST_KEEP_NS;
@@ -287,9 +315,9 @@ impl StreamCount {
         self.keep_ns = (self.keep_ns * 2).min(LONGEST_NS);
     }
 
-    fn pause(&mut self, now: Instant) {
-        self.paused_until = now.plus_ns(self.pause_ns);
-        self.pause_ns = (self.pause_ns * PAUSE_FACTOR).min(LONGEST_NS);
+    fn pause_from(&mut self, now: Instant) {
+        let Pause { next_ns, .. } = self.pause;
+        self.pause = Pause { until: now.plus_ns(next_ns), next_ns: (next_ns * PAUSE_FACTOR).min(LONGEST_NS) };
     }
 }
 

@@ -73,6 +73,7 @@ impl Path {
             acknowledged: self.acknowledged as u64,
             min_rtt_ns: self.min_rtt_ns,
             speed: self.speed,
+            may_try: true,
         };
         let port_bytes = self.port_bytes as u64;
         self.filled += u32::from(self.stream_count.filling() != Filling::Nothing);

@@ -167,8 +167,21 @@ impl Endpoint {
                 Some(Change::Carry) => self.end_trial(at),
                 None => {}
             }
+            let has_ended = self.stream_groups[at].filling != Filling::Nothing;
             self.fill_streams(at);
+            if has_ended && self.stream_groups[at].filling == Filling::Nothing {
+                self.share_verdict(at);
+            }
         }
+    }
+
+    /// What padding has shown over a rail to one peer holds for the others that are near: it is the port that was tried.
+    fn share_verdict(&mut self, at: usize) {
+        let (rail, pause) = (self.stream_groups[at].rail, self.stream_groups[at].stream_count.pause());
+        let is_near = |group: &StreamGroup| self.links_of(group).any(|link| link.sampled.min_rtt_ns <= NEAR_RTT_NS);
+        let is_meant: Vec<bool> = self.stream_groups.iter().map(|group| group.rail == rail && is_near(group)).collect();
+        let meant = self.stream_groups.iter_mut().zip(is_meant).filter(|(_, is_meant)| *is_meant);
+        meant.for_each(|(group, _)| group.stream_count.wait_for(pause));
     }
 
     fn sample_streams(&self, at: usize, now: Instant) -> Option<Sample> {
@@ -181,6 +194,10 @@ impl Endpoint {
             acknowledged: 0,
             min_rtt_ns: u64::MAX,
             speed: self.rails[usize::from(group.rail.0)].speed,
+            may_try: !self
+                .stream_groups
+                .iter()
+                .any(|other| other.rail == group.rail && other.filling != Filling::Nothing),
         };
         let has_backlog = self.engine.has_backlog(group.vc);
         for link in self.links_of(group) {
