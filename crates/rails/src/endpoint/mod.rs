@@ -36,6 +36,7 @@ use crate::connect::outgoing::Attempt;
 use crate::connect::unproven::UnprovenConnections;
 use crate::counters::Counters;
 use crate::discover::{self, Interface};
+use crate::keepalive::Keepalive;
 use crate::link::CongestionControl;
 use crate::listen::{Listener, listen};
 use crate::logger;
@@ -88,6 +89,7 @@ pub struct Endpoint {
     listeners: Vec<Listener>,
     congestion: CongestionControl,
     files: OpenFiles,
+    keepalive: Keepalive,
     refuser: Refuser,
     /// Connections wait in the kernel that could not be accepted yet.
     accept_paused: bool,
@@ -223,6 +225,7 @@ impl Endpoint {
             poller,
             congestion,
             files,
+            keepalive: Keepalive::new(process::local_ranks().unwrap_or(1) as usize),
             refuser,
             accept_paused: false,
             first_listener: 0,

@@ -303,6 +303,16 @@ impl Endpoint {
         TcpInfo { rtt_ns: info.rtt_ns.min(least), min_rtt_ns: info.min_rtt_ns.min(least), ..info }
     }
 
+    /// Connections have come or gone: the kernel asks idle peers as often as their number allows.
+    pub(in crate::endpoint) fn pace_keepalive(&mut self) {
+        if !self.is_closing && self.keepalive.adapt(self.links.streams.len()) {
+            for (_, link) in &self.links.streams {
+                // A connection that keeps the pace of before is asked too often, or too rarely.
+                let _ = socket::ask_every(&link.socket, self.keepalive.every());
+            }
+        }
+    }
+
     pub(in crate::endpoint) fn link_up(
         &mut self,
         vc: VcId,
@@ -313,7 +323,7 @@ impl Endpoint {
     ) {
         let Established { socket: stream, grant, early, keys, .. } = established;
         let Ok(remote) = stream.peer_addr() else { return };
-        let probes_often = socket::tune(&stream).unwrap_or_else(|error| {
+        let probes_often = socket::tune(&stream, self.keepalive.every()).unwrap_or_else(|error| {
             log::warn!("a connection to {remote} keeps the kernel's settings: {error}");
             false
         });
@@ -337,6 +347,7 @@ impl Endpoint {
             peer.remember_path(KnownPath { rail: rail.0, stream: name.stream, remote: remote.ip() });
         }
         self.counters.connected(rail, self.links_over(vc, rail), &info);
+        self.pace_keepalive();
         // Of a path within this host only the processors are the limit.
         if !self.own_addresses.contains(&remote.ip()) {
             self.manage_streams_of(at);

@@ -271,7 +271,9 @@ impl Endpoint {
         if self.active_link == Some(at) {
             self.active_link = None;
         }
-        self.links.streams.remove(at)
+        let link = self.links.streams.remove(at);
+        self.pace_keepalive();
+        link
     }
 
     /// Closes everything that a peer has and ends its operations.
