@@ -18,14 +18,10 @@ pub fn raise_open_files() -> usize {
     open_files()
 }
 
-/// How many are open whose numbers count against a limit: others were opened before it was set.
-pub fn count_open_files(limit: usize) -> usize {
-    let numbers = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
-    let counted = numbers.filter(|entry| {
-        let number = entry.file_name().to_str().and_then(|name| name.parse::<usize>().ok());
-        number.is_some_and(|number| number < limit)
-    });
-    counted.count()
+/// The numbers of those that are open. Some may be above the limit: these were opened before it was set.
+pub fn open_file_numbers() -> Vec<usize> {
+    let entries = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 fn limits() -> Option<libc::rlimit> {

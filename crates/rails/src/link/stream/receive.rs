@@ -10,13 +10,16 @@ use super::records::{MOST_AT_ONCE, RecordReader};
 use super::{Filled, filled};
 use crate::bounce_buffers::BounceBuffers;
 use crate::encryption::Opening;
+use crate::handshake::MAX_ANSWER_LEN;
 use crate::sys::io::{receive, receive_own};
 use crate::sys::memory::UserMemory;
 
 /// Bytes read ahead when headers and small messages are expected, at most,
 const BUFFER_LEN: usize = 64 << 10;
 /// and at first: most of the connections of a rank with many peers carry single short messages.
-const FIRST_BUFFER_LEN: usize = 4 << 10;
+const FIRST_BUFFER_LEN: usize = 8 << 10;
+/// What has come behind a handshake fits.
+const _: () = assert!(FIRST_BUFFER_LEN >= MAX_ANSWER_LEN);
 /// Payloads with at least so many bytes missing are read straight to their place.
 const DIRECT_LEAST: u64 = 4096;
 /// Bytes read ahead behind a payload that goes straight to its place: the next header, but little of the next
