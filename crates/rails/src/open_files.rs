@@ -28,10 +28,13 @@ pub struct OpenFiles {
 }
 
 impl OpenFiles {
-    /// Raises the limit as far as the process may, and looks what is open beside `rails` rails and all that they need.
+    /// Looks what is open beside `rails` rails and all that they need, and raises the limit where that is too little. No further:
+    /// programs that use `select` take no file of a number from 1024 on, and some close all numbers below the limit.
     pub fn begin(rails: usize) -> OpenFiles {
-        let limit = limits::raise_open_files();
-        OpenFiles::new(limit, limits::open_file_numbers(), process::connected_ranks(), rails)
+        let (open, peers) = (limits::open_file_numbers(), process::connected_ranks());
+        let files = OpenFiles::new(limits::open_files(), open.clone(), peers, rails);
+        let limit = limits::raise_open_files(files.wanted(rails).map_or(usize::MAX, |wanted| wanted * PART_OF_FILES));
+        OpenFiles::new(limit, open, peers, rails)
     }
 
     fn new(limit: usize, open: Vec<usize>, peers: Option<u32>, rails: usize) -> OpenFiles {

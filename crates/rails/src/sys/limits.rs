@@ -8,10 +8,10 @@ pub fn open_files() -> usize {
     limits().map_or(20, |limits| usize::try_from(limits.rlim_cur).unwrap_or(usize::MAX))
 }
 
-/// Has this process have as many open as it may at all (the hard limit); how many that is.
-pub fn raise_open_files() -> usize {
-    if let Some(limits) = limits().filter(|limits| limits.rlim_cur < limits.rlim_max) {
-        let raised = libc::rlimit { rlim_cur: limits.rlim_max, ..limits };
+/// Has this process have so many open, if it has fewer, or as many as it may at all (the hard limit); how many that is.
+pub fn raise_open_files(wanted: usize) -> usize {
+    if let Some(limits) = limits().filter(|limits| limits.rlim_cur < limits.rlim_max.min(wanted as libc::rlim_t)) {
+        let raised = libc::rlimit { rlim_cur: limits.rlim_max.min(wanted as libc::rlim_t), ..limits };
         // SAFETY: `raised` is valid for the call. If it fails, the limit stays as it is.
         unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raised) };
     }
