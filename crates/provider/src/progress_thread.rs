@@ -17,17 +17,13 @@ use rustix::io::{read, write};
 
 use crate::errno::lock_plain;
 use crate::idle_processors::IdleProcessors;
-use crate::shared_processor::SharedProcessor;
+use crate::shared_processor::{SharedProcessor, scheduling_wait};
 
 /// How often the thread runs, and how long a frame may be held back before it sends it; so nothing waits longer than
 /// about twice this. Far more than the microseconds from one send of a burst to the next, and rare enough to cost nothing.
 const PERIOD: Duration = Duration::from_millis(1);
 /// How often it runs while it waits for readable sockets: only for finding out that a processor has become idle.
 const LONG_PERIOD: Duration = Duration::from_millis(10);
-/// Where ranks share a processor, one that has not called MPI for less than this may just wait to be scheduled: some dozens
-/// of ranks take less than a millisecond each. Until then the thread does not progress it: a thread that takes the processor
-/// from ranks, or is preempted with the endpoint locked, delays all of them.
-pub const MAX_SCHEDULING_WAIT: Duration = Duration::from_millis(50);
 /// Time without work before it sleeps: waking it costs a system call, which should be rare.
 const MAX_IDLE: Duration = Duration::from_millis(50);
 /// How often a sleeping one looks around. A peer that ends waits for so long until what it has sent is taken by a process
@@ -77,7 +73,8 @@ pub enum Next {
         /// It waits for [`PERIOD`] first.
         paced: bool,
     },
-    /// After [`MAX_SCHEDULING_WAIT`], unless it is woken.
+    /// After [`scheduling_wait`], unless it is woken: a thread that takes the processor from ranks that wait for it, or is
+    /// preempted with the endpoint locked, delays all of them.
     AfterScheduling,
 }
 
@@ -226,7 +223,7 @@ impl Shared {
         match next {
             Next::InMpi | Next::Idle => self.sleep_for(None, Some(period)),
             Next::Soon => self.wait(None, Some(PERIOD)),
-            Next::AfterScheduling => self.sleep_for(None, Some(MAX_SCHEDULING_WAIT)),
+            Next::AfterScheduling => self.sleep_for(None, Some(scheduling_wait())),
             Next::Readable { paced } => {
                 let readiness = endpoint.upgrade().and_then(|endpoint| endpoint.readiness_fd());
                 if paced || readiness.is_none() {

@@ -1,6 +1,6 @@
 //! Whether ranks share a processor: then one that does not call MPI may just wait for its turn.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Time over which it is judged, at least.
@@ -9,12 +9,31 @@ const PERIOD: Duration = Duration::from_millis(50);
 /// it each; what else a system runs takes some percent.
 const SHARED_PART: f64 = 0.25;
 
+/// How long a rank may have to wait for its turn, at least: some dozens of ranks that take less than a millisecond each.
+const LEAST_SCHEDULING_WAIT: Duration = Duration::from_millis(50);
+/// For each of those that want the processor: kernels with 250 ticks a second look after as long for another one.
+const TURN: Duration = Duration::from_millis(4);
+/// More than a hundred that want the same processor get little done, whoever goes first.
+const MOST_SCHEDULING_WAIT: Duration = Duration::from_millis(500);
+
 /// What was found last.
 static IS_SHARED: AtomicBool = AtomicBool::new(false);
+static SCHEDULING_WAIT_MS: AtomicU64 = AtomicU64::new(LEAST_SCHEDULING_WAIT.as_millis() as u64);
 
 /// Whether ranks share the processor that this process polls on, as [`SharedProcessor`] has found.
 pub fn is_processor_shared() -> bool {
     IS_SHARED.load(Ordering::Relaxed)
+}
+
+/// Where ranks share a processor, one that has not called MPI for less than this may just wait to be scheduled.
+pub fn scheduling_wait() -> Duration {
+    Duration::from_millis(SCHEDULING_WAIT_MS.load(Ordering::Relaxed))
+}
+
+/// The same where a rank that wants to run waits for this part of the time, as one of n does for 1 - 1/n.
+fn scheduling_wait_at(share: f64) -> Duration {
+    let others = 1.0 / (1.0 - share).max(0.001);
+    TURN.mul_f64(others).clamp(LEAST_SCHEDULING_WAIT, MOST_SCHEDULING_WAIT)
 }
 
 /// What was known at the last look.
@@ -36,7 +55,10 @@ impl SharedProcessor {
         // The process's first thread; others that call MPI are in the same position.
         let waited = waited(&std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default()).unwrap_or_default();
         let share = |passed: Duration| waited.saturating_sub(self.waited).as_secs_f64() / passed.as_secs_f64();
-        IS_SHARED.store(passed.is_some_and(|passed| share(passed) >= SHARED_PART), Ordering::Relaxed);
+        if let Some(share) = passed.map(share) {
+            IS_SHARED.store(share >= SHARED_PART, Ordering::Relaxed);
+            SCHEDULING_WAIT_MS.store(scheduling_wait_at(share).as_millis() as u64, Ordering::Relaxed);
+        }
         (self.looked_at, self.waited) = (Some(now), waited);
     }
 }
@@ -50,6 +72,12 @@ fn waited(schedstat: &str) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_shares_a_processor_with_many_waits_longer_for_its_turn() {
+        let waits = [0.0, 0.5, 0.9, 0.98, 1.0, 1.02].map(|share| scheduling_wait_at(share).as_millis());
+        assert_eq!(waits, [50, 50, 50, 200, 500, 500]);
+    }
 
     #[test]
     fn time_of_waiting_is_the_second_number() {

@@ -28,6 +28,7 @@ pub mod encryption;
 pub mod endpoint;
 pub mod handshake;
 pub mod hints;
+mod keepalive;
 mod link;
 mod link_kind;
 mod link_name;

@@ -13,10 +13,13 @@ const LEFT_TO_THE_PROGRAM: usize = 6;
 const PART_OF_FILES: usize = 4;
 
 /// What a process may have open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenFiles {
     /// `ulimit -n`.
     limit: usize,
+    /// Numbers of those that were open at the start. A launcher can leave many to the ranks that it starts last, some above the
+    /// limit: a higher one would count them.
+    open: Vec<usize>,
     /// Connections that there is room for beside all that was open at the start.
     room: usize,
     /// Peers that connections lead to in the end, if all of the job talk to each other; `None`: not known.
@@ -25,15 +28,18 @@ pub struct OpenFiles {
 }
 
 impl OpenFiles {
-    /// Raises the limit as far as the process may, and looks what is open beside `rails` rails and all that they need.
+    /// Looks what is open beside `rails` rails and all that they need, and raises the limit where that is too little. No further:
+    /// programs that use `select` take no file of a number from 1024 on, and some close all numbers below the limit.
     pub fn begin(rails: usize) -> OpenFiles {
-        let limit = limits::raise_open_files();
-        OpenFiles::new(limit, limits::count_open_files(limit), process::connected_ranks(), rails)
+        let (open, peers) = (limits::open_file_numbers(), process::connected_ranks());
+        let files = OpenFiles::new(limits::open_files(), open.clone(), peers, rails);
+        let limit = limits::raise_open_files(files.wanted(rails).map_or(usize::MAX, |wanted| wanted * PART_OF_FILES));
+        OpenFiles::new(limit, open, peers, rails)
     }
 
-    fn new(limit: usize, open: usize, peers: Option<u32>, rails: usize) -> OpenFiles {
-        let room = limit.saturating_sub(open + LEFT_TO_THE_PROGRAM);
-        OpenFiles { limit, room, peers: peers.map(|peers| peers as usize), rails }
+    fn new(limit: usize, open: Vec<usize>, peers: Option<u32>, rails: usize) -> OpenFiles {
+        let room = limit.saturating_sub(open_below(&open, limit) + LEFT_TO_THE_PROGRAM);
+        OpenFiles { limit, open, room, peers: peers.map(|peers| peers as usize), rails }
     }
 
     /// Whether there is too little room for a connection over every rail to each peer, so that each gets one.
@@ -46,6 +52,13 @@ impl OpenFiles {
         !self.is_short() && connections <= self.limit / PART_OF_FILES
     }
 
+    /// Whether one of `connections` may have a socket for datagrams beside it, as `others` have: every connection that is still to
+    /// come has a file.
+    pub fn has_room_for_datagrams(&self, connections: usize, others: usize) -> bool {
+        let wanted = connections.max(self.peers.unwrap_or(0) * self.rails);
+        !self.is_short() && wanted + others < self.room
+    }
+
     /// Connections that may be there unproven, beside `others`.
     pub fn most_unproven(&self, others: usize) -> usize {
         (self.room.saturating_sub(others) / 2).max(1)
@@ -53,7 +66,13 @@ impl OpenFiles {
 
     /// The limit with which every peer gets so many connections.
     fn wanted(&self, connections: usize) -> Option<usize> {
-        Some(self.limit - self.room.min(self.limit) + self.peers? * connections)
+        let beside = LEFT_TO_THE_PROGRAM + self.peers? * connections;
+        let mut limit = beside;
+        // The limit that would count all is enough.
+        while limit < beside + open_below(&self.open, limit) {
+            limit = beside + open_below(&self.open, limit);
+        }
+        Some(limit)
     }
 
     /// Why a connection cannot be had at all.
@@ -64,6 +83,11 @@ impl OpenFiles {
         };
         format!("no file is left for the connection: this process may have {} open (`ulimit -n`); {more}", self.limit)
     }
+}
+
+/// How many of the numbers count against a limit.
+fn open_below(open: &[usize], limit: usize) -> usize {
+    open.iter().filter(|number| **number < limit).count()
 }
 
 impl fmt::Display for OpenFiles {
@@ -86,11 +110,11 @@ mod tests {
 
     #[test]
     fn where_all_rails_of_all_peers_do_not_fit_each_peer_gets_one() {
-        let files = |limit, rails| OpenFiles::new(limit, 30, Some(32), rails);
+        let files = |limit, rails| OpenFiles::new(limit, (0..30).collect(), Some(32), rails);
         assert!(!files(64, 1).is_short(), "there is nothing to leave out");
         assert!(files(99, 2).is_short() && !files(100, 2).is_short());
         assert!(files(163, 4).is_short() && !files(164, 4).is_short());
-        assert!(!OpenFiles::new(64, 30, None, 2).is_short(), "nobody knows how many peers there are");
+        assert!(!OpenFiles::new(64, (0..30).collect(), None, 2).is_short(), "nobody knows how many peers there are");
         let told = files(64, 2).to_string();
         assert!(
             told.contains("one rail of 2") && told.contains("64 files") && told.contains("32 peers need 100"),
@@ -100,15 +124,28 @@ mod tests {
 
     #[test]
     fn who_has_no_file_left_is_told_the_limit_that_would_do() {
-        let told = OpenFiles::new(64, 60, Some(32), 2).exhausted();
-        assert!(told.contains("may have 64 open (`ulimit -n`); raise it to 96 or more"), "{told}");
-        let told = OpenFiles::new(64, 60, None, 2).exhausted();
+        let told = |open: Vec<usize>, peers| OpenFiles::new(64, open, peers, 2).exhausted();
+        let all_below = told((0..60).collect(), Some(32));
+        assert!(all_below.contains("may have 64 open (`ulimit -n`); raise it to 98 or more"), "{all_below}");
+        // With 98, the last five of these would count as well.
+        let some_above = told((0..60).chain(90..95).chain(200..300).collect(), Some(32));
+        assert!(some_above.contains("raise it to 103 or more"), "{some_above}");
+        let told = told((0..60).collect(), None);
         assert!(told.ends_with("(`ulimit -n`); raise it"), "{told}");
     }
 
     #[test]
     fn connections_that_are_not_proven_leave_room_for_others() {
-        let files = OpenFiles::new(64, 28, Some(32), 2);
+        let files = OpenFiles::new(64, (0..28).collect(), Some(32), 2);
         assert_eq!((files.most_unproven(0), files.most_unproven(20), files.most_unproven(1000)), (15, 5, 1));
+    }
+
+    #[test]
+    fn datagrams_have_no_file_that_a_connection_needs() {
+        let files = OpenFiles::new(100, (0..26).collect(), Some(32), 2);
+        assert_eq!([3, 4].map(|others| files.has_room_for_datagrams(10, others)), [true, false]);
+        assert!(!OpenFiles::new(64, (0..26).collect(), Some(32), 2).has_room_for_datagrams(1, 0));
+        let unknown = OpenFiles::new(100, (0..26).collect(), None, 2);
+        assert_eq!([60, 68].map(|connections| unknown.has_room_for_datagrams(connections, 0)), [true, false]);
     }
 }

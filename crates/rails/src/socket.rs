@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use socket2::{Domain, SockRef, Socket, TcpKeepalive, Type};
 
+use crate::keepalive::KEEPALIVE_AFTER;
 use crate::ports::Ports;
 use crate::sys::option::set_max_rto;
 
@@ -18,9 +19,6 @@ pub const MOST_UNSENT: u64 = 1 << 20;
 /// What counts as little: this part of what a round trip holds. A far path must not run dry either: BBR would take that
 /// for the path's rate.
 const UNSENT_PART: f64 = 0.25;
-/// After so long without traffic the kernel asks whether the peer is still there: so an end that does not know that the
-/// other has given the connection up learns of it soon after the path has healed.
-const KEEPALIVE_AFTER: Duration = Duration::from_secs(1);
 /// So often without an answer, and the connection has failed.
 const KEEPALIVE_PROBES: u32 = 3;
 /// So it has when what was sent is not answered for as long, in nanoseconds.
@@ -107,15 +105,19 @@ fn bind(socket: &Socket, local: SocketAddr, device: Option<&str>) -> io::Result<
 /// waits for an acknowledgement sees that none comes; where nobody waits, the kernel asks whether the peer is there.
 ///
 /// True: the kernel repeats often what is not answered. (Old ones do so ever more rarely.)
-pub fn tune(stream: &TcpStream) -> io::Result<bool> {
+pub fn tune(stream: &TcpStream, keepalive: Duration) -> io::Result<bool> {
     let socket = SockRef::from(stream);
     socket.set_tcp_nodelay(true)?;
     socket.set_tcp_notsent_lowat(LEAST_UNSENT as u32)?;
-    let asked =
-        TcpKeepalive::new().with_time(KEEPALIVE_AFTER).with_interval(KEEPALIVE_AFTER).with_retries(KEEPALIVE_PROBES);
-    socket.set_tcp_keepalive(&asked)?;
+    ask_every(stream, keepalive)?;
     // What is lost is sent again as often: so a path that heals carries soon.
     Ok(set_max_rto(stream.as_fd(), KEEPALIVE_AFTER).is_ok())
+}
+
+/// Has the kernel ask the peer's, after so long without traffic, whether it is still there.
+pub fn ask_every(stream: &TcpStream, keepalive: Duration) -> io::Result<()> {
+    let asked = TcpKeepalive::new().with_time(keepalive).with_interval(keepalive).with_retries(KEEPALIVE_PROBES);
+    SockRef::from(stream).set_tcp_keepalive(&asked)
 }
 
 /// Has the closing of a connection tell the peer at once, and drop what was not sent.

@@ -17,9 +17,9 @@ use crate::error_report;
 use crate::ffi::endpoint_lock::Poisoned;
 use crate::ffi::exit_status;
 use crate::idle_yield::{has_yielded, is_crowded, set_waits};
-use crate::progress_thread::{MAX_SCHEDULING_WAIT, Next, Served};
+use crate::progress_thread::{Next, Served};
 use crate::reader::Reader;
-use crate::shared_processor::is_processor_shared;
+use crate::shared_processor::{is_processor_shared, scheduling_wait};
 
 /// Rounds in a row that hand out completions without a look at the network that is due. Calls that complete at once (receives
 /// of what is already here, messages to oneself) would otherwise keep the network waiting for as long as they follow each
@@ -53,7 +53,7 @@ impl Served for Endpoint {
             transport.flush_held();
         }
         if transport.owes_acknowledgement() {
-            let due_for = if is_processor_shared() { MAX_SCHEDULING_WAIT } else { least };
+            let due_for = if is_processor_shared() { scheduling_wait() } else { least };
             transport.send_acknowledgements(due_for.as_nanos() as u64);
         }
         transport.service_deferred();
@@ -162,7 +162,7 @@ impl State {
 
     /// Makes progress if the application is not in MPI: at once where a processor `is_free`, else at most once a period. If
     /// ranks share a processor, a rank that is not in MPI may just wait to be scheduled; then only for one that has not called
-    /// MPI for [`MAX_SCHEDULING_WAIT`].
+    /// MPI for [`scheduling_wait`].
     fn progress_while_away(&mut self, is_free: impl FnOnce() -> bool) -> Next {
         let is_full = self.is_full();
         let Some(transport) = &mut self.transport else { return Next::Soon };
@@ -172,7 +172,7 @@ impl State {
         if !is_away {
             self.seen_calls = (transport.progress_calls(), now);
         }
-        let is_shared = is_processor_shared() && (!is_away || now - since < MAX_SCHEDULING_WAIT);
+        let is_shared = is_processor_shared() && (!is_away || now - since < scheduling_wait());
         if !is_away && !is_shared {
             // While operations are pending, the thread stays awake, so that no call has to wake it.
             return if is_urgent(transport) { Next::Soon } else { Next::InMpi };

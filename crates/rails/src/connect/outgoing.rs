@@ -11,6 +11,7 @@ use fishplate_engine::{Instant, VcId};
 use super::{read_some, write_whole};
 use crate::encryption::Keys;
 use crate::handshake::{HandshakeError, Initiator, MAX_ANSWER_LEN, Refusal, Step};
+use crate::keepalive::KEEPALIVE_AFTER;
 use crate::link_name::is_additional;
 use crate::socket;
 use crate::sys::tcp_info::tcp_info;
@@ -326,7 +327,7 @@ impl Attempt {
                 }
                 let (initiator, hello) = start().map_err(AttemptError::Handshake)?;
                 // It is set up once more when it is proven, and told of if that fails.
-                let _ = socket::tune(&stream);
+                let _ = socket::tune(&stream, KEEPALIVE_AFTER);
                 write_whole(&stream, &hello).map_err(AttemptError::Network)?;
                 self.state = State::Handshake(stream, Box::new(initiator), Vec::new());
                 Ok(None)

@@ -17,27 +17,38 @@ const UNPROVEN_FOR_NS: u64 = 10_000_000_000;
 /// can be, so that strangers do not keep them, and where files are few, and peers of a job that fills its processors have
 /// them. One that has named this endpoint keeps it for the longer time.
 const PATIENCE_NS: [u64; 2] = [100_000_000, 1_000_000_000];
-/// Connections taken of all listeners together from tick to tick (5 ms); others wait in the kernel. A flood of ports gets a few
-/// hundredths of a core; a rank to which 1000 others connect at once has them all in 0.3 s.
-const MAX_ACCEPTS_PER_TICK: u32 = 16;
+/// Time, in nanoseconds, for each connection that is taken of all listeners together; others wait in the kernel. A flood of
+/// ports gets a few hundredths of a core; a rank to which 1000 others connect at once has them all in 0.3 s.
+const ACCEPT_EVERY_NS: u64 = 312_500;
+/// Those that may be taken in a row after a time without: ranks that share processors come to look rarely, and many others of
+/// their job have connected by then. They take 1 to 3 ms.
+const MAX_ACCEPTS_AT_ONCE: u32 = 256;
 
 /// The connections.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct UnprovenConnections {
     incoming: Slab<Incoming>,
-    /// Taken since the last tick.
-    accepted: u32,
+    /// So many more may be taken,
+    allowed: u32,
+    /// as of this time.
+    allowed_at: Instant,
+}
+
+impl Default for UnprovenConnections {
+    fn default() -> Self {
+        UnprovenConnections { incoming: Slab::new(), allowed: MAX_ACCEPTS_AT_ONCE, allowed_at: Instant(0) }
+    }
 }
 
 impl UnprovenConnections {
     /// Whether another connection may be taken before the next tick.
     pub fn may_accept(&self) -> bool {
-        self.accepted < MAX_ACCEPTS_PER_TICK
+        self.allowed > 0
     }
 
     /// One was taken.
     pub fn accepted(&mut self) {
-        self.accepted += 1;
+        self.allowed = self.allowed.saturating_sub(1);
     }
 
     /// Whether there is room for another one, or the one that would be closed for it has had its time.
@@ -56,7 +67,9 @@ impl UnprovenConnections {
 
     /// Closes connections that have taken too long, and lets listeners take others.
     pub fn tick(&mut self, now: Instant) {
-        self.accepted = 0;
+        let earned = now.since_ns(self.allowed_at) / ACCEPT_EVERY_NS;
+        self.allowed = earned.saturating_add(self.allowed.into()).min(MAX_ACCEPTS_AT_ONCE.into()) as u32;
+        self.allowed_at = self.allowed_at.plus_ns(earned * ACCEPT_EVERY_NS);
         self.incoming.retain(|_, incoming| now.since_ns(incoming.since) < UNPROVEN_FOR_NS);
     }
 
@@ -144,18 +157,20 @@ mod tests {
     }
 
     #[test]
-    fn from_tick_to_tick_only_so_many_are_taken() {
+    fn as_many_are_taken_as_time_has_passed_and_no_more_in_a_row() {
         let mut unproven = UnprovenConnections::default();
-        let mut flood = || {
+        let mut flood_at = |now: u64| {
+            unproven.tick(Instant(now));
             let mut taken = 0;
             while unproven.may_accept() {
                 unproven.accepted();
                 taken += 1;
             }
-            unproven.tick(Instant(0));
             taken
         };
-        assert_eq!([flood(), flood()], [MAX_ACCEPTS_PER_TICK; 2]);
+        let tick = 16 * ACCEPT_EVERY_NS;
+        assert_eq!([tick, 2 * tick, 2 * tick + 1, 3 * tick].map(&mut flood_at), [MAX_ACCEPTS_AT_ONCE, 16, 0, 16]);
+        assert_eq!([1_000, 1_001].map(|ticks| flood_at(ticks * tick)), [MAX_ACCEPTS_AT_ONCE, 16]);
     }
 
     #[test]

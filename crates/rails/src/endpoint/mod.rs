@@ -36,6 +36,7 @@ use crate::connect::outgoing::Attempt;
 use crate::connect::unproven::UnprovenConnections;
 use crate::counters::Counters;
 use crate::discover::{self, Interface};
+use crate::keepalive::Keepalive;
 use crate::link::CongestionControl;
 use crate::listen::{Listener, listen};
 use crate::logger;
@@ -48,6 +49,7 @@ use crate::socket;
 use crate::sys::memory::UserMemory;
 use crate::sys::poll::{Kind, Poller};
 
+use connections::by_need::connects_by_need;
 use connections::refuser::Refuser;
 use connections::seeking::SeekingPeers;
 use links::{Links, rail_names};
@@ -73,6 +75,8 @@ pub struct Endpoint {
     rails_were_up: bool,
     /// Peers that only have connected to this endpoint, and whose links have failed: where they are is to be found.
     nameless: Vec<VcId>,
+    /// Peers are many: each is connected over one rail at first.
+    connects_by_need: bool,
     /// Addresses of this node: peers that have one of them are on it.
     own_addresses: Vec<IpAddr>,
     /// Interfaces that are no rails, and why, for the user.
@@ -88,6 +92,7 @@ pub struct Endpoint {
     listeners: Vec<Listener>,
     congestion: CongestionControl,
     files: OpenFiles,
+    keepalive: Keepalive,
     refuser: Refuser,
     /// Connections wait in the kernel that could not be accepted yet.
     accept_paused: bool,
@@ -213,6 +218,7 @@ impl Endpoint {
             other_interfaces: discover::reasons(&interfaces),
             rails_were_up: interfaces.iter().any(|one| one.is_rail() && !one.is_loopback && one.outage.is_none()),
             nameless: Vec::new(),
+            connects_by_need: connects_by_need(rails.len()),
             no_way,
             own_addresses: interfaces.iter().flat_map(|one| &one.addresses).map(|address| address.ip).collect(),
             engine: Engine::new(settings.engine_config()),
@@ -223,6 +229,7 @@ impl Endpoint {
             poller,
             congestion,
             files,
+            keepalive: Keepalive::new(process::local_ranks().unwrap_or(1) as usize),
             refuser,
             accept_paused: false,
             first_listener: 0,

@@ -39,6 +39,10 @@ pub struct Peer {
     pub is_closing: bool,
     /// Over which ways it has been connected.
     pub known_paths: Vec<KnownPath>,
+    /// It has connections over all rails that lead to it, or is to have them: not one alone.
+    pub is_widened: bool,
+    /// When that may be tried, after a failure.
+    pub widen_after: Instant,
     /// Since when it sets up the connections instead of this endpoint.
     pub left_to_it_at: Option<Instant>,
     /// The user knows that there was no way to it at first.
@@ -98,6 +102,8 @@ impl Peer {
             said_goodbye: false,
             is_closing: false,
             known_paths: Vec::new(),
+            is_widened: false,
+            widen_after: Instant(0),
             left_to_it_at: None,
             is_told_unreachable: false,
             detours: 0,
@@ -121,6 +127,8 @@ impl Peer {
     pub fn leave_connecting_to_it(&mut self, now: Instant) {
         self.role = Role::Acceptor;
         self.left_to_it_at = Some(now);
+        // It knows of no traffic that would pay for more than one.
+        self.is_widened = false;
     }
 
     /// Whether at least one link carries.

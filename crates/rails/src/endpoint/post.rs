@@ -40,9 +40,9 @@ impl Endpoint {
     }
 
     fn post_send(&mut self, request: SendRequest) -> Result<SendKey, PostError> {
-        let (vc, inject) = (request.vc, request.inject);
+        let (vc, inject, len) = (request.vc, request.inject, request.payload.len());
         let key = self.engine.post_send(request)?;
-        self.posted(vc, inject.then_some(key));
+        self.posted(vc, len, inject.then_some(key));
         Ok(key)
     }
 
@@ -51,9 +51,9 @@ impl Endpoint {
         if self.write_directly(&request) {
             return Ok(());
         }
-        let (vc, inject) = (request.vc, request.inject);
+        let (vc, inject, len) = (request.vc, request.inject, request.payload.len());
         let key = self.engine.post_write(request)?;
-        self.posted(vc, inject.then_some(key));
+        self.posted(vc, len, inject.then_some(key));
         Ok(())
     }
 
@@ -62,14 +62,14 @@ impl Endpoint {
         if self.read_directly(&request) {
             return Ok(());
         }
-        let vc = request.vc;
+        let (vc, len) = (request.vc, request.buffer.len());
         self.engine.post_read(request)?;
-        self.posted(vc, None);
+        self.posted(vc, len, None);
         Ok(())
     }
 
-    /// Something for `vc` was posted; `injected`: its memory is lent only until this returns.
-    fn posted(&mut self, vc: VcId, injected: Option<SendKey>) {
+    /// Something of `len` bytes for `vc` was posted; `injected`: its memory is lent only until this returns.
+    fn posted(&mut self, vc: VcId, len: u64, injected: Option<SendKey>) {
         let now = self.clock.now();
         self.now = now;
         self.looks.expect();
@@ -78,6 +78,7 @@ impl Endpoint {
         if peer.is_idle() {
             self.connect(vc, now);
         }
+        self.widen_for(vc, len, now);
         let flushes = self.flushes;
         self.pump(now);
         if self.flushes != flushes {

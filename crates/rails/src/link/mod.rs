@@ -79,6 +79,8 @@ pub struct StreamLink {
     pub broken: Option<String>,
     /// Bytes that it had been given to send when the path was sampled last.
     pub sampled_at_bytes: u64,
+    /// How many bytes it had carried both ways when that was looked at last, and when that was.
+    pub use_seen: (u64, Instant),
     /// What the kernel said then.
     pub sampled: TcpInfo,
     /// Bounds the pacing of BBR's Startup.
@@ -190,6 +192,7 @@ impl StreamLink {
             is_ending: false,
             broken: None,
             sampled_at_bytes: 0,
+            use_seen: (0, Instant(0)),
             sampled: TcpInfo::default(),
             startup_pacing: StartupPacing::default(),
             probes_often: false,

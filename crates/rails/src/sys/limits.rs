@@ -8,24 +8,20 @@ pub fn open_files() -> usize {
     limits().map_or(20, |limits| usize::try_from(limits.rlim_cur).unwrap_or(usize::MAX))
 }
 
-/// Has this process have as many open as it may at all (the hard limit); how many that is.
-pub fn raise_open_files() -> usize {
-    if let Some(limits) = limits().filter(|limits| limits.rlim_cur < limits.rlim_max) {
-        let raised = libc::rlimit { rlim_cur: limits.rlim_max, ..limits };
+/// Has this process have so many open, if it has fewer, or as many as it may at all (the hard limit); how many that is.
+pub fn raise_open_files(wanted: usize) -> usize {
+    if let Some(limits) = limits().filter(|limits| limits.rlim_cur < limits.rlim_max.min(wanted as libc::rlim_t)) {
+        let raised = libc::rlimit { rlim_cur: limits.rlim_max.min(wanted as libc::rlim_t), ..limits };
         // SAFETY: `raised` is valid for the call. If it fails, the limit stays as it is.
         unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raised) };
     }
     open_files()
 }
 
-/// How many are open whose numbers count against a limit: others were opened before it was set.
-pub fn count_open_files(limit: usize) -> usize {
-    let numbers = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
-    let counted = numbers.filter(|entry| {
-        let number = entry.file_name().to_str().and_then(|name| name.parse::<usize>().ok());
-        number.is_some_and(|number| number < limit)
-    });
-    counted.count()
+/// The numbers of those that are open. Some may be above the limit: these were opened before it was set.
+pub fn open_file_numbers() -> Vec<usize> {
+    let entries = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 fn limits() -> Option<libc::rlimit> {

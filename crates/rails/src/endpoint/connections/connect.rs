@@ -50,15 +50,15 @@ impl Endpoint {
         let yields = address.id < self.address.id;
         let asks = address.has_more && !is_complete(&self.rails, &address.rails);
         let (mut pairs, port) = (pair(&self.rails, &address.rails), address.port);
-        let most = MAX_SUBCHANNELS / pairs.len().max(1);
-        let mut streams = usize::from(self.settings.streams.first()).min(most) as u8;
         let finds_way = !pairs.is_empty();
-        if self.files.is_short() {
-            streams = 1;
+        let streams = self.first_streams(MAX_SUBCHANNELS / pairs.len().max(1));
+        if self.is_sparing(vc) {
             self.keep_one_way(vc, &mut pairs);
         }
+        // Where the peer is widened, some lead to it already.
+        pairs.retain(|pair| !self.leads_over(vc, RailId(pair.local as u8)));
         // The first answer to a question ends all others.
-        let streams = if asks { ASKS..=ASKS } else { 0..=streams - 1 };
+        let streams = if asks { ASKS..=ASKS } else { streams };
         for Pair { local, remotes } in &pairs {
             let rail = &self.rails[*local];
             for stream in streams.clone() {
@@ -70,33 +70,6 @@ impl Endpoint {
             }
         }
         finds_way
-    }
-
-    /// Files are short: of the ways to a peer, that over the rail with the fewest connections; once that has failed, all that
-    /// are not being tried.
-    fn keep_one_way(&self, vc: VcId, pairs: &mut Vec<Pair>) {
-        let tried = |rail: usize| {
-            self.attempts.iter().any(|(_, attempt)| attempt.vc == vc && usize::from(attempt.rail) == rail)
-        };
-        pairs.retain(|pair| !tried(pair.local));
-        let has_failed = !self.peers[vc.0 as usize].known_paths.is_empty()
-            || self.attempts.iter().any(|(_, attempt)| attempt.vc == vc);
-        if !has_failed {
-            let connections = |rail: usize| {
-                let links = self.links.streams.iter().filter(|(_, link)| usize::from(link.common.rail.0) == rail);
-                let attempts = self.attempts.iter().filter(|(_, attempt)| usize::from(attempt.rail) == rail);
-                links.count() + attempts.count()
-            };
-            pairs.sort_by_key(|pair| connections(pair.local));
-            pairs.truncate(1);
-        }
-    }
-
-    /// The only way to a peer that is in use has failed, as files are short: others are tried beside it.
-    pub(in crate::endpoint) fn try_other_ways(&mut self, vc: VcId, now: Instant) {
-        if self.files.is_short() && self.peers[vc.0 as usize].role == Role::Initiator {
-            self.begin_attempts(vc, now);
-        }
     }
 
     /// The same to a peer whose links have all failed, over the ways by which it was connected: the routes may be gone.
@@ -112,6 +85,13 @@ impl Endpoint {
 
     /// Starts attempts that are due, ends those that time out, and gives up peers that stay unreachable.
     pub(in crate::endpoint) fn service_attempts(&mut self, now: Instant) {
+        self.start_attempts(now);
+        self.service_seeking(now);
+        self.lose_silent_initiators(now);
+    }
+
+    /// Starts attempts that are due, and ends those that time out.
+    pub(in crate::endpoint) fn start_attempts(&mut self, now: Instant) {
         let keys: Vec<usize> = self.attempts.iter().map(|(at, _)| at).collect();
         for at in keys {
             let Some(attempt) = self.attempts.get_mut(at) else { continue };
@@ -123,8 +103,6 @@ impl Endpoint {
                 self.start_connecting(at, now);
             }
         }
-        self.service_seeking(now);
-        self.lose_silent_initiators(now);
     }
 
     fn start_connecting(&mut self, at: usize, now: Instant) {
@@ -303,6 +281,16 @@ impl Endpoint {
         TcpInfo { rtt_ns: info.rtt_ns.min(least), min_rtt_ns: info.min_rtt_ns.min(least), ..info }
     }
 
+    /// Connections have come or gone: the kernel asks idle peers as often as their number allows.
+    pub(in crate::endpoint) fn pace_keepalive(&mut self) {
+        if !self.is_closing && self.keepalive.adapt(self.links.streams.len()) {
+            for (_, link) in &self.links.streams {
+                // A connection that keeps the pace of before is asked too often, or too rarely.
+                let _ = socket::ask_every(&link.socket, self.keepalive.every());
+            }
+        }
+    }
+
     pub(in crate::endpoint) fn link_up(
         &mut self,
         vc: VcId,
@@ -313,7 +301,7 @@ impl Endpoint {
     ) {
         let Established { socket: stream, grant, early, keys, .. } = established;
         let Ok(remote) = stream.peer_addr() else { return };
-        let probes_often = socket::tune(&stream).unwrap_or_else(|error| {
+        let probes_often = socket::tune(&stream, self.keepalive.every()).unwrap_or_else(|error| {
             log::warn!("a connection to {remote} keeps the kernel's settings: {error}");
             false
         });
@@ -330,13 +318,19 @@ impl Endpoint {
         entry.insert(StreamLink { probes_often, sampled: info, ..link });
         let peer = &mut self.peers[vc.0 as usize];
         peer.set_link(subchannel.index, LinkId::Stream(at));
-        if self.files.is_short() {
+        if self.is_sparing(vc) {
             self.attempts.retain(|_, attempt| attempt.vc != vc);
         }
+        if self.connects_by_need && !name.is_additional() {
+            // The peer has added the rail itself.
+            self.attempts.retain(|_, attempt| (attempt.vc, attempt.rail) != (vc, rail.0) || !attempt.is_additional());
+        }
+        let peer = &mut self.peers[vc.0 as usize];
         if !name.is_additional() {
             peer.remember_path(KnownPath { rail: rail.0, stream: name.stream, remote: remote.ip() });
         }
         self.counters.connected(rail, self.links_over(vc, rail), &info);
+        self.pace_keepalive();
         // Of a path within this host only the processors are the limit.
         if !self.own_addresses.contains(&remote.ip()) {
             self.manage_streams_of(at);

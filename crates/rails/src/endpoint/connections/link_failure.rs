@@ -73,6 +73,11 @@ impl Endpoint {
         }
         let Some(subchannel) = self.links.get(id).map(|link| link.common().subchannel) else { return };
         let why = self.failure_text(id, cause);
+        if let LinkId::Stream(at) = id
+            && self.links.streams[at].name.is_additional()
+        {
+            self.lost_added_way(subchannel.vc, self.links.streams[at].common.rail, now);
+        }
         let missed = match id {
             LinkId::Stream(at) => self.attempt_after(at, now),
             LinkId::Memory(_) | LinkId::Ofi(_) => None,
@@ -271,7 +276,9 @@ impl Endpoint {
         if self.active_link == Some(at) {
             self.active_link = None;
         }
-        self.links.streams.remove(at)
+        let link = self.links.streams.remove(at);
+        self.pace_keepalive();
+        link
     }
 
     /// Closes everything that a peer has and ends its operations.

@@ -8,6 +8,7 @@
 //! Called by the progress loop, by the two paths when a socket fails, and by the user (`close`).
 
 mod accept;
+pub(in crate::endpoint) mod by_need;
 mod close;
 mod connect;
 pub(in crate::endpoint) mod flap_damping;

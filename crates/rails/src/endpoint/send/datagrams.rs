@@ -49,7 +49,9 @@ impl Endpoint {
     /// Takes datagrams on a link from now on, if that may be.
     fn open_datagrams(&mut self, at: usize) {
         let link = &self.links.streams[at];
-        let has_many = self.links.streams.iter().filter(|(_, link)| link.datagrams.is_some()).count() >= MOST_LINKS;
+        let others = self.links.streams.iter().filter(|(_, link)| link.datagrams.is_some()).count();
+        let connections = self.links.streams.len() + self.attempts.len();
+        let has_many = others >= MOST_LINKS || !self.files.has_room_for_datagrams(connections, others);
         let is_set = self.settings.datagrams && !self.settings.ablation.is_off(Mechanism::Datagrams);
         let is_wanted = is_set && !self.settings.encryption && self.held.enabled;
         if has_many || !is_wanted || link.name.is_additional() {

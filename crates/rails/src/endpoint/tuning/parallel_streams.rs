@@ -266,6 +266,7 @@ impl Endpoint {
     /// An additional stream could not be set up: it is not tried again soon.
     pub(in crate::endpoint) fn additional_failed(&mut self, at: usize, now: Instant) {
         let attempt = self.attempts.remove(at);
+        self.lost_added_way(attempt.vc, RailId(attempt.rail), now);
         let Some(at) = self.stream_groups.iter().position(|group| group.is_tried_by(&attempt)) else { return };
         if !self.attempts.iter().any(|(_, other)| self.stream_groups[at].is_tried_by(other)) {
             self.set_up_failed(at, now);
@@ -294,7 +295,9 @@ impl Endpoint {
         let peer = &self.peers[vc.0 as usize];
         let links = peer.streams().map(|at| &self.links.streams[at]);
         let same = links.filter(|link| (link.common.rail, link.remote.ip()) == (rail, remote)).count();
-        let is_wanted = peer.is_connected() && !peer.is_closing;
+        // Where both sides find that one rail is not enough, one of them adds the others.
+        let is_added = self.connects_by_need && self.is_tried(vc, rail);
+        let is_wanted = peer.is_connected() && !peer.is_closing && !is_added;
         is_wanted && same < usize::from(MAX_STREAMS) && self.has_room_for(vc, 1)
     }
 

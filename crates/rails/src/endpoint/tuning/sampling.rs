@@ -30,11 +30,16 @@ impl Endpoint {
             self.engine.probe_if_overdue(now, link.common.subchannel);
         }
         self.counters.touch(link.common.rail, &link.common.counts, now);
+        if self.connects_by_need {
+            self.widen_by_use(at, now);
+        }
+        let link = &mut self.links.streams[at];
         let is_idle = link.transmit.taken() == link.sampled_at_bytes && !link.sampled.is_waiting() && !link.blocked;
         if is_idle {
             return;
         }
         link.sampled_at_bytes = link.transmit.taken();
+        let link_vc = link.common.subchannel.vc;
         let Ok(info) = tcp_info(link.socket.as_fd()) else { return };
         if info.acknowledged_bytes > link.sampled.acknowledged_bytes {
             self.engine.made_progress(now, link.common.subchannel);
@@ -45,6 +50,8 @@ impl Endpoint {
         let is_stuck = info.unacknowledged > 0 && info.acknowledged_bytes == before.acknowledged_bytes;
         link.stuck_since = is_stuck.then(|| link.stuck_since.unwrap_or(now));
         let waited_ns = link.unanswered_since.map_or(0, |since| now.since_ns(since));
+        self.widen_if_silent(link_vc, waited_ns, now);
+        let link = &mut self.links.streams[at];
         // A peer that computes does answer, its kernel does.
         if waited_ns >= SILENT_FOR_NS && info.silent_ns >= SILENT_FOR_NS {
             return self.link_failed(LinkId::Stream(at), "the other side has not answered for 3 s");

@@ -10,11 +10,16 @@ use super::records::{MOST_AT_ONCE, RecordReader};
 use super::{Filled, filled};
 use crate::bounce_buffers::BounceBuffers;
 use crate::encryption::Opening;
+use crate::handshake::MAX_ANSWER_LEN;
 use crate::sys::io::{receive, receive_own};
 use crate::sys::memory::UserMemory;
 
-/// Bytes read ahead when headers and small messages are expected.
+/// Bytes read ahead when headers and small messages are expected, at most,
 const BUFFER_LEN: usize = 64 << 10;
+/// and at first: most of the connections of a rank with many peers carry single short messages.
+const FIRST_BUFFER_LEN: usize = 8 << 10;
+/// What has come behind a handshake fits.
+const _: () = assert!(FIRST_BUFFER_LEN >= MAX_ANSWER_LEN);
 /// Payloads with at least so many bytes missing are read straight to their place.
 const DIRECT_LEAST: u64 = 4096;
 /// Bytes read ahead behind a payload that goes straight to its place: the next header, but little of the next
@@ -91,7 +96,7 @@ pub struct ReceiveState {
 impl ReceiveState {
     /// Of a link; encrypted, if there is something to open records with.
     pub fn new(opening: Option<Opening>) -> Self {
-        let buffer_len = if opening.is_some() { MOST_AT_ONCE } else { BUFFER_LEN };
+        let buffer_len = if opening.is_some() { MOST_AT_ONCE } else { FIRST_BUFFER_LEN };
         let records = opening.map(|opening| Box::new(RecordReader::new(opening)));
         ReceiveState { records, ..ReceiveState::with_buffer(buffer_len) }
     }
@@ -192,7 +197,18 @@ impl ReceiveState {
         let room = until - self.end;
         let got = receive_own(socket, &mut self.buffer[self.end..until])?;
         self.end += got;
+        if self.end == self.buffer.len() && self.end < BUFFER_LEN {
+            self.lengthen();
+        }
         Ok(filled(got, room))
+    }
+
+    /// More comes at once than the buffer holds.
+    #[cold]
+    fn lengthen(&mut self) {
+        let mut longer = vec![0; BUFFER_LEN].into_boxed_slice();
+        longer[..self.end].copy_from_slice(&self.buffer[..self.end]);
+        self.buffer = longer;
     }
 
     /// The next thing that has come whole.

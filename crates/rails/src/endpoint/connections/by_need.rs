@@ -1,0 +1,172 @@
+//! Connections by need: a peer of many is connected over one rail when it is first used, and over the others once its traffic
+//! pays for them.
+//!
+//! A connection costs both hosts a few hundred microseconds, a descriptor and some 10 KiB each: nothing for the few peers of a
+//! small job, which get all at once, and most of the start of a large one, whose ranks say little to most of the others.
+
+use std::net::IpAddr;
+use std::ops::RangeInclusive;
+
+use fishplate_engine::{Instant, RailId, VcId};
+
+use crate::connect::outgoing::Attempt;
+use crate::endpoint::Endpoint;
+use crate::endpoint::peer::Role;
+use crate::link::StreamLink;
+use crate::link_name::FIRST_ADDITIONAL;
+use crate::pairing::{Pair, pair};
+use crate::process;
+
+/// Peers that are connected over all rails at once. The connections of so many take a rank some milliseconds.
+const FEW_PEERS: u32 = 16;
+/// A message of so many bytes is worth a connection: one rail takes as long for it, at 1 Gbit/s, as the connection costs.
+const PAYS_FROM: u64 = 16 << 10;
+/// So do as many bytes within this time: much is sent, or received, in short messages.
+const PAYS_WITHIN_NS: u64 = 5_000_000;
+/// What was sent over the only connection is not answered by the peer's kernel for so long: its rail may have failed. As for
+/// a rail beside others (`SILENCE_NS` of the engine).
+const SILENT_NS: u64 = 150_000_000;
+/// A rail is as near as the nearest up to this multiple of its round trip, and
+const AS_NEAR: u64 = 2;
+/// so much, which is what processors add.
+const AS_NEAR_NS: u64 = 100_000;
+
+/// Whether peers get their connections by need: where they are many, and there are rails to choose from.
+pub fn connects_by_need(rails: usize) -> bool {
+    rails > 1 && process::connected_ranks().is_some_and(|peers| peers > FEW_PEERS)
+}
+
+impl Endpoint {
+    /// Whether a peer is to have one connection, not one over each rail.
+    pub(in crate::endpoint) fn is_sparing(&self, vc: VcId) -> bool {
+        self.files.is_short() || (self.connects_by_need && !self.peers[vc.0 as usize].is_widened)
+    }
+
+    /// A message of `len` bytes goes to, or comes from, a peer.
+    #[inline]
+    pub(in crate::endpoint) fn widen_for(&mut self, vc: VcId, len: u64, now: Instant) {
+        if self.connects_by_need && len >= PAYS_FROM {
+            self.widen(vc, now);
+        }
+    }
+
+    /// Looks how much a link has carried since the last time.
+    pub(in crate::endpoint) fn widen_by_use(&mut self, at: usize, now: Instant) {
+        let link = &mut self.links.streams[at];
+        let carried = link.transmit.taken() + link.common.counts.rx_bytes;
+        let (before, since) = std::mem::replace(&mut link.use_seen, (carried, now));
+        let times = (carried - before) / PAYS_FROM;
+        if times > 0 && times >= now.since_ns(since) / PAYS_WITHIN_NS {
+            let vc = link.common.subchannel.vc;
+            self.widen(vc, now);
+        }
+    }
+
+    /// The peer's kernel has not answered for so long over what may be the only connection.
+    pub(in crate::endpoint) fn widen_if_silent(&mut self, vc: VcId, silent_ns: u64, now: Instant) {
+        if self.connects_by_need && silent_ns >= SILENT_NS {
+            self.widen(vc, now);
+        }
+    }
+
+    /// Connects a peer over all rails that lead to it and do not carry yet.
+    #[cold]
+    fn widen(&mut self, vc: VcId, now: Instant) {
+        let peer = &mut self.peers[vc.0 as usize];
+        if peer.is_widened || self.files.is_short() || now < peer.widen_after {
+            return;
+        }
+        let is_local = |remote: IpAddr| self.own_addresses.contains(&remote);
+        if peer.is_closing || peer.known_paths.iter().any(|way| is_local(way.remote)) {
+            return;
+        }
+        peer.is_widened = true;
+        match peer.role {
+            Role::Initiator => _ = self.begin_attempts(vc, now),
+            Role::Acceptor => self.add_ways(vc, now),
+            // Whoever connects to it looks whether it is to be sparing.
+            Role::Idle | Role::Itself | Role::Lost => return,
+        }
+        self.start_attempts(now);
+    }
+
+    /// The peer has set up the connection: what this side adds are streams beside it, over other rails.
+    fn add_ways(&mut self, vc: VcId, now: Instant) {
+        let Some(address) = self.peers[vc.0 as usize].address.as_ref() else { return };
+        let (pairs, port) = (pair(&self.rails, &address.rails), address.port);
+        for Pair { local, remotes } in pairs {
+            let rail = RailId(local as u8);
+            let Some(remote) = remotes.first().filter(|_| !self.leads_over(vc, rail)) else { continue };
+            let remote = self.rails[local].at(*remote, port);
+            self.attempts.insert(Attempt::new(vc, rail.0, FIRST_ADDITIONAL, remote, now));
+        }
+    }
+
+    /// Whether a connection to a peer is there over a rail, or is being set up.
+    pub(in crate::endpoint) fn leads_over(&self, vc: VcId, rail: RailId) -> bool {
+        self.is_tried(vc, rail) || self.links_over(vc, rail) > 0
+    }
+
+    /// Whether a connection to a peer is being set up over a rail.
+    pub(in crate::endpoint) fn is_tried(&self, vc: VcId, rail: RailId) -> bool {
+        self.attempts.iter().any(|(_, attempt)| (attempt.vc, attempt.rail) == (vc, rail.0))
+    }
+
+    /// Numbers of the streams of each rail, with which a peer is connected at first.
+    pub(in crate::endpoint) fn first_streams(&self, most: usize) -> RangeInclusive<u8> {
+        let streams = usize::from(self.settings.streams.first()).min(most) as u8;
+        if self.files.is_short() { 0..=0 } else { 0..=streams.max(1) - 1 }
+    }
+
+    /// Of the ways to a peer, the one over the nearest rail, and of several that are as near over that with the fewest
+    /// connections; once that has failed, all that are not being tried.
+    pub(in crate::endpoint) fn keep_one_way(&self, vc: VcId, pairs: &mut Vec<Pair>) {
+        pairs.retain(|pair| !self.is_tried(vc, RailId(pair.local as u8)));
+        let has_failed = !self.peers[vc.0 as usize].known_paths.is_empty()
+            || self.attempts.iter().any(|(_, attempt)| attempt.vc == vc);
+        if has_failed {
+            return;
+        }
+        let known: Vec<Option<u64>> = (0..self.rails.len()).map(|rail| self.round_trip(rail)).collect();
+        let nearest = pairs.iter().filter_map(|pair| known[pair.local]).min().unwrap_or(0);
+        let is_far = |rail: usize| known[rail].is_some_and(|rtt_ns| rtt_ns > nearest * AS_NEAR + AS_NEAR_NS);
+        pairs.sort_by_key(|pair| (self.is_failing(pair.local), is_far(pair.local), self.connections_over(pair.local)));
+        pairs.truncate(1);
+    }
+
+    /// The least round trip over a rail that a connection has seen, in nanoseconds.
+    fn round_trip(&self, rail: usize) -> Option<u64> {
+        self.streams_over(rail).map(|link| link.sampled.min_rtt_ns).filter(|rtt_ns| *rtt_ns > 0).min()
+    }
+
+    /// Whether connections over a rail have failed, and none is there.
+    fn is_failing(&self, rail: usize) -> bool {
+        self.peers.iter().any(|peer| peer.has_lost(rail as u8)) && self.streams_over(rail).next().is_none()
+    }
+
+    fn connections_over(&self, rail: usize) -> usize {
+        let attempts = self.attempts.iter().filter(|(_, attempt)| usize::from(attempt.rail) == rail);
+        self.streams_over(rail).count() + attempts.count()
+    }
+
+    fn streams_over(&self, rail: usize) -> impl Iterator<Item = &StreamLink> {
+        self.links.streams.iter().map(|(_, link)| link).filter(move |link| usize::from(link.common.rail.0) == rail)
+    }
+
+    /// The only way to a peer that is in use has failed: others are tried beside it.
+    pub(in crate::endpoint) fn try_other_ways(&mut self, vc: VcId, now: Instant) {
+        if self.is_sparing(vc) && self.peers[vc.0 as usize].role == Role::Initiator {
+            self.begin_attempts(vc, now);
+        }
+    }
+
+    /// A way that was added cannot be set up, or has failed: it is added again after a while, if traffic pays then.
+    pub(in crate::endpoint) fn lost_added_way(&mut self, vc: VcId, rail: RailId, now: Instant) {
+        if self.connects_by_need {
+            let peer = &mut self.peers[vc.0 as usize];
+            let pause_ns = peer.flap_damping(rail.0).failed(now);
+            peer.is_widened = false;
+            peer.widen_after = now.plus_ns(pause_ns);
+        }
+    }
+}

@@ -1,0 +1,41 @@
+"""Jobs of more peers than are connected over all rails at once: connections by need."""
+
+from cuts import TOLD, link_down, loss
+from support import MpiTest, bench, mpi_command, on_first_host
+
+# On two hosts each rank has 18 peers on the other one, which is more than 16.
+RANKS = 36
+PAIRS = (RANKS // 2) ** 2
+
+
+class ManyRanks(MpiTest):
+    """36 ranks on two hosts."""
+
+    def links(self, ran):
+        """Connections of each rail, at both ends."""
+        links = {}
+        for line in ran.counters:
+            links[line["rail"]] = links.get(line["rail"], 0) + line["links"]
+        return [links["r0"], links["r1"]]
+
+    def all_to_all(self, size):
+        return self.succeeds(self.mpi(RANKS, bench("alltoall"), "--check", "--sizes", size, "--iterations", 3))
+
+    def test_short_messages_have_one_connection_a_pair_spread_over_the_rails(self):
+        links = self.links(self.all_to_all(1024))
+        # Two that connect to each other at the same time may both have come through.
+        self.assertLess(sum(links), 1.1 * 2 * PAIRS, links)
+        self.assertGreater(min(links), 0.3 * sum(links), links)
+
+    def test_long_messages_have_all_rails(self):
+        links = self.links(self.all_to_all(65536))
+        self.assertGreaterEqual(min(links), 1.8 * PAIRS, links)
+
+    def test_another_rail_takes_the_place_of_the_only_one_that_fails(self):
+        for cut in [link_down("r1"), loss("r1")]:
+            with self.subTest(cut.name):
+                job = mpi_command(RANKS, bench("alltoall"), "--check", "--sizes", 1024, "--seconds", 4)
+                line = lambda here: f"{here} & job=$!\nsleep 2; {cut.for_a_while(60, 0)} & wait $job"
+                ran = self.run_command(on_first_host(job, line))
+                self.assertEqual(ran.code, 0, str(ran))
+                self.says(ran, TOLD)
