@@ -276,7 +276,7 @@ impl Settings {
 
     /// What must be the same at both ends of a connection.
     pub fn terms(&self) -> Terms {
-        Terms { encryption: self.encryption, checksum: false, secret: self.secret }
+        Terms { encryption: self.encryption, secret: self.secret }
     }
 
     /// The part that the engine needs.

@@ -70,6 +70,7 @@ impl Engine {
     }
 
     /// Charges a peer for what it leaves here. A guest that has announced all that it may is allowed more, if there is some left.
+    #[inline]
     pub(super) fn charge(
         &mut self,
         vc: VcId,
@@ -83,6 +84,7 @@ impl Engine {
         Ok(())
     }
 
+    #[cold]
     fn may_announce_more(&mut self, vc: VcId) -> bool {
         let channel = &mut self.vcs[vc.0 as usize];
         let reserve = channel.peer_grant.reserve();

@@ -89,7 +89,7 @@ pub(super) fn read_proven_refusal(
 }
 
 /// Refusals and their codes.
-const CODES: [(u8, Refusal); 13] = [
+const CODES: [(u8, Refusal); 11] = [
     (2, Refusal::NotMe),
     (3, Refusal::Token),
     (4, Refusal::Yield),
@@ -98,11 +98,9 @@ const CODES: [(u8, Refusal); 13] = [
     (7, Refusal::Differs(Term::Encryption, true)),
     (8, Refusal::Detour),
     (9, Refusal::Files),
-    (10, Refusal::Differs(Term::Checksum, false)),
-    (11, Refusal::Differs(Term::Checksum, true)),
-    (12, Refusal::Differs(Term::Secret, false)),
-    (13, Refusal::Differs(Term::Secret, true)),
-    (14, Refusal::Crowded),
+    (10, Refusal::Differs(Term::Secret, false)),
+    (11, Refusal::Differs(Term::Secret, true)),
+    (12, Refusal::Crowded),
 ];
 /// That of [`Refusal::Version`].
 const CODE_VERSION: u8 = 1;

@@ -26,8 +26,6 @@ impl Party {
 pub struct Terms {
     /// Whether what follows is encrypted.
     pub encryption: bool,
-    /// Whether frames have checksums.
-    pub checksum: bool,
     /// What proofs need beside tokens.
     pub secret: Option<Secret>,
 }
@@ -37,21 +35,18 @@ pub struct Terms {
 pub enum Term {
     /// `FISHPLATE_ENCRYPTION`.
     Encryption,
-    /// `FISHPLATE_CHECKSUM`.
-    Checksum,
     /// `FISHPLATE_SECRET_FILE`.
     Secret,
 }
 
 impl Term {
     /// All, as their bits are in HELLO.
-    const ALL: [Term; 3] = [Term::Encryption, Term::Checksum, Term::Secret];
+    const ALL: [Term; 2] = [Term::Encryption, Term::Secret];
 
     /// The setting, and what it is where a side has it and where it does not.
     pub(super) fn describe(self) -> (&'static str, [&'static str; 2]) {
         match self {
             Term::Encryption => ("FISHPLATE_ENCRYPTION", ["off", "on"]),
-            Term::Checksum => ("FISHPLATE_CHECKSUM", ["off", "on"]),
             Term::Secret => ("FISHPLATE_SECRET_FILE", ["not set", "set"]),
         }
     }
@@ -61,7 +56,6 @@ impl Terms {
     fn has(&self, term: Term) -> bool {
         match term {
             Term::Encryption => self.encryption,
-            Term::Checksum => self.checksum,
             Term::Secret => self.secret.is_some(),
         }
     }

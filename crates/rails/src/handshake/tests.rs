@@ -312,12 +312,3 @@ fn the_secret_must_be_that_of_both_sides() {
         );
     }
 }
-
-#[test]
-fn checksums_are_for_both_sides_or_none() {
-    let checked = Terms { checksum: true, ..Terms::default() };
-    let (mut initiator, hello) = start(42, 1, OFFER, checked);
-    let (initiated, accepted) = run(&mut initiator, hello, &mut acceptor_with(42, Terms::default()));
-    assert_eq!(accepted, Err(HandshakeError::Differs(Term::Checksum, true)));
-    assert_eq!(initiated, Err(HandshakeError::Refused(Refusal::Differs(Term::Checksum, false))));
-}
