@@ -2,7 +2,9 @@
 
 use fishplate_rails::Address;
 use fishplate_rails::address::{EndpointId, Token};
-use fishplate_rails::handshake::{Acceptor, HandshakeError, Initiator, MAX_MESSAGE_LEN, Offer, Refusal, Step, refuse};
+use fishplate_rails::handshake::{
+    Acceptor, HandshakeError, Initiator, MAX_MESSAGE_LEN, Offer, Party, Proven, Refusal, Step, Terms, refuse,
+};
 
 use crate::support::rng::Rng;
 
@@ -84,7 +86,8 @@ pub fn run(bytes: &[u8]) -> &'static str {
         let at = rng.below(SIDES as u64) as usize;
         if rng.percent(50) {
             let was_proven = acceptors[at].is_proven;
-            seen.extend(acceptors[at].deliver(&message, Acceptor::advance));
+            let advance = |acceptor: &mut Acceptor, received: &mut Vec<u8>| advance(acceptor, received, at == 0);
+            seen.extend(acceptors[at].deliver(&message, advance));
             if acceptors[at].is_proven && !was_proven {
                 seen.push(acceptors[at].state.accept(rng.next()));
             }
@@ -103,13 +106,32 @@ pub fn run(bytes: &[u8]) -> &'static str {
 fn initiator(at: usize) -> Side<Initiator> {
     let token = if at < HONEST { TOKEN } else { Token([43; 16]) };
     let server = Address { id: SERVER, token, port: 1, rails: Vec::new(), has_more: false };
-    let started = Initiator::start(EndpointId(at as u64), &server, [at as u8; 16], OFFER, false);
+    let started = Initiator::start(&party(EndpointId(at as u64), token_of(at)), &server, [at as u8; 16], OFFER, false);
     let (state, hello) = started.expect("without encryption nothing is random");
     Side::new(state, hello)
 }
 
 fn acceptor(at: usize) -> Side<Acceptor> {
-    Side::new(Acceptor::new(SERVER, TOKEN, [100 + at as u8; 16], false), Vec::new())
+    Side::new(Acceptor::new(party(SERVER, TOKEN), [100 + at as u8; 16]), Vec::new())
+}
+
+fn party(id: EndpointId, token: Token) -> Party {
+    Party { id, token, terms: Terms::default() }
+}
+
+/// That of an initiator.
+fn token_of(at: usize) -> Token {
+    Token([1 + at as u8; 16])
+}
+
+/// An acceptor takes its steps; it may know the tokens of all initiators. Whoever it takes for proven is who he says.
+fn advance(acceptor: &mut Acceptor, received: &mut Vec<u8>, knows_all: bool) -> Result<Step<Proven>, HandshakeError> {
+    let token = |id: EndpointId| token_of(id.0 as usize % SIDES);
+    let step = acceptor.advance(received, |id| knows_all.then(|| token(id)))?;
+    if let Step::Done(proven) = &step {
+        assert!(proven.identity.is_of(&token(proven.peer), None), "somebody is not who he says");
+    }
+    Ok(step)
 }
 
 /// Something that passed before, mostly as it was; or something else.
@@ -153,4 +175,4 @@ fn check(initiators: &[Side<Initiator>], acceptors: &[Side<Acceptor>]) {
 }
 
 /// Length in bytes of the first message (docs/wire.md).
-const HELLO_LEN: usize = 72;
+const HELLO_LEN: usize = 80;

@@ -22,7 +22,7 @@ MAGIC = b"FiPl"
 VERSION = 8
 HELLO, CHALLENGE, PROOF, ACCEPT, REFUSE = 1, 2, 3, 4, 5
 NOT_ME, BAD_TOKEN = 2, 3
-CHALLENGE_LEN = 88
+CHALLENGE_LEN = 120
 # In the place of a key share: the rails are not encrypted.
 NO_SHARE = bytes(32)
 
@@ -102,7 +102,7 @@ def preamble(kind, version=VERSION):
 
 
 def hello(target, version=VERSION):
-    return preamble(HELLO, version) + struct.pack("<QQ", 0xBAD, target) + bytes(range(16)) + NO_SHARE
+    return preamble(HELLO, version) + struct.pack("<QQ", 0xBAD, target) + bytes(range(16)) + NO_SHARE + bytes(8)
 
 
 class Wire:
@@ -166,8 +166,8 @@ def token(attack):
         connection.sendall(hello(name))
         challenge = read(connection, CHALLENGE_LEN)
         say(f"challenge of {len(challenge)} bytes")
-        connection.sendall(preamble(PROOF) + bytes(16) + bytes(32))
-        answer = read(connection, 64)
+        connection.sendall(preamble(PROOF) + bytes(16) + bytes(32) + bytes(32) + bytes(32))
+        answer = read(connection, 40)
         say(f"kind {answer[6]} code {answer[7]}, then {'the end' if not read(connection, 1) else 'more'}")
 
 

@@ -1,5 +1,6 @@
 """Wrong settings, hostile peers, dying ranks: each ends in a clear error on the right side, and harms nobody else."""
 
+import os
 import re
 import shlex
 import tempfile
@@ -50,6 +51,19 @@ class WrongSettings(MpiTest):
                 line = with_mpich(f"export {variable}={shlex.quote(value)} && mpiexec -n 2 {bench('latency')}")
                 ran = self.run_command(testbed("--", "sh", "-c", line))
                 self.fails(ran, f'fishplate: {variable}.*"{value}".*{allowed}')
+
+    def test_secret_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            one, other = (Path(folder) / name for name in ["one", "other"])
+            for path in [one, other]:
+                path.write_bytes(os.urandom(32))
+                path.chmod(0o600)
+            self.succeeds(self.mpi(2, bench("stress"), "--messages", 500, FISHPLATE_SECRET_FILE=one), "all contents right")
+            each = " : ".join(f"-n 1 env FISHPLATE_SECRET_FILE={path} {bench('latency')}" for path in [one, other])
+            ran = self.run_command(testbed("--", "sh", "-c", with_mpich(f"mpiexec {each}")))
+            self.fails(ran, f"{ME}: {PEER} is out of reach: .*FISHPLATE_SECRET_FILE is another one")
+            one.chmod(0o640)
+            self.fails(self.latency("--secret-file", one), "--secret-file: FISHPLATE_SECRET_FILE=.*its mode is 0640")
 
     def test_fewer_ports_than_ranks(self):
         job = [2, bench("stress"), "--messages", 500]
@@ -171,7 +185,7 @@ class Disturbed(MpiTest):
         ran = self.survives(
             self.disturbed("token"), "was refused: the peer does not know the token of the endpoint"
         )
-        self.assertIn("kind 5 code 3, then the end", ran.out, str(ran))
+        self.assertIn("kind 7 code 3, then the end", ran.out, str(ran))
 
     def test_more_connections_than_the_process_has_files_for(self):
         self.survives(self.disturbed("crowd", before="ulimit -n 200; exec "), "was closed: too many others are not proven yet")

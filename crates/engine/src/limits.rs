@@ -18,6 +18,15 @@ pub const MAX_ANNOUNCED: u64 = 1 << 20;
 /// Least that a peer is granted, however many there are, in bytes.
 pub const MIN_GRANT: u64 = 64 << 10;
 
+/// Of the bytes that all peers together may be granted, those that the user has not named may be granted this part together.
+pub const GUESTS_PART: u64 = 4;
+
+/// Least that one of them is granted, in bytes: a few short messages. What is longer is announced.
+pub const MIN_GUEST_GRANT: u64 = 16 << 10;
+
+/// Messages that all of them together may announce beyond their grants (64 MiB).
+pub const GUESTS_ANNOUNCED: u64 = 1 << 19;
+
 /// Most subchannels of one rail between two peers, whoever has set them up. TCP over a path that loses one segment in
 /// 10,000 gets the rate of a long rail by as many.
 pub const MAX_STREAMS: u8 = 16;

@@ -48,6 +48,7 @@ mod processor_time;
 pub mod rail;
 pub mod rail_bytes;
 mod random;
+pub mod secret;
 pub mod settings;
 pub mod shared_memory;
 mod socket;

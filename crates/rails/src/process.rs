@@ -52,10 +52,14 @@ pub fn connected_ranks() -> Option<u32> {
     hydra.or_else(|| Some(number("OMPI_COMM_WORLD_SIZE")?.saturating_sub(1)))
 }
 
+/// How many ranks the job has, as launchers tell it.
+pub fn ranks() -> Option<u32> {
+    ["PMI_SIZE", "OMPI_COMM_WORLD_SIZE"].iter().find_map(|name| number(name))
+}
+
 /// Whether this is the last rank of the job, as launchers tell it; also where they do not.
 pub fn is_last() -> bool {
-    let all = ["PMI_SIZE", "OMPI_COMM_WORLD_SIZE"].iter().find_map(|name| number(name));
-    rank().zip(all).is_none_or(|(rank, all)| rank + 1 >= all)
+    rank().zip(ranks()).is_none_or(|(rank, all)| rank + 1 >= all)
 }
 
 fn number(name: &str) -> Option<u32> {

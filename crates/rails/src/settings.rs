@@ -1,7 +1,7 @@
 //! What a user can set: one `FISHPLATE_*` environment variable each.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -10,8 +10,10 @@ use log::LevelFilter;
 
 use crate::ablation::{self, Ablation, Mechanism};
 use crate::discover;
+use crate::handshake::Terms;
 use crate::ofi::wanted::Wanted;
 use crate::ports::Ports;
+use crate::secret::{self, Secret};
 use crate::socket::may_use_congestion;
 use crate::streams::Streams;
 
@@ -40,6 +42,8 @@ pub struct Settings {
     pub congestion: Option<String>,
     /// Whether connections between endpoints are encrypted.
     pub encryption: bool,
+    /// A secret of the user's that all processes of the job have.
+    pub secret: Option<Secret>,
     /// Whether short frames to near peers may go as datagrams.
     pub datagrams: bool,
     /// Whether peers of this host are reached by shared memory.
@@ -142,6 +146,12 @@ pub const VARIABLES: &[Variable] = &[
         default: "off",
     },
     Variable {
+        name: "FISHPLATE_SECRET_FILE",
+        meaning: "file with a secret that connections need beside what the launcher carries; the same bytes for all processes of a job",
+        allowed: "a path; the file belongs to the user, mode 600, and has 16 to 4096 bytes",
+        default: "none: who reads the launcher's traffic can connect",
+    },
+    Variable {
         name: "FISHPLATE_DATAGRAMS",
         meaning: "whether short messages to near peers may go over UDP; never with encryption",
         allowed: "on, off",
@@ -213,6 +223,7 @@ impl Default for Settings {
             start_timeout: Duration::from_secs(30),
             congestion: None,
             encryption: false,
+            secret: None,
             datagrams: true,
             shared_memory: true,
             progress: Progress::Automatic,
@@ -252,6 +263,7 @@ impl Settings {
             start_timeout: timeout.unwrap_or(default.start_timeout),
             congestion,
             encryption: reader.parse("FISHPLATE_ENCRYPTION", on_or_off)?.unwrap_or(default.encryption),
+            secret: reader.parse("FISHPLATE_SECRET_FILE", |path| Secret::read(Path::new(path)).ok())?,
             datagrams: reader.parse("FISHPLATE_DATAGRAMS", on_or_off)?.unwrap_or(default.datagrams),
             shared_memory: reader.parse("FISHPLATE_SHARED_MEMORY", on_or_off)?.unwrap_or(default.shared_memory),
             progress: reader.parse("FISHPLATE_PROGRESS", progress)?.unwrap_or(default.progress),
@@ -260,6 +272,11 @@ impl Settings {
             top: reader.parse("FISHPLATE_TOP", on_or_off)?.unwrap_or(default.top),
             ablation: reader.parse(ablation::VARIABLE, from_str)?.unwrap_or(default.ablation),
         })
+    }
+
+    /// What must be the same at both ends of a connection.
+    pub fn terms(&self) -> Terms {
+        Terms { encryption: self.encryption, secret: self.secret }
     }
 
     /// The part that the engine needs.
@@ -287,20 +304,24 @@ impl<L: Fn(&'static str) -> Option<String>> Reader<L> {
         let Some(value) = (self.lookup)(name).filter(|value| !value.is_empty()) else { return Ok(None) };
         match parse(&value) {
             Some(parsed) => Ok(Some(parsed)),
-            None => Err(SettingError { name, value, allowed: allowed(name) }),
+            None => Err(SettingError { name, allowed: allowed(name, &value), value }),
         }
     }
 }
 
 /// What `name` may be set to, with this machine's choices where it depends on the machine.
-fn allowed(name: &str) -> String {
+fn allowed(name: &str, value: &str) -> String {
     if name == "FISHPLATE_CONGESTION" {
         return congestion_controls().join(", ");
     }
     if name == ablation::VARIABLE {
         return Ablation::names();
     }
-    VARIABLES.iter().find(|variable| variable.name == name).map_or("", |variable| variable.allowed).to_string()
+    let allowed = VARIABLES.iter().find(|variable| variable.name == name).map_or("", |variable| variable.allowed);
+    match secret::complaint(value).filter(|_| name == "FISHPLATE_SECRET_FILE") {
+        Some(complaint) => format!("{allowed}; {complaint}"),
+        None => allowed.to_string(),
+    }
 }
 
 /// The congestion controls that this process may use; root may use what others may not.

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::net::{TcpStream, UdpSocket};
 use std::time::Instant;
 
-use common::{OFFER, PATIENCE, STRANGER, eager, frame, open, prove, read, until};
+use common::{OFFER, PATIENCE, eager, frame, open, peer, prove, read, until};
 use fishplate_engine::wire::{Body, Header, SendRef, decode};
 use fishplate_engine::{Context, Envelope, Failure, SendRequest, VcId};
 use fishplate_rails::{Endpoint, Settings};
@@ -95,9 +95,7 @@ impl Scripted {
         let mut endpoint = open(Settings::default());
         endpoint.enable_batching();
         let (stream, _) = prove(&mut endpoint, 1, OFFER);
-        let mut address = endpoint.address().clone();
-        address.id = STRANGER;
-        let vc = endpoint.peer(&address);
+        let vc = endpoint.peer(&peer());
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.set_nonblocking(true).unwrap();
         let (came, received, sent, tag) = (Vec::new(), 0, 0, 0);

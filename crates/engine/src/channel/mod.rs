@@ -96,6 +96,8 @@ pub struct VirtualChannel {
     pub state: State,
     /// The peer is this endpoint itself: messages do not travel.
     pub loopback: bool,
+    /// The user has not named the peer.
+    pub is_guest: bool,
     /// All of them, dead ones included, in the order in which they came up.
     pub subchannels: Vec<Subchannel>,
     /// Indices of those that take new frames.
@@ -156,6 +158,7 @@ impl VirtualChannel {
             id,
             state: State::Open,
             loopback,
+            is_guest: false,
             subchannels: Vec::new(),
             live: Indices::default(),
             standby: Indices::default(),

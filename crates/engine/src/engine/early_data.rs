@@ -89,9 +89,10 @@ impl Engine {
         let early_data = channel.early_data.entry(seq);
         early_data.record(offset, len).map_err(|_| ProtocolViolation::Stripe)?;
         if early_data.announced.is_none() {
-            channel.peer_grant.charge_early_data(len).map_err(|_| ProtocolViolation::Grant)?;
+            self.charge(vc, |grant| grant.charge_early_data(len))?;
         }
         let bounce = self.bounces.take();
+        let early_data = self.vcs[vc.0 as usize].early_data.entry(seq);
         early_data.buffered.push(BufferedPiece { bounce, offset, len, is_complete: false });
         Ok((Target::EarlyData { seq, bounce }, Placement::Bounce(bounce)))
     }

@@ -1,8 +1,8 @@
 //! Flow control: credit from peers, and the grants to them, which follow path and memory.
 
 use super::{Engine, ProtocolViolation};
-use crate::channel::CreditReturn;
 use crate::channel::flow_control::MESSAGE_CHARGE;
+use crate::channel::{CreditReturn, State};
 use crate::ids::{MessageSeq, VcId};
 use crate::matching::unmatched::Content;
 use crate::time::Instant;
@@ -29,7 +29,7 @@ impl Engine {
     /// The peer has returned so much credit in all.
     pub(super) fn handle_relinquish(&mut self, vc: VcId, total: u64) -> Result<(), ProtocolViolation> {
         let news = self.vcs[vc.0 as usize].peer_grant.relinquished(total).map_err(|_| ProtocolViolation::Credit)?;
-        self.granted -= news;
+        self.count_granted(vc, 0, news);
         Ok(())
     }
 
@@ -41,6 +41,9 @@ impl Engine {
         }
         let channel = &mut self.vcs[vc.0 as usize];
         channel.peer_grant.release_eager(charge);
+        if channel.is_guest && channel.state != State::Open {
+            return self.release_kept(vc, charge);
+        }
         if channel.peer_grant.is_in_use() {
             self.grow_grant(vc);
         }
@@ -91,10 +94,12 @@ impl Engine {
 
     /// The peer makes use of its grant: it grows with the path, as far as there is memory.
     fn grow_grant(&mut self, vc: VcId) {
-        let left = self.config.memory.saturating_sub(self.granted);
+        let of_all = self.config.memory.saturating_sub(self.granted);
+        let of_guests = || self.left_for_guests();
+        let left = if self.vcs[vc.0 as usize].is_guest { of_all.min(of_guests()) } else { of_all };
         let channel = &mut self.vcs[vc.0 as usize];
         let more = channel.target_grant(&self.config).saturating_sub(channel.peer_grant.bytes()).min(left);
         channel.peer_grant.grow(more);
-        self.granted += more;
+        self.count_granted(vc, more, 0);
     }
 }

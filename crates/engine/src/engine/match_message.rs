@@ -3,6 +3,7 @@
 use super::incoming::{Name, Target};
 use super::{Engine, ProtocolViolation};
 use crate::channel::CreditReturn;
+use crate::channel::flow_control::PeerGrant;
 use crate::channel::scheduler::send::{Destination, Stage};
 use crate::envelope::Envelope;
 use crate::ids::{MessageSeq, VcId};
@@ -24,19 +25,19 @@ impl Engine {
         if !channel.reorder.is_next(seq) && channel.reorder.has_received(seq) {
             return self.handle_retransmission(seq, message, repetition);
         }
-        let held = match message.content {
-            unmatched::Content::Eager { .. } => channel.peer_grant.charge_eager(message.charge),
+        let (vc, charge) = (message.vc, message.charge);
+        match message.content {
+            unmatched::Content::Eager { .. } => self.charge(vc, |grant| grant.charge_eager(charge)),
             // Without early data, no piece of it can have come.
             unmatched::Content::Rendezvous { early: 0, .. } if channel.early_data.get_mut(seq).is_some() => {
                 return Err(ProtocolViolation::Stripe);
             }
-            unmatched::Content::Rendezvous { early: 0, .. } => channel.peer_grant.charge_request(),
+            unmatched::Content::Rendezvous { early: 0, .. } => self.charge(vc, PeerGrant::charge_request),
             unmatched::Content::Rendezvous { early, .. } => {
                 self.announce_early_data(&message, seq, early)?;
-                self.vcs[message.vc.0 as usize].peer_grant.charge_eager(message.charge)
+                self.charge(vc, |grant| grant.charge_eager(charge))
             }
-        };
-        held.map_err(|_| ProtocolViolation::Grant)?;
+        }?;
         let channel = &mut self.vcs[message.vc.0 as usize];
         if !channel.reorder.is_next(seq) {
             let key = self.unmatched.insert(message);

@@ -3,7 +3,7 @@
 //! [`Engine`] is all that drivers call; each file here holds the methods of one matter. `post` and `remote_access` take
 //! commands, `receive` events from peers, which `acknowledge`, `flow_control`, `match_message`, `early_data` and
 //! `retransmit` handle; `subchannels` and `peer_loss` take events from the driver; `buffered_send` completes sends early;
-//! `in_memory` is a short way into memory that both sides see, `whole_message` one for what comes whole.
+//! `guests` bounds what peers leave here whom the user has not named; `in_memory` is a short way into memory that both sides see, `whole_message` one for what comes whole.
 //! State of one peer is in `channel/`, of posted and unexpected messages in `matching/`.
 
 mod acknowledge;
@@ -11,6 +11,7 @@ mod buffered_send;
 mod direct_access;
 mod early_data;
 mod flow_control;
+mod guests;
 mod in_memory;
 mod incoming;
 mod match_message;
@@ -75,6 +76,7 @@ pub struct Engine {
     bounces: BounceIds,
     /// Bytes that peers are granted in all.
     granted: u64,
+    guests: guests::Guests,
     /// Bytes of copies that are kept until their messages are acknowledged, as the user has the memory back.
     injected: u64,
     /// Sends that may be buffered; some of them may have ended.
@@ -116,6 +118,7 @@ impl Engine {
             incoming: Vec::new(),
             bounces: BounceIds::default(),
             granted: 0,
+            guests: guests::Guests::default(),
             injected: 0,
             buffer_candidates: Vec::new(),
             ready: VecDeque::new(),
@@ -140,9 +143,13 @@ impl Engine {
     }
 
     fn add_vc(&mut self, loopback: bool) -> VcId {
-        let id = VcId(self.vcs.len() as u32);
         let left = self.config.memory.saturating_sub(self.granted);
         let grant = if loopback { 0 } else { self.config.grant.min((left / FIRST_GRANT_PART).max(MIN_GRANT)) };
+        self.add_channel(grant, loopback)
+    }
+
+    fn add_channel(&mut self, grant: u64, loopback: bool) -> VcId {
+        let id = VcId(self.vcs.len() as u32);
         self.granted += grant;
         self.vcs.push(VirtualChannel::new(id, &self.config, grant, loopback));
         self.incoming.push(Box::default());

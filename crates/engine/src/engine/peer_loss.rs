@@ -25,9 +25,9 @@ impl Engine {
         }
         channel.state = State::Lost(why.clone());
         channel.drop_queues();
-        self.granted -= channel.peer_grant.bytes();
         let failure = Failure::PeerLost(why);
         self.drop_incomplete(vc);
+        self.count_lost(vc);
         for key in self.sends.keys_where(|send| send.vc == vc) {
             let Some(send) = self.sends.remove(key) else { continue };
             if let Some(bounce) = send.bounce() {

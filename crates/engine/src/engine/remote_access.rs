@@ -2,6 +2,7 @@
 
 use super::incoming::{Incoming, IncomingFrames, Name, Target};
 use super::{Engine, PostError, ProtocolViolation, SendKey};
+use crate::channel::flow_control::PeerGrant;
 use crate::channel::scheduler::send::{Purpose, Send};
 use crate::envelope::Envelope;
 use crate::ids::{Context, SubchannelId, VcId};
@@ -191,8 +192,8 @@ impl Engine {
             return Ok(());
         }
         let found = self.regions.find(at.key, at.address, len, Permission::Read);
+        self.charge(vc, PeerGrant::charge_request)?;
         let channel = &mut self.vcs[vc.0 as usize];
-        channel.peer_grant.charge_request().map_err(|_| ProtocolViolation::Grant)?;
         match found {
             Ok((region, memory)) => channel.enqueue_pending_read(region, memory, receive),
             Err(why) => channel.refuse_read(receive, why),

@@ -38,8 +38,8 @@ impl Engine {
         }
         self.handle_credit(now, vc, header.credit)?;
         let charge = u64::from(len) + MESSAGE_CHARGE;
+        self.charge(vc, |grant| grant.charge_eager(charge))?;
         let channel = &mut self.vcs[vc.0 as usize];
-        channel.peer_grant.charge_eager(charge).map_err(|_| ProtocolViolation::Grant)?;
         let Some(taken) = self.posted.take_single(vc, envelope) else {
             channel.peer_grant.undo_charge(charge);
             return Ok(false);

@@ -6,6 +6,7 @@ mod distance;
 mod everything;
 mod failures;
 mod floods;
+mod guests;
 mod hostile;
 mod in_memory;
 mod injects;

@@ -34,6 +34,10 @@ pub struct Options {
     #[arg(long, value_name = "SWITCH", num_args = 0..=1, default_missing_value = "on")]
     pub encryption: Option<String>,
 
+    /// File with a secret that connections need, the same for all processes [FISHPLATE_SECRET_FILE; default: none]
+    #[arg(long, value_name = "FILE")]
+    pub secret_file: Option<String>,
+
     /// Collective operations by clusters, or native: the MPI's own [FISHPLATE_COLLECTIVES; default: cluster]
     #[arg(long, value_name = "ALGORITHM")]
     pub collectives: Option<String>,
@@ -104,13 +108,14 @@ impl Options {
         })
     }
 
-    fn given(&self) -> [(&'static str, &'static str, Option<&String>); 6] {
+    fn given(&self) -> [(&'static str, &'static str, Option<&String>); 7] {
         [
             ("FISHPLATE_RAILS", "--rails", self.rails.as_ref()),
             ("FISHPLATE_STREAMS", "--streams", self.streams.as_ref()),
             ("FISHPLATE_STRIPING", "--striping", self.striping.as_ref()),
             ("FISHPLATE_MULTIPLEXING", "--multiplexing", self.multiplexing.as_ref()),
             ("FISHPLATE_ENCRYPTION", "--encryption", self.encryption.as_ref()),
+            ("FISHPLATE_SECRET_FILE", "--secret-file", self.secret_file.as_ref()),
             ("FISHPLATE_STATS", "--stats", self.stats.as_ref()),
         ]
     }

@@ -5,8 +5,9 @@ use std::net::{SocketAddr, TcpStream};
 use fishplate_engine::Instant;
 
 use super::{read_some, write_whole};
+use crate::address::{EndpointId, Token};
 use crate::encryption::Keys;
-use crate::handshake::{Acceptor, HandshakeError, MAX_MESSAGE_LEN, Proven, Refusal, Step, refusal_for, refuse};
+use crate::handshake::{Acceptor, HandshakeError, MAX_MESSAGE_LEN, Proven, Refusal, Step, refusal_for};
 
 /// The connection.
 #[derive(Debug)]
@@ -43,12 +44,12 @@ impl Incoming {
         Incoming { rail, ..self }
     }
 
-    /// Something can be read. Some: the peer is proven; answer with [`Incoming::accept`] or [`Incoming::refuse`].
-    pub fn advance(&mut self) -> Result<Option<Proven>, AcceptError> {
+    /// Something can be read; `token` of an endpoint, as far as they are known. Some: the peer is proven; answer with [`Incoming::accept`] or [`Incoming::refuse`].
+    pub fn advance(&mut self, token: impl Fn(EndpointId) -> Option<Token>) -> Result<Option<Proven>, AcceptError> {
         loop {
             let open = read_some(&self.stream, &mut self.received, MAX_MESSAGE_LEN).map_err(|_| AcceptError::Gone)?;
             let may_have_more = self.received.len() == MAX_MESSAGE_LEN;
-            if let Some(proven) = self.take_steps()? {
+            if let Some(proven) = self.take_steps(&token)? {
                 return Ok(Some(proven));
             }
             match (open, may_have_more) {
@@ -59,9 +60,9 @@ impl Incoming {
         }
     }
 
-    fn take_steps(&mut self) -> Result<Option<Proven>, AcceptError> {
+    fn take_steps(&mut self, token: &impl Fn(EndpointId) -> Option<Token>) -> Result<Option<Proven>, AcceptError> {
         loop {
-            match self.acceptor.advance(&mut self.received) {
+            match self.acceptor.advance(&mut self.received, token) {
                 Ok(Step::Wait) => return Ok(None),
                 Ok(Step::Send(message)) => write_whole(&self.stream, &message).map_err(|_| AcceptError::Gone)?,
                 Ok(Step::Done(proven)) => return Ok(Some(proven)),
@@ -97,6 +98,6 @@ impl Incoming {
 
     /// Says why not. Whether that arrives does not matter.
     pub fn refuse(&self, refusal: Refusal) {
-        let _ = write_whole(&self.stream, &refuse(refusal));
+        let _ = write_whole(&self.stream, &self.acceptor.refuse(refusal));
     }
 }

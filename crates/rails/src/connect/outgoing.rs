@@ -40,6 +40,10 @@ const RECONNECT_TIMEOUT_ROUND_TRIPS: u64 = 8;
 /// Longest backoff of a rail that has failed, in nanoseconds.
 const MAX_RECONNECT_BACKOFF_NS: u64 = 500_000_000;
 
+/// Answers that nobody has proven, in a row and at each address of a peer that was never reached, until they are believed.
+/// Who can put one into a connection can end it as well; but one must not cost more than that.
+const MOST_HINTS: usize = 4;
+
 /// The attempt.
 #[derive(Debug)]
 pub struct Attempt {
@@ -67,6 +71,8 @@ pub struct Attempt {
     detours: usize,
     /// How often an address was tried that had been tried before.
     repetitions: usize,
+    /// How many tries in a row have ended by an answer that may be anybody's.
+    hints: usize,
     state: State,
     backoff_ns: u64,
     max_backoff_ns: u64,
@@ -113,18 +119,19 @@ impl fmt::Display for AttemptError {
 }
 
 impl AttemptError {
-    /// Another try is pointless. Not so for a wrong token that was right before (`is_reconnect`): the path has corrupted it;
-    /// nor for want of files that the peer has had.
+    /// Another try is pointless, as the peer says. Not so for want of files that it has had (`is_reconnect`).
     pub fn is_final(&self, is_reconnect: bool) -> bool {
         match self {
-            AttemptError::Network(_)
-            | AttemptError::TimedOut
-            | AttemptError::Handshake(HandshakeError::NotFishplate | HandshakeError::Refused(Refusal::Detour)) => false,
-            AttemptError::Handshake(
-                HandshakeError::Token | HandshakeError::Refused(Refusal::Token | Refusal::Files),
-            ) => !is_reconnect,
-            AttemptError::Handshake(_) => true,
+            AttemptError::Network(_) | AttemptError::TimedOut => false,
+            AttemptError::Handshake(HandshakeError::Refused(Refusal::Detour | Refusal::Crowded)) => false,
+            AttemptError::Handshake(HandshakeError::Refused(Refusal::Files)) => !is_reconnect,
+            AttemptError::Handshake(error) => !error.is_hint(),
         }
+    }
+
+    /// Somebody has answered, but the answer may be anybody's who has put it into the connection.
+    pub fn is_hint(&self) -> bool {
+        matches!(self, AttemptError::Handshake(error) if error.is_hint())
     }
 
     /// The peer wants the connection over another of its interfaces, which it has told the network of.
@@ -146,7 +153,7 @@ impl AttemptError {
 
     /// The peer may have no more open.
     pub fn is_refused_for_files(&self) -> bool {
-        matches!(self, AttemptError::Handshake(HandshakeError::Refused(Refusal::Files)))
+        matches!(self, AttemptError::Handshake(error) if error.refusal() == Some(Refusal::Files))
     }
 
     /// The peer keeps the connection that it has set up itself.
@@ -173,6 +180,8 @@ pub struct Established {
     pub keys: Option<Box<Keys>>,
     /// The peer's addresses, if it was asked for them; then the connection is for nothing else.
     pub addresses: Option<Vec<u8>>,
+    /// The peer has shown that it knows this side's token.
+    pub is_acquainted: bool,
 }
 
 impl Attempt {
@@ -191,6 +200,7 @@ impl Attempt {
             tries: 0,
             detours: 0,
             repetitions: 0,
+            hints: 0,
             state: State::BackingOff,
             backoff_ns: MIN_BACKOFF_NS,
             max_backoff_ns: MAX_BACKOFF_NS,
@@ -341,6 +351,7 @@ impl Attempt {
     pub fn pause(&mut self, error: AttemptError, now: Instant) {
         self.state = State::BackingOff;
         self.is_short = false;
+        self.hints = if error.is_hint() { self.hints + 1 } else { 0 };
         if error.is_detour() {
             self.error = Some(error);
             self.deadline = now.plus_ns(DETOUR_BACKOFFS_NS[self.detours % DETOUR_BACKOFFS_NS.len()]);
@@ -369,13 +380,11 @@ impl Attempt {
         self.backoff_ns = (self.backoff_ns * 2).min(self.max_backoff_ns);
     }
 
-    /// The address of the last try is not the peer's. False: there is no other.
-    pub fn drop_address(&mut self, now: Instant) -> bool {
-        let Some(next) = self.others.pop_front() else { return false };
-        self.remote = next.remote;
-        self.state = State::BackingOff;
-        self.deadline = now;
-        true
+    /// Whether another try is pointless after `error`, to a peer that has been proven before or not: because it has said so,
+    /// or because whoever is at all its addresses has answered again and again, as one of another job would.
+    pub fn is_over(&self, error: &AttemptError, was_proven: bool) -> bool {
+        let is_believed = !self.is_reconnect && !was_proven && self.hints + 1 >= MOST_HINTS * (self.others.len() + 1);
+        error.is_final(self.is_reconnect) || (error.is_hint() && is_believed)
     }
 
     /// Whether the next try is to be left to the routing table: in every other round, once all addresses have been tried.
@@ -408,9 +417,10 @@ impl Attempt {
             match initiator.advance(&mut received).map_err(AttemptError::Handshake)? {
                 Step::Send(message) => write_whole(&stream, &message).map_err(AttemptError::Network)?,
                 Step::Done(grant) => {
-                    let addresses = initiator.take_addresses();
+                    let (addresses, is_acquainted) = (initiator.take_addresses(), initiator.is_acquainted());
                     let keys = initiator.into_keys();
-                    return Ok(Some(Established { socket: stream, grant, early: received, keys, addresses }));
+                    let early = received;
+                    return Ok(Some(Established { socket: stream, grant, early, keys, addresses, is_acquainted }));
                 }
                 Step::Wait if !open => return Err(AttemptError::Network(io::ErrorKind::ConnectionReset.into())),
                 Step::Wait => {

@@ -99,11 +99,15 @@ mod tests {
 
     use super::*;
     use crate::address::{Address, EndpointId, Token};
-    use crate::handshake::{Acceptor, Initiator, Offer};
+    use crate::handshake::{Acceptor, Initiator, Offer, Party, Terms};
 
     const ME: EndpointId = EndpointId(9);
     const TOKEN: Token = Token([42; 16]);
     const MOST: usize = 4;
+
+    fn party(id: EndpointId) -> Party {
+        Party { id, token: TOKEN, terms: Terms::default() }
+    }
 
     struct TestListener {
         listener: TcpListener,
@@ -120,7 +124,7 @@ mod tests {
             self.clients.push(TcpStream::connect(self.listener.local_addr().unwrap()).unwrap());
             let (stream, remote) = self.listener.accept().unwrap();
             stream.set_nonblocking(true).unwrap();
-            Incoming::new(stream, remote, Instant(since), Acceptor::new(ME, TOKEN, [since as u8; 16], false))
+            Incoming::new(stream, remote, Instant(since), Acceptor::new(party(ME), [since as u8; 16]))
         }
     }
 
@@ -131,10 +135,10 @@ mod tests {
         let (peer, _) = unproven.add(listener.connect(0), MOST);
         let address = Address { id: ME, token: TOKEN, port: 1, rails: Vec::new(), has_more: false };
         let offer = Offer { rail: 0, stream: 0, grant: 0 };
-        let (_, hello) = Initiator::start(EndpointId(5), &address, [1; 16], offer, false).unwrap();
+        let (_, hello) = Initiator::start(&party(EndpointId(5)), &address, [1; 16], offer, false).unwrap();
         listener.clients[0].write_all(&hello).unwrap();
         while !unproven.get_mut(peer).unwrap().has_named_us() {
-            assert!(unproven.get_mut(peer).unwrap().advance().unwrap().is_none());
+            assert!(unproven.get_mut(peer).unwrap().advance(|_| None).unwrap().is_none());
         }
         let mut closed = Vec::new();
         for at in 1..=100 {

@@ -10,7 +10,7 @@ use ring::rand::SystemRandom;
 
 use super::Keys;
 use super::record::{Opening, Sealing};
-use crate::address::Token;
+use crate::secret::TokenKey;
 
 /// Length of a share, in bytes.
 pub const SHARE_LEN: usize = 32;
@@ -57,10 +57,10 @@ impl Ephemeral {
     }
 
     /// The keys of `side`, which has got the share `theirs`. They depend on all that both sides have said before
-    /// (`transcript`, parts of fixed lengths), and on the token. `None`: `theirs` is no share.
-    pub fn agree(self, side: Side, theirs: &Share, token: &Token, transcript: [&[u8]; 2]) -> Option<Keys> {
+    /// (`transcript`, parts of fixed lengths), and on the acceptor's token. `None`: `theirs` is no share.
+    pub fn agree(self, side: Side, theirs: &Share, token: &TokenKey, transcript: [&[u8]; 2]) -> Option<Keys> {
         let theirs = UnparsedPublicKey::new(&X25519, theirs);
-        let salt = Salt::new(HKDF_SHA256, &token.0);
+        let salt = Salt::new(HKDF_SHA256, token.bytes());
         let secret = agree_ephemeral(self.private, &theirs, |shared| salt.extract(shared)).ok()?;
         let key = |from: Side| direction(&secret, from, transcript);
         let other = if side == Side::Initiator { Side::Acceptor } else { Side::Initiator };

@@ -2,12 +2,14 @@
 
 use super::*;
 use crate::address::Token;
+use crate::secret::TokenKey;
 
 const TOKEN: Token = Token([42; 16]);
 const TRANSCRIPT: [&[u8]; 2] = [b"hello", b"challenge"];
 
 /// The keys of both sides, with what each of them believes.
 fn agree(tokens: [Token; 2], transcripts: [[&[u8]; 2]; 2]) -> [Keys; 2] {
+    let tokens = tokens.map(|token| TokenKey::of(&token, None));
     let (initiator, acceptor) = (Ephemeral::generate().unwrap(), Ephemeral::generate().unwrap());
     let (from_initiator, from_acceptor) = (*initiator.share(), *acceptor.share());
     [
@@ -58,7 +60,12 @@ fn keys_of_another_token_handshake_or_connection_open_nothing() {
     let ([mut a, _], [_, mut b]) = (agreed(), agreed());
     assert_eq!(open(&mut b.opening, &seal(&mut a.sealing, b"content")), Err(Broken::Tag));
     let low_order = NO_SHARE;
-    assert!(Ephemeral::generate().unwrap().agree(Side::Initiator, &low_order, &TOKEN, TRANSCRIPT).is_none());
+    assert!(
+        Ephemeral::generate()
+            .unwrap()
+            .agree(Side::Initiator, &low_order, &TokenKey::of(&TOKEN, None), TRANSCRIPT)
+            .is_none()
+    );
 }
 
 #[test]

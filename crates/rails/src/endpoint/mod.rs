@@ -36,6 +36,7 @@ use crate::connect::outgoing::Attempt;
 use crate::connect::unproven::UnprovenConnections;
 use crate::counters::Counters;
 use crate::discover::{self, Interface};
+use crate::handshake::Party;
 use crate::keepalive::Keepalive;
 use crate::link::CongestionControl;
 use crate::listen::{Listener, listen};
@@ -68,6 +69,8 @@ use tuning::parallel_streams::StreamGroup;
 pub struct Endpoint {
     settings: Settings,
     address: Address,
+    /// This endpoint in handshakes.
+    party: Party,
     /// What its blob has room for, where that is not all.
     listed: Option<Address>,
     rails: Vec<Rail>,
@@ -111,6 +114,10 @@ pub struct Endpoint {
     /// By number of the virtual channel.
     peers: Vec<Peer>,
     by_id: HashMap<EndpointId, VcId>,
+    /// Tokens of those that the user has named.
+    acquaintances: HashMap<EndpointId, Token>,
+    /// How many have come that he has not named.
+    guests: usize,
     held: HeldLinks,
     /// Links with something to send.
     dirty: Vec<usize>,
@@ -214,6 +221,7 @@ impl Endpoint {
         rails.iter().filter(|rail| rail.neighbour(&rails).is_some()).for_each(announce);
         Ok(Endpoint {
             listed: Address::decode(&address.encode()).ok().filter(|listed| listed.has_more),
+            party: Party { id: address.id, token: address.token, terms: settings.terms() },
             address,
             other_interfaces: discover::reasons(&interfaces),
             rails_were_up: interfaces.iter().any(|one| one.is_rail() && !one.is_loopback && one.outage.is_none()),
@@ -242,6 +250,8 @@ impl Endpoint {
             stream_groups: Vec::new(),
             peers: Vec::new(),
             by_id: HashMap::new(),
+            acquaintances: HashMap::new(),
+            guests: 0,
             held: HeldLinks::default(),
             dirty: Vec::new(),
             unacknowledged_datagrams: Vec::new(),
@@ -283,6 +293,7 @@ impl Endpoint {
 
     /// The virtual channel to the peer at `address`; the same one for the same peer. Connects on first use.
     pub fn peer(&mut self, address: &Address) -> VcId {
+        self.acquaint(address);
         let vc = self.peer_by_id(address.id);
         let peer = &mut self.peers[vc.0 as usize];
         if peer.address.is_none() {
@@ -308,17 +319,6 @@ impl Endpoint {
     /// The next completion, if any.
     pub fn poll_completion(&mut self) -> Option<Completion> {
         self.engine.poll_completion()
-    }
-
-    fn peer_by_id(&mut self, id: EndpointId) -> VcId {
-        if let Some(vc) = self.by_id.get(&id) {
-            return *vc;
-        }
-        let itself = id == self.address.id;
-        let vc = if itself { self.engine.open_loopback() } else { self.engine.open() };
-        self.by_id.insert(id, vc);
-        self.peers.push(Peer::new(id, itself));
-        vc
     }
 
     /// Does with memory what the engine asks for.

@@ -7,6 +7,7 @@ use fishplate_engine::Instant;
 use super::connections::flap_damping::FlapDamping;
 use super::send::batching::Burst;
 use crate::address::{Address, EndpointId};
+use crate::handshake::Identity;
 use crate::link_kind::LinkId;
 
 /// A peer.
@@ -17,6 +18,10 @@ pub struct Peer {
     pub name: Option<String>,
     /// Its kernel has taken a connection: it is there, though it may not answer yet.
     pub is_reached: bool,
+    /// It has shown that it knows this endpoint's token.
+    pub knows_us: bool,
+    /// It is nobody whom the user has named so far.
+    pub guest: Option<Box<Guest>>,
     /// Where it is; unknown while only it has connected to us.
     pub address: Option<Address>,
     /// Who sets up the connections.
@@ -57,6 +62,15 @@ pub struct Peer {
     pub attempt_errors: Vec<String>,
 }
 
+/// What is known of a peer that the user has not named.
+#[derive(Clone, Debug)]
+pub struct Guest {
+    /// Shown with each of its connections: all are of one and the same.
+    pub alias: [u8; 32],
+    /// Whether it is who it says.
+    pub identity: Identity,
+}
+
 /// A way to a peer: at most rails times streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownPath {
@@ -91,6 +105,8 @@ impl Peer {
             id,
             name: None,
             is_reached: false,
+            knows_us: false,
+            guest: None,
             address: None,
             role,
             burst: Burst::default(),

@@ -4,6 +4,8 @@ use std::fmt;
 
 use fishplate_engine::wire::VERSION;
 
+use super::party::Term;
+
 /// Why a connection was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
@@ -11,18 +13,20 @@ pub enum Refusal {
     Version(u16),
     /// The acceptor is not the endpoint that was meant.
     NotMe,
-    /// The initiator does not know the token.
+    /// The initiator does not know the token, or is not who it says.
     Token,
     /// Both sides connected at once, and the acceptor's own connection is the one to be kept.
     Yield,
     /// The acceptor has lost or closed its side of the virtual channel.
     Closed,
-    /// One side encrypts and the other does not: whether it is the acceptor.
-    Encryption(bool),
+    /// One side has a setting and the other does not: whether it is the acceptor.
+    Differs(Term, bool),
     /// It came over another interface of the acceptor's than that of the address that was meant.
     Detour,
     /// The acceptor may have no more files open.
     Files,
+    /// The acceptor does not know the initiator, and has as many of these as it takes.
+    Crowded,
 }
 
 /// Why a handshake failed.
@@ -32,14 +36,18 @@ pub enum HandshakeError {
     NotFishplate,
     /// The peer speaks another version of the wire format: its number.
     Version(u16),
-    /// The peer refused.
+    /// The peer refused, and has proven that it is the peer.
     Refused(Refusal),
+    /// Somebody refused, who may be anybody between here and the peer.
+    Hinted(Refusal),
     /// The peer does not know the token that it should.
     Token,
+    /// The same, or its secret file is another one than this side's.
+    Secret,
     /// The peer takes us for another endpoint.
     NotMe,
-    /// One side encrypts and the other does not: whether it is the peer.
-    Encryption(bool),
+    /// One side has a setting and the other does not: whether it is the peer.
+    Differs(Term, bool),
     /// The kernel gives no random numbers.
     NoRandom,
 }
@@ -48,8 +56,25 @@ impl HandshakeError {
     /// Only acceptors refuse: an initiator that does is a stranger, whose reasons are not repeated.
     pub(super) fn of_initiator(self) -> Self {
         match self {
-            HandshakeError::Refused(_) => HandshakeError::NotFishplate,
+            HandshakeError::Refused(_) | HandshakeError::Hinted(_) => HandshakeError::NotFishplate,
             error => error,
+        }
+    }
+
+    /// Whether somebody who has put a message into the connection may have caused this. What costs more than this try is
+    /// not believed of him.
+    pub fn is_hint(&self) -> bool {
+        use HandshakeError::{Hinted, NotFishplate, Refused, Secret, Token, Version};
+        // The acceptor says these of what has come to it.
+        let is_of_what_came = matches!(self, Refused(Refusal::Token | Refusal::Version(_)));
+        is_of_what_came || matches!(self, NotFishplate | Version(_) | Hinted(_) | Token | Secret)
+    }
+
+    /// Who has refused, and why, proven or not.
+    pub fn refusal(&self) -> Option<Refusal> {
+        match self {
+            HandshakeError::Refused(refusal) | HandshakeError::Hinted(refusal) => Some(*refusal),
+            _ => None,
         }
     }
 }
@@ -58,32 +83,43 @@ impl fmt::Display for HandshakeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             HandshakeError::NotFishplate => f.write_str("the other side does not speak Fishplate"),
-            HandshakeError::Version(theirs) | HandshakeError::Refused(Refusal::Version(theirs)) => {
+            HandshakeError::Version(theirs) => {
                 write!(f, "the peer speaks version {theirs} of the wire format, this side version {VERSION}")
             }
-            HandshakeError::Refused(Refusal::NotMe) => f.write_str("another endpoint answers at that address"),
+            HandshakeError::Refused(refusal) | HandshakeError::Hinted(refusal) => refusal.fmt(f),
             HandshakeError::NotMe => f.write_str("it is meant for another endpoint"),
-            HandshakeError::Refused(Refusal::Token) => f.write_str("the peer says that this side's token is wrong"),
-            HandshakeError::Refused(Refusal::Yield) => f.write_str("the peer prefers its own connection"),
-            HandshakeError::Refused(Refusal::Detour) => {
-                f.write_str("it reaches the peer over another interface than that of the address")
-            }
-            HandshakeError::Refused(Refusal::Files) => {
-                f.write_str("the peer may have no more files open (raise `ulimit -n` on its host)")
-            }
-            HandshakeError::Refused(Refusal::Closed) => f.write_str("the peer has closed its endpoint"),
             HandshakeError::Token => f.write_str("the peer does not know the token of the endpoint"),
-            HandshakeError::Encryption(theirs) | HandshakeError::Refused(Refusal::Encryption(theirs)) => {
-                let (peer, here) = if *theirs { ("on", "off") } else { ("off", "on") };
-                write!(
-                    f,
-                    "FISHPLATE_ENCRYPTION is {peer} at the peer and {here} at this side; it must be the same for all \
-                     processes of a job"
-                )
-            }
+            HandshakeError::Secret => f.write_str(
+                "the peer does not know the token of the endpoint, or the file of its FISHPLATE_SECRET_FILE is another one",
+            ),
+            HandshakeError::Differs(term, theirs) => differ(f, *term, *theirs),
             HandshakeError::NoRandom => f.write_str("the kernel gives no random numbers"),
         }
     }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Version(theirs) => HandshakeError::Version(*theirs).fmt(f),
+            Refusal::NotMe => f.write_str("another endpoint answers at that address"),
+            Refusal::Token => f.write_str("the peer says that this side's token is wrong"),
+            Refusal::Yield => f.write_str("the peer prefers its own connection"),
+            Refusal::Detour => f.write_str("it reaches the peer over another interface than that of the address"),
+            Refusal::Files => f.write_str("the peer may have no more files open (raise `ulimit -n` on its host)"),
+            Refusal::Closed => f.write_str("the peer has closed its endpoint"),
+            Refusal::Differs(term, theirs) => differ(f, *term, *theirs),
+            Refusal::Crowded => f.write_str(
+                "the peer does not know this process, and too many others that it does not know are connected",
+            ),
+        }
+    }
+}
+
+fn differ(f: &mut fmt::Formatter<'_>, term: Term, theirs: bool) -> fmt::Result {
+    let (name, states) = term.describe();
+    let [here, peer] = [!theirs, theirs].map(|has| states[usize::from(has)]);
+    write!(f, "{name} is {peer} at the peer and {here} at this side; it must be the same for all processes of a job")
 }
 
 impl std::error::Error for HandshakeError {}
@@ -91,10 +127,13 @@ impl std::error::Error for HandshakeError {}
 /// What to tell the peer about an error; nothing to one that does not speak this protocol.
 pub fn refusal_for(error: &HandshakeError) -> Option<Refusal> {
     match error {
-        HandshakeError::Encryption(theirs) => Some(Refusal::Encryption(!theirs)),
+        HandshakeError::Differs(term, theirs) => Some(Refusal::Differs(*term, !theirs)),
         HandshakeError::Version(_) => Some(Refusal::Version(VERSION)),
         HandshakeError::NotMe => Some(Refusal::NotMe),
-        HandshakeError::Token => Some(Refusal::Token),
-        HandshakeError::NotFishplate | HandshakeError::NoRandom | HandshakeError::Refused(_) => None,
+        HandshakeError::Token | HandshakeError::Secret => Some(Refusal::Token),
+        HandshakeError::NotFishplate
+        | HandshakeError::NoRandom
+        | HandshakeError::Refused(_)
+        | HandshakeError::Hinted(_) => None,
     }
 }

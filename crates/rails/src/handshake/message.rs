@@ -4,8 +4,10 @@ use fishplate_engine::wire::VERSION;
 use ring::hmac;
 
 use super::error::{HandshakeError, Refusal};
-use crate::address::{MAX_RAIL_ADDRESSES, MAX_RAILS, Token};
+use super::party::Term;
+use crate::address::{MAX_RAIL_ADDRESSES, MAX_RAILS};
 use crate::encryption::SHARE_LEN;
+use crate::secret::TokenKey;
 
 const MAGIC: [u8; 4] = *b"FiPl";
 pub(super) const PREAMBLE_LEN: usize = 8;
@@ -13,17 +15,24 @@ pub(super) const PROOF_OF_TOKEN_LEN: usize = 32;
 pub(super) const NONCE_LEN: usize = 16;
 /// Where the nonce, and behind it the share, begins in a HELLO.
 pub(super) const HELLO_NONCE_AT: usize = PREAMBLE_LEN + 8 + 8;
-pub(super) const HELLO_LEN: usize = HELLO_NONCE_AT + NONCE_LEN + SHARE_LEN;
+/// Where the terms are in a HELLO; what follows them is 0.
+pub(super) const HELLO_TERMS_AT: usize = HELLO_NONCE_AT + NONCE_LEN + SHARE_LEN;
+pub(super) const HELLO_LEN: usize = HELLO_TERMS_AT + 8;
 /// Nonce and share of the acceptor.
 pub(super) const FRESH_LEN: usize = NONCE_LEN + SHARE_LEN;
-pub(super) const CHALLENGE_LEN: usize = PREAMBLE_LEN + FRESH_LEN + PROOF_OF_TOKEN_LEN;
+/// With a proof that the acceptor knows the initiator's token as well; 0 if it does not.
+pub(super) const CHALLENGE_LEN: usize = PREAMBLE_LEN + FRESH_LEN + 2 * PROOF_OF_TOKEN_LEN;
 pub(super) const OFFER_LEN: usize = 16;
-pub(super) const PROOF_LEN: usize = PREAMBLE_LEN + OFFER_LEN + PROOF_OF_TOKEN_LEN;
+/// What the initiator is known by to one who does not know its token.
+pub(super) const ALIAS_LEN: usize = 32;
+/// With proofs that the initiator knows the acceptor's token, and its own.
+pub(super) const PROOF_LEN: usize = PREAMBLE_LEN + OFFER_LEN + ALIAS_LEN + 2 * PROOF_OF_TOKEN_LEN;
 pub(super) const GRANT_LEN: usize = 8;
 pub(super) const ACCEPT_LEN: usize = PREAMBLE_LEN + GRANT_LEN + PROOF_OF_TOKEN_LEN;
+pub(super) const PROVEN_REFUSE_LEN: usize = PREAMBLE_LEN + PROOF_OF_TOKEN_LEN;
 
 /// Longest message of a handshake, in bytes: more are never kept of an unproven peer.
-pub const MAX_MESSAGE_LEN: usize = CHALLENGE_LEN;
+pub const MAX_MESSAGE_LEN: usize = PROOF_LEN;
 
 /// Longest list of addresses, in bytes: each with a byte ahead.
 pub(super) const MAX_LIST_LEN: usize = MAX_RAILS * MAX_RAIL_ADDRESSES * (1 + 16);
@@ -40,6 +49,7 @@ pub(super) mod kind {
     pub const ACCEPT: u8 = 4;
     pub const REFUSE: u8 = 5;
     pub const ADDRESSES: u8 = 6;
+    pub const PROVEN_REFUSE: u8 = 7;
 }
 
 /// A number used once.
@@ -56,20 +66,53 @@ pub struct Offer {
     pub grant: u64,
 }
 
-/// The message that ends a handshake without success.
+/// The message that ends a handshake without success, of one who cannot prove who it is.
 pub fn refuse(refusal: Refusal) -> Vec<u8> {
-    let code = match refusal {
-        Refusal::Version(_) => 1,
-        Refusal::NotMe => 2,
-        Refusal::Token => 3,
-        Refusal::Yield => 4,
-        Refusal::Closed => 5,
-        Refusal::Encryption(false) => 6,
-        Refusal::Encryption(true) => 7,
-        Refusal::Detour => 8,
-        Refusal::Files => 9,
-    };
-    preamble(kind::REFUSE, code).to_vec()
+    preamble(kind::REFUSE, code(refusal)).to_vec()
+}
+
+/// The same with a proof that it comes from the endpoint that `hello` was for.
+pub(super) fn refuse_proven(key: &TokenKey, hello: &[u8; HELLO_LEN], refusal: Refusal) -> Vec<u8> {
+    let said = preamble(kind::PROVEN_REFUSE, code(refusal));
+    [said.as_slice(), prove(key, purpose::REFUSAL, &[hello, &said]).as_ref()].concat()
+}
+
+/// What a refusal says that was proven so.
+pub(super) fn read_proven_refusal(
+    key: &TokenKey,
+    hello: &[u8; HELLO_LEN],
+    message: &[u8; PROVEN_REFUSE_LEN],
+) -> Result<Refusal, HandshakeError> {
+    let (said, proof) = message.split_at(PREAMBLE_LEN);
+    verify(key, purpose::REFUSAL, &[hello, said], proof)?;
+    refusal(said[7], VERSION).ok_or(HandshakeError::NotFishplate)
+}
+
+/// Refusals and their codes.
+const CODES: [(u8, Refusal); 11] = [
+    (2, Refusal::NotMe),
+    (3, Refusal::Token),
+    (4, Refusal::Yield),
+    (5, Refusal::Closed),
+    (6, Refusal::Differs(Term::Encryption, false)),
+    (7, Refusal::Differs(Term::Encryption, true)),
+    (8, Refusal::Detour),
+    (9, Refusal::Files),
+    (10, Refusal::Differs(Term::Secret, false)),
+    (11, Refusal::Differs(Term::Secret, true)),
+    (12, Refusal::Crowded),
+];
+/// That of [`Refusal::Version`].
+const CODE_VERSION: u8 = 1;
+
+fn code(refusal: Refusal) -> u8 {
+    CODES.iter().find(|(_, known)| *known == refusal).map_or(CODE_VERSION, |(code, _)| *code)
+}
+
+/// What a code says, of a side with this version.
+fn refusal(code: u8, version: u16) -> Option<Refusal> {
+    let known = CODES.iter().find(|(known, _)| *known == code).map(|(_, refusal)| *refusal);
+    known.or((code == CODE_VERSION).then_some(Refusal::Version(version)))
 }
 
 /// Magic, version, kind and code: the same in every version of the wire format, so that a mismatch can be told.
@@ -88,16 +131,12 @@ pub(super) fn check_preamble(received: &[u8]) -> Result<Option<u8>, HandshakeErr
     let version = u16::from_le_bytes([preamble[4], preamble[5]]);
     let (kind, code) = (preamble[6], preamble[7]);
     match (kind, code) {
-        (kind::REFUSE, 1) => Err(HandshakeError::Refused(Refusal::Version(version))),
-        (kind::REFUSE, 2) => Err(HandshakeError::Refused(Refusal::NotMe)),
-        (kind::REFUSE, 3) => Err(HandshakeError::Refused(Refusal::Token)),
-        (kind::REFUSE, 4) => Err(HandshakeError::Refused(Refusal::Yield)),
-        (kind::REFUSE, 6) => Err(HandshakeError::Refused(Refusal::Encryption(false))),
-        (kind::REFUSE, 7) => Err(HandshakeError::Refused(Refusal::Encryption(true))),
-        (kind::REFUSE, 8) => Err(HandshakeError::Refused(Refusal::Detour)),
-        (kind::REFUSE, 9) => Err(HandshakeError::Refused(Refusal::Files)),
-        (kind::REFUSE, _) => Err(HandshakeError::Refused(Refusal::Closed)),
+        (kind::REFUSE, code) => {
+            Err(refusal(code, version).map_or(HandshakeError::NotFishplate, HandshakeError::Hinted))
+        }
         _ if version != VERSION => Err(HandshakeError::Version(version)),
+        // It is under the proof.
+        (kind::PROVEN_REFUSE, _) => Ok(Some(kind)),
         // Not under any proof: whatever is not fixed there could be changed on the way.
         _ if code != 0 => Err(HandshakeError::NotFishplate),
         _ => Ok(Some(kind)),
@@ -122,11 +161,16 @@ pub(super) mod purpose {
     pub const INITIATOR: &[u8] = b"fishplate initiator";
     pub const GRANT: &[u8] = b"fishplate grant";
     pub const ADDRESSES: &[u8] = b"fishplate addresses";
+    pub const REFUSAL: &[u8] = b"fishplate refusal";
+    pub const ACQUAINTED: &[u8] = b"fishplate acquainted";
+    pub const IDENTITY: &[u8] = b"fishplate identity";
+    pub const ALIAS: &[u8] = b"fishplate alias";
+    pub const ALIAS_MASK: &[u8] = b"fishplate alias mask";
 }
 
 /// Proves knowledge of the token. All `parts` have fixed lengths, or begin with them, so that their concatenation is
 /// unambiguous.
-pub(super) fn prove(token: &Token, purpose: &[u8], parts: &[&[u8]]) -> hmac::Tag {
+pub(super) fn prove(token: &TokenKey, purpose: &[u8], parts: &[&[u8]]) -> hmac::Tag {
     let mut context = hmac::Context::with_key(&key(token));
     context.update(purpose);
     parts.iter().for_each(|part| context.update(part));
@@ -134,11 +178,11 @@ pub(super) fn prove(token: &Token, purpose: &[u8], parts: &[&[u8]]) -> hmac::Tag
 }
 
 /// Whether `proof` is that of one who knows the token. The time that this takes does not depend on where it is wrong.
-pub(super) fn verify(token: &Token, purpose: &[u8], parts: &[&[u8]], proof: &[u8]) -> Result<(), HandshakeError> {
+pub(super) fn verify(token: &TokenKey, purpose: &[u8], parts: &[&[u8]], proof: &[u8]) -> Result<(), HandshakeError> {
     let said = [&[purpose], parts].concat().concat();
     hmac::verify(&key(token), &said, proof).map_err(|_| HandshakeError::Token)
 }
 
-fn key(token: &Token) -> hmac::Key {
-    hmac::Key::new(hmac::HMAC_SHA256, &token.0)
+fn key(token: &TokenKey) -> hmac::Key {
+    hmac::Key::new(hmac::HMAC_SHA256, token.bytes())
 }

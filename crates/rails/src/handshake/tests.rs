@@ -2,12 +2,44 @@
 
 use fishplate_engine::wire::VERSION;
 
+use super::message::{HELLO_NONCE_AT, NONCE_LEN, PREAMBLE_LEN, PROOF_LEN, kind, preamble};
 use super::*;
+use crate::address::{Address, EndpointId, Token};
+use crate::link_name::ASKS;
+use crate::secret::Secret;
 
 const OFFER: Offer = Offer { rail: 3, stream: 1, grant: 1 << 22 };
 
 fn address(id: u64, token: u8) -> Address {
     Address { id: EndpointId(id), token: Token([token; 16]), port: 1, rails: Vec::new(), has_more: false }
+}
+
+/// An endpoint with this number, whose token is made of it.
+fn party(id: u8, terms: Terms) -> Party {
+    Party { id: EndpointId(id.into()), token: Token([id; 16]), terms }
+}
+
+/// Endpoint 5 begins with endpoint 9, whose token it takes to be made of `token`.
+fn start(token: u8, nonce: u8, offer: Offer, terms: Terms) -> (Initiator, Vec<u8>) {
+    Initiator::start(&party(5, terms), &address(9, token), [nonce; 16], offer, false).unwrap()
+}
+
+/// Endpoint 9, with this token.
+fn acceptor_with(token: u8, terms: Terms) -> Acceptor {
+    let me = Party { token: Token([token; 16]), ..party(9, terms) };
+    Acceptor::new(me, [2; 16])
+}
+
+fn encrypted(encryption: bool) -> Terms {
+    Terms { encryption, ..Terms::default() }
+}
+
+fn nobody(_: EndpointId) -> Option<Token> {
+    None
+}
+
+fn all(id: EndpointId) -> Option<Token> {
+    Some(Token([id.0 as u8; 16]))
 }
 
 /// Runs both sides; returns how each ended.
@@ -18,14 +50,14 @@ fn run(
 ) -> (Result<u64, HandshakeError>, Result<Proven, HandshakeError>) {
     let (mut to_acceptor, mut to_initiator) = (hello, Vec::new());
     let accepted = loop {
-        match acceptor.advance(&mut to_acceptor) {
+        match acceptor.advance(&mut to_acceptor, nobody) {
             Ok(Step::Send(bytes)) => to_initiator.extend(bytes),
             Ok(Step::Done(proven)) => {
                 to_initiator.extend(acceptor.accept(77));
                 break Ok(proven);
             }
             Err(error) => {
-                to_initiator.extend(refusal_for(&error).map(refuse).unwrap_or_default());
+                to_initiator.extend(refusal_for(&error).map(|refusal| acceptor.refuse(refusal)).unwrap_or_default());
                 break Err(error);
             }
             Ok(Step::Wait) => match initiator.advance(&mut to_initiator) {
@@ -45,20 +77,23 @@ fn run(
 
 #[test]
 fn both_sides_are_proven() {
-    let (mut initiator, hello) = Initiator::start(EndpointId(5), &address(9, 42), [1; 16], OFFER, false).unwrap();
-    let mut acceptor = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16], false);
+    let (mut initiator, hello) = start(42, 1, OFFER, encrypted(false));
+    let mut acceptor = acceptor_with(42, encrypted(false));
     let ends = run(&mut initiator, hello, &mut acceptor);
-    assert_eq!(ends, (Ok(77), Ok(Proven { peer: EndpointId(5), offer: OFFER })));
+    assert_eq!(ends.0, Ok(77));
+    let proven = ends.1.unwrap();
+    assert_eq!((proven.peer, proven.offer), (EndpointId(5), OFFER));
+    assert!(proven.identity.is_of(&Token([5; 16]), None) && !proven.identity.is_of(&Token([6; 16]), None));
 }
 
 /// Runs a question for addresses until both sides are proven.
 fn asking() -> (Initiator, Acceptor) {
     let asks = Offer { stream: ASKS, ..OFFER };
-    let (mut initiator, mut hello) = Initiator::start(EndpointId(5), &address(9, 42), [1; 16], asks, false).unwrap();
-    let mut acceptor = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16], false);
-    let Ok(Step::Send(mut challenge)) = acceptor.advance(&mut hello) else { panic!("no challenge") };
+    let (mut initiator, mut hello) = start(42, 1, asks, encrypted(false));
+    let mut acceptor = acceptor_with(42, encrypted(false));
+    let Ok(Step::Send(mut challenge)) = acceptor.advance(&mut hello, nobody) else { panic!("no challenge") };
     let Ok(Step::Send(mut proof)) = initiator.advance(&mut challenge) else { panic!("no proof") };
-    assert!(matches!(acceptor.advance(&mut proof), Ok(Step::Done(proven)) if proven.offer == asks));
+    assert!(matches!(acceptor.advance(&mut proof, nobody), Ok(Step::Done(proven)) if proven.offer == asks));
     (initiator, acceptor)
 }
 
@@ -87,10 +122,10 @@ fn addresses_that_were_changed_on_the_way_or_not_asked_for_are_refused() {
     }
     let (mut initiator, acceptor) = asking();
     assert_eq!(initiator.advance(&mut acceptor.accept(7)), Err(HandshakeError::NotFishplate));
-    let (mut initiator, hello) = Initiator::start(EndpointId(5), &address(9, 42), [1; 16], OFFER, false).unwrap();
-    let mut acceptor = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16], false);
+    let (mut initiator, hello) = start(42, 1, OFFER, encrypted(false));
+    let mut acceptor = acceptor_with(42, encrypted(false));
     let mut hello = hello;
-    let Ok(Step::Send(mut challenge)) = acceptor.advance(&mut hello) else { panic!("no challenge") };
+    let Ok(Step::Send(mut challenge)) = acceptor.advance(&mut hello, nobody) else { panic!("no challenge") };
     assert!(matches!(initiator.advance(&mut challenge), Ok(Step::Send(_))));
     assert_eq!(initiator.advance(&mut acceptor.tell(&[])), Err(HandshakeError::NotFishplate));
 }
@@ -98,9 +133,8 @@ fn addresses_that_were_changed_on_the_way_or_not_asked_for_are_refused() {
 #[test]
 fn sides_that_encrypt_agree_on_keys_and_the_others_have_none() {
     for encryption in [false, true] {
-        let started = Initiator::start(EndpointId(5), &address(9, 42), [1; 16], OFFER, encryption);
-        let (mut initiator, hello) = started.unwrap();
-        let mut acceptor = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16], encryption);
+        let (mut initiator, hello) = start(42, 1, OFFER, encrypted(encryption));
+        let mut acceptor = acceptor_with(42, encrypted(encryption));
         assert_eq!(run(&mut initiator, hello, &mut acceptor).0, Ok(77));
         let keys = initiator.into_keys().zip(acceptor.take_keys());
         assert_eq!(keys.is_some(), encryption);
@@ -114,32 +148,31 @@ fn sides_that_encrypt_agree_on_keys_and_the_others_have_none() {
 #[test]
 fn both_sides_must_encrypt_or_neither() {
     for encrypts in [false, true] {
-        let started = Initiator::start(EndpointId(5), &address(9, 42), [1; 16], OFFER, encrypts);
-        let (mut initiator, hello) = started.unwrap();
-        let mut acceptor = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16], !encrypts);
+        let (mut initiator, hello) = start(42, 1, OFFER, encrypted(encrypts));
+        let mut acceptor = acceptor_with(42, encrypted(!encrypts));
         let (initiated, accepted) = run(&mut initiator, hello, &mut acceptor);
-        assert_eq!(accepted, Err(HandshakeError::Encryption(encrypts)));
-        assert_eq!(initiated, Err(HandshakeError::Refused(Refusal::Encryption(!encrypts))));
+        assert_eq!(accepted, Err(HandshakeError::Differs(Term::Encryption, encrypts)));
+        assert_eq!(initiated, Err(HandshakeError::Refused(Refusal::Differs(Term::Encryption, !encrypts))));
     }
 }
 
 #[test]
 fn nobody_in_between_can_put_in_a_share_of_his_own_or_change_the_grant() {
-    let (mut initiator, hello) = Initiator::start(EndpointId(5), &address(9, 42), [1; 16], OFFER, true).unwrap();
-    let mut acceptor = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16], true);
+    let (mut initiator, hello) = start(42, 1, OFFER, encrypted(true));
+    let mut acceptor = acceptor_with(42, encrypted(true));
     let mut changed = hello.clone();
     changed[HELLO_NONCE_AT + NONCE_LEN] ^= 1;
-    let Ok(Step::Send(mut challenge)) = acceptor.advance(&mut changed) else { panic!() };
+    let Ok(Step::Send(mut challenge)) = acceptor.advance(&mut changed, nobody) else { panic!() };
     assert_eq!(initiator.advance(&mut challenge), Err(HandshakeError::Token));
 
-    let (mut initiator, mut hello) = Initiator::start(EndpointId(5), &address(9, 42), [1; 16], OFFER, true).unwrap();
-    let mut acceptor = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16], true);
-    let Ok(Step::Send(challenge)) = acceptor.advance(&mut hello) else { panic!() };
+    let (mut initiator, mut hello) = start(42, 1, OFFER, encrypted(true));
+    let mut acceptor = acceptor_with(42, encrypted(true));
+    let Ok(Step::Send(challenge)) = acceptor.advance(&mut hello, nobody) else { panic!() };
     let mut changed = challenge.clone();
     changed[PREAMBLE_LEN + NONCE_LEN] ^= 1;
     assert_eq!(initiator.advance(&mut changed), Err(HandshakeError::Token));
     let Ok(Step::Send(mut proof)) = initiator.advance(&mut challenge.clone()) else { panic!() };
-    assert!(matches!(acceptor.advance(&mut proof), Ok(Step::Done(_))));
+    assert!(matches!(acceptor.advance(&mut proof, nobody), Ok(Step::Done(_))));
     let mut accept = acceptor.accept(77);
     accept[PREAMBLE_LEN] ^= 1;
     assert_eq!(initiator.advance(&mut accept), Err(HandshakeError::Token));
@@ -147,38 +180,38 @@ fn nobody_in_between_can_put_in_a_share_of_his_own_or_change_the_grant() {
 
 #[test]
 fn an_acceptor_with_another_token_is_found_out() {
-    let (mut initiator, hello) = Initiator::start(EndpointId(5), &address(9, 42), [1; 16], OFFER, false).unwrap();
-    let mut acceptor = Acceptor::new(EndpointId(9), Token([43; 16]), [2; 16], false);
+    let (mut initiator, hello) = start(42, 1, OFFER, encrypted(false));
+    let mut acceptor = acceptor_with(43, encrypted(false));
     assert_eq!(run(&mut initiator, hello, &mut acceptor).0, Err(HandshakeError::Token));
 }
 
 #[test]
 fn an_initiator_without_the_token_is_found_out() {
-    let mut acceptor = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16], false);
-    let (_, mut bytes) = Initiator::start(EndpointId(5), &address(9, 0), [1; 16], OFFER, false).unwrap();
-    assert!(matches!(acceptor.advance(&mut bytes), Ok(Step::Send(_))));
+    let mut acceptor = acceptor_with(42, encrypted(false));
+    let (_, mut bytes) = start(0, 1, OFFER, encrypted(false));
+    assert!(matches!(acceptor.advance(&mut bytes, nobody), Ok(Step::Send(_))));
     let mut proof = preamble(kind::PROOF, 0).to_vec();
-    proof.extend_from_slice(&[0; OFFER_LEN + 32]);
-    assert_eq!(acceptor.advance(&mut proof), Err(HandshakeError::Token));
+    proof.extend_from_slice(&[0; PROOF_LEN - PREAMBLE_LEN]);
+    assert_eq!(acceptor.advance(&mut proof, nobody), Err(HandshakeError::Token));
 }
 
 #[test]
 fn a_proof_does_not_fit_another_challenge() {
-    let (mut initiator, hello) = Initiator::start(EndpointId(5), &address(9, 42), [1; 16], OFFER, false).unwrap();
-    let mut first = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16], false);
-    let mut second = Acceptor::new(EndpointId(9), Token([42; 16]), [3; 16], false);
-    let Ok(Step::Send(mut challenge)) = first.advance(&mut hello.clone()) else { panic!() };
-    assert!(matches!(second.advance(&mut hello.clone()), Ok(Step::Send(_))));
+    let (mut initiator, hello) = start(42, 1, OFFER, encrypted(false));
+    let mut first = acceptor_with(42, encrypted(false));
+    let mut second = Acceptor::new(Party { token: Token([42; 16]), ..party(9, Terms::default()) }, [3; 16]);
+    let Ok(Step::Send(mut challenge)) = first.advance(&mut hello.clone(), nobody) else { panic!() };
+    assert!(matches!(second.advance(&mut hello.clone(), nobody), Ok(Step::Send(_))));
     let Ok(Step::Send(mut proof)) = initiator.advance(&mut challenge) else { panic!() };
-    assert_eq!(second.advance(&mut proof), Err(HandshakeError::Token));
+    assert_eq!(second.advance(&mut proof, nobody), Err(HandshakeError::Token));
 }
 
 #[test]
 fn another_version_and_another_endpoint_are_told_apart() {
-    let (mut initiator, mut hello) = Initiator::start(EndpointId(5), &address(9, 42), [1; 16], OFFER, false).unwrap();
-    let mut acceptor = Acceptor::new(EndpointId(8), Token([42; 16]), [2; 16], false);
+    let (mut initiator, mut hello) = start(42, 1, OFFER, encrypted(false));
+    let mut acceptor = Acceptor::new(Party { token: Token([42; 16]), ..party(8, Terms::default()) }, [2; 16]);
     let (initiated, accepted) = run(&mut initiator, hello.clone(), &mut acceptor);
-    assert_eq!(initiated, Err(HandshakeError::Refused(Refusal::NotMe)));
+    assert_eq!(initiated, Err(HandshakeError::Hinted(Refusal::NotMe)));
     assert_eq!(accepted, Err(HandshakeError::NotMe));
     hello[4] = 99;
     let (_, accepted) = run(&mut initiator, hello, &mut acceptor);
@@ -189,15 +222,93 @@ fn another_version_and_another_endpoint_are_told_apart() {
 
 #[test]
 fn a_stranger_who_refuses_is_not_believed() {
-    let mut acceptor = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16], false);
-    let mut refusal = refuse(Refusal::Encryption(true));
-    assert_eq!(acceptor.advance(&mut refusal), Err(HandshakeError::NotFishplate));
+    let mut acceptor = acceptor_with(42, encrypted(false));
+    let mut refusal = refuse(Refusal::Differs(Term::Encryption, true));
+    assert_eq!(acceptor.advance(&mut refusal, nobody), Err(HandshakeError::NotFishplate));
 }
 
 #[test]
 fn garbage_is_refused_at_its_first_byte() {
-    let mut acceptor = Acceptor::new(EndpointId(9), Token([42; 16]), [2; 16], false);
-    assert_eq!(acceptor.advance(&mut b"G".to_vec()), Err(HandshakeError::NotFishplate));
-    assert_eq!(acceptor.advance(&mut b"FiPl".to_vec()), Ok(Step::Wait));
-    assert_eq!(acceptor.advance(&mut Vec::new()), Ok(Step::Wait));
+    let mut acceptor = acceptor_with(42, encrypted(false));
+    assert_eq!(acceptor.advance(&mut b"G".to_vec(), nobody), Err(HandshakeError::NotFishplate));
+    assert_eq!(acceptor.advance(&mut b"FiPl".to_vec(), nobody), Ok(Step::Wait));
+    assert_eq!(acceptor.advance(&mut Vec::new(), nobody), Ok(Step::Wait));
+}
+
+/// Runs both sides with an acceptor that knows tokens as `known` does: the acceptor's end, and whether the initiator has seen
+/// that its own is known.
+fn meet(
+    initiator: (Initiator, Vec<u8>),
+    known: fn(EndpointId) -> Option<Token>,
+) -> (Result<Proven, HandshakeError>, bool) {
+    let (mut initiator, mut hello) = initiator;
+    let mut acceptor = acceptor_with(42, Terms::default());
+    let Ok(Step::Send(mut challenge)) = acceptor.advance(&mut hello, known) else { panic!("no challenge") };
+    match initiator.advance(&mut challenge) {
+        Ok(Step::Send(mut proof)) => match acceptor.advance(&mut proof, known) {
+            Ok(Step::Done(proven)) => (Ok(proven), initiator.is_acquainted()),
+            other => panic!("{other:?}"),
+        },
+        Err(error) => (Err(error), initiator.is_acquainted()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn who_is_known_is_proven_by_both_tokens_and_who_is_not_has_an_alias_of_its_own() {
+    let (known, acquainted) = meet(start(42, 1, OFFER, Terms::default()), all);
+    let known = known.unwrap();
+    assert!(acquainted && known.alias == [0; 32] && known.identity.is_of(&Token([5; 16]), None));
+    let guests = [1, 2].map(|nonce| {
+        let (guest, acquainted) = meet(start(42, nonce, OFFER, Terms::default()), nobody);
+        assert!(!acquainted);
+        guest.unwrap()
+    });
+    assert!(guests[0].alias == guests[1].alias && guests[0].alias != [0; 32]);
+    assert!(guests.iter().all(|guest| guest.identity.is_of(&Token([5; 16]), None)));
+    // Somebody else, who says that he is endpoint 5 and knows the acceptor's token alone.
+    let liar = Party { token: Token([6; 16]), ..party(5, Terms::default()) };
+    let liar = || Initiator::start(&liar, &address(9, 42), [3; 16], OFFER, false).unwrap();
+    let (found, _) = meet(liar(), nobody);
+    let found = found.unwrap();
+    assert!(found.alias != guests[0].alias && !found.identity.is_of(&Token([5; 16]), None));
+    // An acceptor that knows endpoint 5 is not known to the liar, who ends it.
+    assert_eq!(meet(liar(), all).0, Err(HandshakeError::Token));
+}
+
+#[test]
+fn an_acceptor_that_has_known_this_side_must_know_it_again() {
+    let again = || Initiator::start(&party(5, Terms::default()), &address(9, 42), [1; 16], OFFER, true).unwrap();
+    assert!(meet(again(), all).0.is_ok());
+    assert_eq!(meet(again(), nobody).0, Err(HandshakeError::Token));
+}
+
+fn with_secret(secret: &[u8]) -> Terms {
+    Terms { secret: Some(Secret::from_bytes(secret)), ..Terms::default() }
+}
+
+#[test]
+fn the_secret_must_be_that_of_both_sides() {
+    for encryption in [false, true] {
+        let terms = |secret| Terms { encryption, ..with_secret(secret) };
+        let (mut initiator, hello) = start(42, 1, OFFER, terms(b"one"));
+        assert_eq!(run(&mut initiator, hello, &mut acceptor_with(42, terms(b"one"))).0, Ok(77));
+        let (mut initiator, hello) = start(42, 1, OFFER, terms(b"one"));
+        let error = run(&mut initiator, hello, &mut acceptor_with(42, terms(b"two"))).0.unwrap_err();
+        assert_eq!(error, HandshakeError::Secret);
+        assert!(error.to_string().contains("FISHPLATE_SECRET_FILE is another one"));
+    }
+    for (here, there) in [(with_secret(b"one"), Terms::default()), (Terms::default(), with_secret(b"one"))] {
+        let (mut initiator, hello) = start(42, 1, OFFER, here);
+        let (initiated, accepted) = run(&mut initiator, hello, &mut acceptor_with(42, there));
+        let has = here.secret.is_some();
+        assert_eq!(accepted, Err(HandshakeError::Differs(Term::Secret, has)));
+        assert_eq!(initiated, Err(HandshakeError::Hinted(Refusal::Differs(Term::Secret, !has))));
+        let text = initiated.unwrap_err().to_string();
+        let [here, there] = if has { ["set", "not set"] } else { ["not set", "set"] };
+        assert!(
+            text.contains(&format!("FISHPLATE_SECRET_FILE is {there} at the peer and {here} at this side")),
+            "{text}"
+        );
+    }
 }

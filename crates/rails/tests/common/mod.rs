@@ -6,19 +6,30 @@ use std::time::{Duration, Instant};
 
 use fishplate_engine::wire::{Body, Header, MAX_HEADER_LEN};
 use fishplate_engine::{Envelope, MessageSeq};
-use fishplate_rails::address::EndpointId;
-use fishplate_rails::handshake::{Initiator, Offer, Step};
+use fishplate_rails::address::Token;
+use fishplate_rails::handshake::{HandshakeError, Initiator, Offer, Party, Step, Terms};
 use fishplate_rails::{Address, Endpoint, Settings};
 
 /// How long a test waits for what must come: long enough for a loaded machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 pub const OFFER: Offer = Offer { rail: 0, stream: 0, grant: 1 << 20 };
-pub const STRANGER: EndpointId = EndpointId(0xBAD);
+/// The token of the peer that a test plays.
+const PEER: Token = Token(*b"the peer's token");
 
 pub fn open(settings: Settings) -> Endpoint {
     let settings = Settings { rails: vec!["lo".into()], shared_memory: false, ..settings };
     // SAFETY: the buffers of these tests outlive their operations.
     unsafe { Endpoint::open(&settings) }.unwrap()
+}
+
+/// Where the peer that a test plays would be reached.
+pub fn peer() -> Address {
+    Address::new(PEER, 1, vec![vec!["127.0.0.1".parse().unwrap()]])
+}
+
+/// The same in handshakes.
+pub fn party() -> Party {
+    Party { id: peer().id, token: PEER, terms: Terms::default() }
 }
 
 pub fn knock(address: &Address) -> TcpStream {
@@ -51,26 +62,37 @@ pub fn until<T>(endpoint: &mut Endpoint, mut done: impl FnMut(&mut Endpoint) -> 
     panic!("it does not come");
 }
 
-/// A connection of somebody who knows the token, and all that this side has sent to prove it.
+/// A connection of the peer that a test plays, who knows the token, and all that it has sent to prove it.
 pub fn prove(endpoint: &mut Endpoint, nonce: u8, offer: Offer) -> (TcpStream, Vec<Vec<u8>>) {
+    prove_as(&party(), endpoint, nonce, offer).unwrap()
+}
+
+/// The same of anybody who knows the token, or why it is refused.
+pub fn prove_as(
+    party: &Party,
+    endpoint: &mut Endpoint,
+    nonce: u8,
+    offer: Offer,
+) -> Result<(TcpStream, Vec<Vec<u8>>), HandshakeError> {
     let address = endpoint.address().clone();
     let mut stream = knock(&address);
-    let (mut initiator, hello) = Initiator::start(STRANGER, &address, [nonce; 16], offer, false).unwrap();
+    let (mut initiator, hello) = Initiator::start(party, &address, [nonce; 16], offer, false).unwrap();
     stream.write_all(&hello).unwrap();
     let (mut sent, mut received) = (vec![hello], Vec::new());
     until(endpoint, |_| {
         received.extend(read(&stream).expect("it is closed"));
-        match initiator.advance(&mut received).unwrap() {
-            Step::Wait => None,
-            Step::Send(proof) => {
+        match initiator.advance(&mut received) {
+            Ok(Step::Wait) => None,
+            Ok(Step::Send(proof)) => {
                 stream.write_all(&proof).unwrap();
                 sent.push(proof);
                 None
             }
-            Step::Done(_) => Some(()),
+            Ok(Step::Done(_)) => Some(Ok(())),
+            Err(error) => Some(Err(error)),
         }
-    });
-    (stream, sent)
+    })?;
+    Ok((stream, sent))
 }
 
 /// A frame, with `payload` bytes of its payload.

@@ -12,13 +12,12 @@ mod peer_grant;
 
 pub use charges::MESSAGE_CHARGE;
 pub use credit::Credit;
-pub use peer_grant::PeerGrant;
+pub use peer_grant::{OverGrant, PeerGrant};
 
 #[cfg(test)]
 mod tests {
     use super::charges::MAX_GRANT;
     use super::credit::BadCredit;
-    use super::peer_grant::OverGrant;
     use super::*;
 
     #[test]

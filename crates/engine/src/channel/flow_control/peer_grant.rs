@@ -59,6 +59,16 @@ impl PeerGrant {
         self.grant
     }
 
+    /// Bytes that RTS frames may take beyond the grant.
+    pub fn reserve(&self) -> u64 {
+        self.reserve
+    }
+
+    /// The same from now on.
+    pub fn set_reserve(&mut self, reserve: u64) {
+        self.reserve = reserve;
+    }
+
     /// Bytes beyond the grant that are held, or on their way, as they were requested.
     pub fn requested(&self) -> u64 {
         self.requested

@@ -10,6 +10,7 @@ use crate::announce::announce;
 use crate::connect::incoming::{AcceptError, Incoming};
 use crate::connect::outgoing::Established;
 use crate::endpoint::Endpoint;
+use crate::endpoint::connections::guests::why;
 use crate::endpoint::peer::Role;
 use crate::endpoint::progress::token::Token;
 use crate::handshake::{Acceptor, Proven, Refusal};
@@ -43,7 +44,7 @@ impl Endpoint {
                 Some(Err(error)) if error.kind() != io::ErrorKind::WouldBlock => {
                     // Out of files or memory, mostly. The poll set reports waiting connections only once.
                     self.accept_paused = true;
-                    if self.refuser.failed(&error, &self.listeners[at].socket, now) {
+                    if self.refuser.failed(&error, &self.listeners[at].socket, &self.party, now) {
                         log::error!("a connection was refused: {}", self.files.exhausted());
                     }
                     return any;
@@ -55,7 +56,7 @@ impl Endpoint {
 
     fn admit(&mut self, stream: TcpStream, remote: SocketAddr, rail: Option<u8>, now: Instant) {
         let (Ok(()), Ok(nonce)) = (stream.set_nonblocking(true), random()) else { return };
-        let acceptor = Acceptor::new(self.address.id, self.address.token, nonce, self.settings.encryption);
+        let acceptor = Acceptor::new(self.party.clone(), nonce);
         let most = self.most_unproven();
         let (at, closed) = self.unproven.add(Incoming::new(stream, remote, now, acceptor).over(rail), most);
         if let Some(closed) = closed {
@@ -89,8 +90,9 @@ impl Endpoint {
     }
 
     pub(in crate::endpoint) fn incoming_ready(&mut self, at: usize, now: Instant) -> bool {
-        let Some(incoming) = self.unproven.get_mut(at) else { return false };
-        let outcome = match incoming.advance() {
+        let Endpoint { unproven, acquaintances, .. } = self;
+        let Some(incoming) = unproven.get_mut(at) else { return false };
+        let outcome = match incoming.advance(|id| acquaintances.get(&id).copied()) {
             Ok(None) => return true,
             Ok(Some(proven)) => Ok(proven),
             Err(unproven) => Err(unproven),
@@ -113,7 +115,13 @@ impl Endpoint {
         if proven.offer.stream == ASKS {
             return incoming.tell(&self.address.encode_rails());
         }
-        let vc = self.peer_by_id(proven.peer);
+        let vc = match self.identify(&proven) {
+            Ok(vc) => vc,
+            Err(refusal) => {
+                log::warn!(target: STRANGERS, "a connection from {} was refused: {}", incoming.remote, why(refusal));
+                return incoming.refuse(refusal);
+            }
+        };
         let name = LinkName { by_peer: true, rail: proven.offer.rail, stream: proven.offer.stream };
         let Ok(local) = incoming.stream.local_addr() else { return };
         let meant = self.rail_at(local.ip().to_canonical());
@@ -153,6 +161,7 @@ impl Endpoint {
             early: Vec::new(),
             keys,
             addresses: None,
+            is_acquainted: false,
         };
         self.link_up(vc, rail, name, established, now);
         // The peer has seen it fail.

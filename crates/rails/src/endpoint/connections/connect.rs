@@ -140,9 +140,8 @@ impl Endpoint {
         let peer = &self.peers[attempt.vc.0 as usize];
         let Some(address) = &peer.address else { return false };
         let offer = Offer { rail: attempt.rail, stream: attempt.stream, grant: self.engine.first_grant(attempt.vc) };
-        let (me, encryption) = (self.address.id, self.settings.encryption);
         let Ok(nonce) = random() else { return false };
-        match attempt.advance(|| Initiator::start(me, address, nonce, offer, encryption)) {
+        match attempt.advance(|| Initiator::start(&self.party, address, nonce, offer, peer.knows_us)) {
             Ok(None) => {
                 let (vc, is_reached) = (attempt.vc, attempt.is_taken());
                 self.peers[vc.0 as usize].is_reached |= is_reached;
@@ -158,6 +157,7 @@ impl Endpoint {
         if let Some(addresses) = established.addresses {
             return self.told_addresses(&attempt, &addresses, now);
         }
+        self.peers[attempt.vc.0 as usize].knows_us |= established.is_acquainted;
         let name = LinkName { by_peer: false, rail: attempt.rail, stream: attempt.stream };
         self.link_up(attempt.vc, RailId(attempt.rail), name, established, now);
     }
@@ -201,11 +201,9 @@ impl Endpoint {
         let late = self.is_late(vc, now);
         let attempt = &mut self.attempts[at];
         let peer = &mut self.peers[vc.0 as usize];
-        if error.is_final(attempt.is_reconnect) && attempt.drop_address(now) {
-            return;
-        }
+        let is_over = attempt.is_over(&error, !peer.known_paths.is_empty());
         // How long to go on after a failure is the engine's to say; and while other rails carry, there is time.
-        if (attempt.is_reconnect || peer.is_connected() || !late) && !error.is_final(attempt.is_reconnect) {
+        if (attempt.is_reconnect || peer.is_connected() || !late) && !is_over {
             log::debug!(
                 "rail {} to {}: {error}; it is tried again",
                 self.rails[usize::from(attempt.rail)].name,

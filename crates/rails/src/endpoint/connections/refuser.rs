@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use fishplate_engine::Instant;
 
 use crate::connect::outgoing::is_out_of_files;
-use crate::handshake::{MAX_MESSAGE_LEN, Refusal, refuse};
+use crate::handshake::{Acceptor, MAX_MESSAGE_LEN, Nonce, Party, Refusal};
 
 /// How long files may be short before anybody is refused, or gives up, in nanoseconds: connections that are being proven may
 /// have them.
@@ -33,7 +33,7 @@ impl Refuser {
     }
 
     /// None could be taken, as `error` says: refuses one, if that has been so for long. True if it has been refused.
-    pub fn failed(&mut self, error: &io::Error, listener: &TcpListener, now: Instant) -> bool {
+    pub fn failed(&mut self, error: &io::Error, listener: &TcpListener, me: &Party, now: Instant) -> bool {
         if !is_out_of_files(error) || now.since_ns(*self.since.get_or_insert(now)) < PATIENCE_NS {
             return false;
         }
@@ -41,7 +41,7 @@ impl Refuser {
         let accepted = listener.accept().ok();
         let is_refused = accepted.is_some();
         if let Some((stream, _)) = accepted {
-            tell(&stream);
+            tell(&stream, me);
         }
         self.spare = spare();
         is_refused
@@ -49,11 +49,13 @@ impl Refuser {
 }
 
 /// Tells a stranger or a peer. Whether that arrives does not matter: a peer tries again.
-fn tell(mut stream: &TcpStream) {
+fn tell(mut stream: &TcpStream, me: &Party) {
     let _ = stream.set_nonblocking(true);
     // What has not been read when it is closed would have the kernel drop the refusal.
-    let _ = stream.read(&mut [0; MAX_MESSAGE_LEN]);
-    let _ = stream.write_all(&refuse(Refusal::Files));
+    let mut said = [0; MAX_MESSAGE_LEN];
+    let len = stream.read(&mut said).unwrap_or(0);
+    let refusal = Acceptor::new(me.clone(), Nonce::default()).refuse_unheard(&said[..len], Refusal::Files);
+    let _ = stream.write_all(&refusal);
 }
 
 fn spare() -> Option<File> {

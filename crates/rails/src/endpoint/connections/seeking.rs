@@ -42,9 +42,10 @@ impl Endpoint {
         self.seeking.next_look = now.plus_ns(LOOK_NS);
     }
 
-    /// There is a peer at `address`. It is connected now if it could not connect to what it knows of this endpoint's addresses,
+    /// There is a peer at `address`: who comes by its name must have its token. It is connected now if it could not connect to what it knows of this endpoint's addresses,
     /// which are not all, while this endpoint knows better.
     pub fn meet(&mut self, address: &Address) {
+        self.acquaint(address);
         let Some(listed) = &self.listed else { return };
         let theirs = || address.rails.iter().flatten();
         let reaches = |own: &Network| theirs().any(|ip| own.contains(*ip));

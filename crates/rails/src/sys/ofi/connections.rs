@@ -16,6 +16,8 @@ use super::{Error, Library};
 
 /// Polls that leave out the queue of events, as that can take a system call, while no connection is being set up.
 const POLLS_WITHOUT_EVENTS: u32 = 64;
+/// Most events that one poll takes: who asks for connections without end must not keep the process from its others.
+const MOST_EVENTS: usize = 64;
 /// Most bytes that come with a request, as far as they matter.
 const MOST_DATA: usize = 256;
 
@@ -209,7 +211,11 @@ impl Connections {
     pub fn poll(&mut self, library: &Library, events: &mut Vec<ConnectionEvent>) -> Result<(), Error> {
         self.polls = (self.polls + 1) % POLLS_WITHOUT_EVENTS;
         if self.connecting > 0 || !self.lost.is_empty() || self.polls == 0 {
-            while self.poll_event(library, events)? {}
+            for _ in 0..MOST_EVENTS {
+                if !self.poll_event(library, events)? {
+                    break;
+                }
+            }
             // The queue of events tells more than an operation that fails.
             events.extend(self.lost.drain(..).map(|(peer, why)| ConnectionEvent::Ended(peer, why)));
         }

@@ -1,0 +1,74 @@
+//! What one side of a handshake is, and what it must have in common with the other.
+
+use crate::address::{EndpointId, Token};
+use crate::secret::{Secret, TokenKey};
+
+/// An endpoint as a side of its handshakes.
+#[derive(Clone, Debug)]
+pub struct Party {
+    /// Its name.
+    pub id: EndpointId,
+    /// Its token.
+    pub token: Token,
+    /// What both sides have, or neither.
+    pub terms: Terms,
+}
+
+impl Party {
+    /// The key of proofs that are about a token, this side's or the other's.
+    pub(super) fn key(&self, token: &Token) -> TokenKey {
+        TokenKey::of(token, self.terms.secret.as_ref())
+    }
+}
+
+/// The settings that must be the same at both ends.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Terms {
+    /// Whether what follows is encrypted.
+    pub encryption: bool,
+    /// What proofs need beside tokens.
+    pub secret: Option<Secret>,
+}
+
+/// One of these settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Term {
+    /// `FISHPLATE_ENCRYPTION`.
+    Encryption,
+    /// `FISHPLATE_SECRET_FILE`.
+    Secret,
+}
+
+impl Term {
+    /// All, as their bits are in HELLO.
+    const ALL: [Term; 2] = [Term::Encryption, Term::Secret];
+
+    /// The setting, and what it is where a side has it and where it does not.
+    pub(super) fn describe(self) -> (&'static str, [&'static str; 2]) {
+        match self {
+            Term::Encryption => ("FISHPLATE_ENCRYPTION", ["off", "on"]),
+            Term::Secret => ("FISHPLATE_SECRET_FILE", ["not set", "set"]),
+        }
+    }
+}
+
+impl Terms {
+    fn has(&self, term: Term) -> bool {
+        match term {
+            Term::Encryption => self.encryption,
+            Term::Secret => self.secret.is_some(),
+        }
+    }
+
+    /// How HELLO tells them.
+    pub(super) fn encode(&self) -> u8 {
+        Term::ALL.iter().enumerate().map(|(bit, term)| u8::from(self.has(*term)) << bit).sum()
+    }
+
+    /// The first in which the other side, which has said `theirs`, differs, and whether it has that.
+    pub(super) fn difference(&self, theirs: u8) -> Option<(Term, bool)> {
+        let there = |bit: usize| theirs >> bit & 1 == 1;
+        let mut all = Term::ALL.iter().enumerate();
+        all.find_map(|(bit, term)| (there(bit) != self.has(*term)).then_some((*term, there(bit))))
+    }
+}

@@ -1,0 +1,109 @@
+//! Somebody whom all connections of an endpoint pass, and who puts a message into one.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+
+use fishplate_rails::Address;
+
+/// Lengths of the first two messages of each direction (docs/wire.md): HELLO and PROOF, CHALLENGE and ACCEPT.
+const LENS: [[usize; 2]; 2] = [[80, 120], [120, 48]];
+
+/// A message, and where it is put into the next connection.
+#[derive(Clone, Debug)]
+pub struct Injection {
+    /// In that direction.
+    pub to_acceptor: bool,
+    /// In front of the first message (0) or the second (1).
+    pub before: usize,
+    pub bytes: Vec<u8>,
+}
+
+pub struct Between {
+    listener: TcpListener,
+    target: SocketAddr,
+    /// The endpoint's, but that it leads here.
+    pub address: Address,
+    pipes: Vec<Pipe>,
+    injection: Option<Injection>,
+}
+
+/// One direction of a connection.
+struct Pipe {
+    from: TcpStream,
+    to: TcpStream,
+    /// Read, and not yet written.
+    under_way: Vec<u8>,
+    passed: usize,
+    /// Bytes to be put in after so many.
+    injected: Option<(usize, Vec<u8>)>,
+}
+
+impl Between {
+    pub fn open(target: &Address) -> Between {
+        let listener = TcpListener::bind((target.rails[0][0], 0)).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = Address { port: listener.local_addr().unwrap().port(), ..target.clone() };
+        let target = (target.rails[0][0], target.port).into();
+        Between { listener, target, address, pipes: Vec::new(), injection: None }
+    }
+
+    /// The next connection gets it.
+    pub fn inject(&mut self, injection: Injection) {
+        self.injection = Some(injection);
+    }
+
+    /// Ends all connections.
+    pub fn cut(&mut self) {
+        self.pipes.clear();
+    }
+
+    pub fn pass(&mut self) {
+        while let Ok((here, _)) = self.listener.accept() {
+            let there = TcpStream::connect(self.target).unwrap();
+            [&here, &there].into_iter().for_each(|stream| stream.set_nonblocking(true).unwrap());
+            let injection = self.injection.take();
+            for (direction, (from, to)) in [(&here, &there), (&there, &here)].into_iter().enumerate() {
+                let is_meant = |one: &&Injection| one.to_acceptor == (direction == 0);
+                let injected = injection
+                    .as_ref()
+                    .filter(is_meant)
+                    .map(|injection| (LENS[direction][..injection.before].iter().sum(), injection.bytes.clone()));
+                let [from, to] = [from, to].map(|stream| stream.try_clone().unwrap());
+                self.pipes.push(Pipe { from, to, under_way: Vec::new(), passed: 0, injected });
+            }
+        }
+        self.pipes.iter_mut().for_each(Pipe::pass);
+    }
+}
+
+impl Pipe {
+    fn pass(&mut self) {
+        self.put_in();
+        let mut bytes = [0; 1 << 16];
+        if self.under_way.is_empty() {
+            // Not beyond the place where something is put in.
+            let most = self.injected.as_ref().map_or(bytes.len(), |(at, _)| at - self.passed);
+            match self.from.read(&mut bytes[..most]) {
+                Ok(0) => drop(self.to.shutdown(Shutdown::Write)),
+                Ok(got) => {
+                    self.passed += got;
+                    self.under_way.extend_from_slice(&bytes[..got]);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(_) => drop(self.to.shutdown(Shutdown::Both)),
+            }
+        }
+        self.put_in();
+        match self.to.write(&self.under_way) {
+            Ok(written) => drop(self.under_way.drain(..written)),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(_) => drop(self.from.shutdown(Shutdown::Both)),
+        }
+    }
+
+    fn put_in(&mut self) {
+        if let Some((_, bytes)) = self.injected.take_if(|(at, _)| *at == self.passed) {
+            self.under_way.extend(bytes);
+        }
+    }
+}
