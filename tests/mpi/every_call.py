@@ -151,8 +151,9 @@ class Program:
             self.do(f"MPI_{name}(out, 10, MPI_BYTE, other, 3, in, 20, MPI_BYTE, other, 3, world, &status);", **{name: (10, 10)})
         for name in self.large("Sendrecv_replace"):
             self.do(f"MPI_{name}(out, 10, MPI_BYTE, other, 3, other, 3, world, &status);", **{name: (10, 10)})
+        # (MPICH 5.0.2 does not say what those have got; the room for it is counted.)
         for name in self.large("Isendrecv"):
-            self.do(f"MPI_{name}(out, 10, MPI_BYTE, other, 3, in, 20, MPI_BYTE, other, 3, world, &request); "
+            self.do(f"MPI_{name}(out, 10, MPI_BYTE, other, 3, in, 10, MPI_BYTE, other, 3, world, &request); "
                     "MPI_Wait(&request, &status);", **{name: (10, 10)})
         for name in self.large("Isendrecv_replace"):
             self.do(f"MPI_{name}(out, 10, MPI_BYTE, other, 3, other, 3, world, &request); MPI_Wait(&request, &status);",

@@ -20,6 +20,8 @@ LATE_NS = 20 * 10_000_000
 # there are some.
 TRUNCATED = 100 + (1 << 20)
 COME = {"mpich": 2 * 10, "openmpi": TRUNCATED}
+# Messages that were found before they were received; requests that were looked at.
+PROBED, LOOKED = 1 + 2 + 3 + 4, 20 * 30
 OF_COMMUNICATOR = {"mpich": 10, "openmpi": 0}
 # Sent and received of collective operations on three ranks: by the root, and by each other one.
 MOVED = {"MPI_Gatherv": [(20, 60), (20, 0)], "MPI_Scatterv": [(60, 20), (0, 20)], "MPI_Allgatherv": [(10, 30)] * 2,
@@ -71,19 +73,22 @@ class Recorder(MpiTest):
     def test_what_is_easily_taken_for_something_else(self):
         for interface in KINDS:
             with self.subTest(interface):
-                what = ["cancel", "buffered", "long", "communicators", "paused", "ignored", "between", "begun"]
+                what = ["cancel", "buffered", "long", "communicators", "paused", "ignored", "between", "begun",
+                        "probed", "looked", "ending"]
                 ran = self.recorded(*mpiexec(interface, 3), INTERFACES[interface][1] / "unusual", *what, "truncated")
                 self.succeeds(ran, "all right", warns="2 calls returned an error")
                 ranks = self.ranks()
                 sent = {call["call"]: call["sent"] for call in ranks[0]["calls"]}
                 more = OF_COMMUNICATOR[interface]
                 self.assertEqual(sent["MPI_Bsend"] + sent["MPI_Ibsend"] + sent["MPI_Bsend_init"], BUFFERED + more)
-                self.assertEqual(sent["MPI_Send"], 300 + LONG + 20 * 10 + 50 + 20 * 10 + 5 + TRUNCATED + 20)
-                [got] = [call["received"] for call in ranks[1]["calls"] if call["call"] == "MPI_Recv"]
-                self.assertEqual(got, 300 + BUFFERED + more + LONG + 300 + 20 * 10 + 20 * 10 + 5 + COME[interface] + 20)
+                self.assertEqual(sent["MPI_Send"], 300 + LONG + 20 * 10 + 50 + 20 * 10 + 5 + TRUNCATED + 20 + PROBED + LOOKED)
+                received = {call["call"]: call["received"] for call in ranks[1]["calls"]}
+                got = received["MPI_Recv"]
+                self.assertEqual(got, 300 + BUFFERED + more + LONG + 300 + 20 * 10 + 20 * 10 + 5 + COME[interface] + 20 + 3 + 4)
                 # What it has received that it had asked for while recording was off.
                 self.assertEqual([peer["received_bytes"] for peer in ranks[1]["peers"] if peer["rank"] == 0],
-                                 [got + 1 + 50])
+                                 [got + 1 + 50 + 1 + 2 + LOOKED])
+                self.assertEqual([received[name] for name in ("MPI_Mrecv", "MPI_Imrecv", "MPI_Sendrecv")], [1, 2, 7])
                 for rank in ranks:
                     moved = {call["call"]: (call["sent"], call["received"]) for call in rank["calls"]}
                     self.assertEqual({name: moved[name] for name in MOVED},

@@ -1,12 +1,14 @@
 // What a recorder easily takes for something else, each as a program may do it: requests that are cancelled and freed,
 // buffered and synchronous sends, messages of more than 2 GiB, communicators that are made without the others, recording
 // that is switched off; arguments that do not count, operations between two groups, messages that are cut off, collective
-// operations that are waited for in another order. On two ranks or more; the first two exchange.
+// operations that are waited for in another order; messages that were found and are received after others, requests that are
+// looked at and freed, threads that call MPI while they end. On two ranks or more; the first two exchange.
 //
-//     unusual cancel | buffered | long | communicators | paused | ignored | between | truncated | begun
+//     unusual cancel | buffered | long | communicators | paused | ignored | between | truncated | begun | probed | looked | ending
 #define _GNU_SOURCE
 #include "common.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -266,16 +268,90 @@ static void begun(void)
     }
 }
 
+// A message that was found is out of the way of others: what is received before it was sent after it.
+static void probed(void)
+{
+    enum { MESSAGES = 4 };
+    char buffer[100];
+    MPI_Message found[2];
+    MPI_Request request;
+    MPI_Status status;
+    int flag = 0;
+    if (rank == 0)
+        for (int i = 1; i <= MESSAGES; i++)
+            MPI_Send(buffer, i, MPI_BYTE, 1, 11, MPI_COMM_WORLD);
+    if (rank == 1) {
+        MPI_Mprobe(0, 11, MPI_COMM_WORLD, &found[0], MPI_STATUS_IGNORE);
+        while (!flag)
+            MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &found[1], MPI_STATUS_IGNORE);
+        MPI_Recv(buffer, sizeof buffer, MPI_BYTE, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+        MPI_Imrecv(buffer, sizeof buffer, MPI_BYTE, &found[1], &request);
+        MPI_Recv(buffer, sizeof buffer, MPI_BYTE, 0, 11, MPI_COMM_WORLD, &status);
+        MPI_Wait(&request, &status);
+        MPI_Mrecv(buffer, sizeof buffer, MPI_BYTE, &found[0], &status);
+        int bytes;
+        MPI_Get_count(&status, MPI_BYTE, &bytes);
+        expect(bytes == 1, "the first message has %d B", bytes);
+    }
+    MPI_Mprobe(MPI_PROC_NULL, 11, MPI_COMM_WORLD, &found[0], MPI_STATUS_IGNORE);
+    MPI_Mrecv(buffer, sizeof buffer, MPI_BYTE, &found[0], MPI_STATUS_IGNORE);
+}
+
+// Requests that are only looked at until they are complete, and then freed or waited for.
+static void looked(void)
+{
+    char buffer[100];
+    for (int turn = 0; turn < TIMES; turn++) {
+        if (rank == 0)
+            MPI_Send(buffer, 30, MPI_BYTE, 1, 12, MPI_COMM_WORLD);
+        if (rank != 1)
+            continue;
+        MPI_Request request;
+        int flag = 0;
+        MPI_Irecv(buffer, sizeof buffer, MPI_BYTE, turn % 2 ? 0 : MPI_ANY_SOURCE, 12, MPI_COMM_WORLD, &request);
+        while (!flag)
+            MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);
+        if (turn % 3 == 0)
+            MPI_Request_free(&request);
+        else
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+}
+
+static void say_goodbye(void *unused)
+{
+    (void)unused;
+    char out[7] = {0}, in[7];
+    MPI_Sendrecv(out, 7, MPI_BYTE, rank, 13, in, 7, MPI_BYTE, rank, 13, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void *brief(void *key)
+{
+    expect(pthread_setspecific(*(pthread_key_t *)key, key) == 0, "no value");
+    return NULL;
+}
+
+// A thread that calls MPI when all that is its own has gone.
+static void ending(void)
+{
+    pthread_key_t key;
+    pthread_t thread;
+    expect(pthread_key_create(&key, say_goodbye) == 0 && pthread_create(&thread, NULL, brief, &key) == 0, "no thread");
+    pthread_join(thread, NULL);
+}
+
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
+    int level;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);
     rank = rank_of(MPI_COMM_WORLD);
     other = rank < 2 ? 1 - rank : rank;
     static const struct {
         const char *name;
         void (*run)(void);
     } all[] = {{"cancel", cancel}, {"buffered", buffered}, {"long", long_message}, {"communicators", communicators},
-               {"paused", paused}, {"ignored", ignored}, {"between", between}, {"truncated", truncated}, {"begun", begun}};
+               {"paused", paused}, {"ignored", ignored}, {"between", between}, {"truncated", truncated}, {"begun", begun},
+               {"probed", probed}, {"looked", looked}, {"ending", ending}};
     for (int at = 1; at < argc; at++)
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
             if (strcmp(argv[at], all[i].name) == 0)

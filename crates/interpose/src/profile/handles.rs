@@ -26,16 +26,22 @@ pub struct Handles {
 impl Handles {
     /// A new request; and one that is to be forgotten.
     pub fn add(&mut self, handle: usize, is_shared: bool) -> (Id, Option<Id>) {
-        self.next += 1;
+        let id = self.new_id();
         if is_shared {
             let ids = self.shared.entry(handle).or_default();
-            ids.push_back(self.next);
+            ids.push_back(id);
             let surplus = if ids.len() > MAX_SHARED { ids.pop_front() } else { None };
-            return (self.next, surplus);
+            return (id, surplus);
         }
-        self.displaced.extend(self.own.insert(handle, self.next));
+        self.displaced.extend(self.own.insert(handle, id));
         let surplus = if self.displaced.len() > MAX_DISPLACED { self.displaced.pop_front() } else { None };
-        (self.next, surplus)
+        (id, surplus)
+    }
+
+    /// What something has that is no request, and becomes one.
+    pub fn new_id(&mut self) -> Id {
+        self.next += 1;
+        self.next
     }
 
     /// The request that a handle stands for, before a call that may complete it. To be followed by [`Handles::remove`] or

@@ -5,7 +5,7 @@
 //!
 //! - [`recorder`]: what a call adds to which count;
 //! - [`call_sites`]: where the program makes calls;
-//! - [`communicators`], [`handles`], [`requests`], [`message_numbers`]: what has to be known of earlier calls;
+//! - [`communicators`], [`handles`], [`requests`], [`probed`], [`message_numbers`]: what has to be known of earlier calls;
 //! - [`events`]: messages that other ranks' records are held against;
 //! - [`timeline`], [`rails`], [`interfaces`]: what changes over time;
 //! - [`session`]: from MPI_Init to MPI_Finalize.
@@ -16,6 +16,7 @@ mod events;
 mod handles;
 mod interfaces;
 mod message_numbers;
+mod probed;
 mod rails;
 mod recorder;
 mod requests;
@@ -26,6 +27,7 @@ mod timeline;
 pub use communicators::{Communicator, Freed, Origin};
 pub use handles::Id;
 pub use message_numbers::hash;
-pub use recorder::{Collective, Message, Moment, Owned, Recorder};
+pub use probed::Probed;
+pub use recorder::{Collective, Message, Moment, Recorder};
 pub use requests::{Operation, Request};
 pub use session::{Session, abort, finish, get, give_up, pause, resume, start, stop};

@@ -10,14 +10,15 @@ use super::communicators::Communicators;
 use super::events::{Event, Events};
 use super::handles::{Handles, Id};
 use super::message_numbers::{MessageNumbers, Side, stream};
+use super::probed::ProbedMessages;
 use super::rails::Rails;
 use super::requests::{Operation, Request, Requests};
 use super::tables::Tables;
 use super::timeline::Timeline;
 use crate::ffi::{Abi, Comm};
 
-/// Windows and probed messages whose communicator is known at once.
-const MAX_OWNED: usize = 1 << 16;
+/// Windows whose communicator is known at once.
+const MAX_WINDOWS: usize = 1 << 16;
 
 /// A call of the program, in time.
 #[derive(Clone, Copy, Debug)]
@@ -83,17 +84,10 @@ pub struct Recorder {
     /// When the last call ended.
     last_end: u64,
     sites: CallSites,
-    /// Communicators of windows, and of messages that were probed.
-    owners: FxHashMap<(Owned, usize), usize>,
-}
-
-/// What has a communicator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Owned {
-    /// A window.
-    Window,
-    /// A message that a matching probe has found.
-    Message,
+    /// Communicators of windows.
+    windows: FxHashMap<usize, usize>,
+    /// Messages that were probed.
+    pub probed: ProbedMessages,
 }
 
 impl Recorder {
@@ -120,7 +114,8 @@ impl Recorder {
             realtime_offset,
             last_end: now,
             sites: CallSites::new(tables),
-            owners: FxHashMap::default(),
+            windows: FxHashMap::default(),
+            probed: ProbedMessages::default(),
         }
     }
 
@@ -186,9 +181,14 @@ impl Recorder {
 
     /// A message was received by a call that returns when it is there; nothing has come from MPI_PROC_NULL.
     pub fn received(&mut self, moment: &Moment, message: Message) {
-        let key = self.incoming_stream(message.communicator, message.peer, message.tag);
+        let number = self.number_of_received(message.communicator, message.peer, message.tag);
+        self.received_as(moment, message, number);
+    }
+
+    /// The same of a message whose number was found before.
+    pub fn received_as(&mut self, moment: &Moment, message: Message, number: Option<(u64, u64)>) {
         self.count_received(moment.call, moment.site, moment.ended, message);
-        if let Some((key, number)) = key.and_then(|key| self.numbered(key, Side::Receiver)) {
+        if let Some((key, number)) = number {
             let Moment { call, began, ended, .. } = *moment;
             self.events.push(Event {
                 kind: event::RECEIVE,
@@ -204,8 +204,14 @@ impl Recorder {
 
     /// A receive was posted; rank and tag may be negative: any.
     pub fn receive_posted(&mut self, communicator: usize, from: i32, tag: i32) -> Operation {
-        let key = if tag < 0 { None } else { self.incoming_stream(communicator, from, tag) };
-        Operation::Receive { communicator, from, tag, number: key.and_then(|key| self.numbered(key, Side::Receiver)) }
+        let number = if tag < 0 { None } else { self.number_of_received(communicator, from, tag) };
+        Operation::Receive { communicator, from, tag, number, room: None }
+    }
+
+    /// Stream and number of the message that comes next from a rank with a tag, which is received now or by a request.
+    pub fn number_of_received(&mut self, communicator: usize, from: i32, tag: i32) -> Option<(u64, u64)> {
+        let key = self.incoming_stream(communicator, from, tag)?;
+        self.numbered(key, Side::Receiver)
     }
 
     /// A collective operation that is complete.
@@ -302,13 +308,12 @@ impl Recorder {
                 Operation::Send { number: Some((key, number)), .. } => {
                     self.events.push(Event { kind: event::SENT, call, key, number, posted, waited, done });
                 }
-                Operation::Receive { communicator, number, .. } => {
-                    let Some((peer, tag, bytes)) = from().filter(|(peer, ..)| *peer >= 0) else { continue };
+                Operation::Receive { communicator, from: posted_from, tag: posted_tag, number, room } => {
+                    // Where the MPI does not say it: as it was posted.
+                    let come = room.map_or_else(&from, |bytes| Some((posted_from, posted_tag, bytes)));
+                    let Some((peer, tag, bytes)) = come.filter(|(peer, ..)| *peer >= 0) else { continue };
                     self.count_received(call, request.site, done, Message { communicator, peer, tag, bytes });
-                    let number = number.or_else(|| {
-                        let key = self.incoming_stream(communicator, peer, tag)?;
-                        self.numbered(key, Side::Receiver)
-                    });
+                    let number = number.or_else(|| self.number_of_received(communicator, peer, tag));
                     if let Some((key, number)) = number {
                         self.events.push(Event { kind: event::RECEIVE, call, key, number, posted, waited, done });
                     }
@@ -343,21 +348,21 @@ impl Recorder {
         self.add_to_rows(moment.call, moment.site, written, read);
     }
 
-    /// A window or a probed message belongs to a communicator.
-    pub fn own(&mut self, what: Owned, handle: usize, communicator: usize) {
-        if self.owners.len() < MAX_OWNED || self.owners.contains_key(&(what, handle)) {
-            self.owners.insert((what, handle), communicator);
+    /// A window belongs to a communicator.
+    pub fn own_window(&mut self, window: usize, communicator: usize) {
+        if self.windows.len() < MAX_WINDOWS || self.windows.contains_key(&window) {
+            self.windows.insert(window, communicator);
         }
     }
 
     /// Place of the communicator of a window.
     pub fn communicator_of_window(&self, window: usize) -> Option<usize> {
-        self.owners.get(&(Owned::Window, window)).copied()
+        self.windows.get(&window).copied()
     }
 
     /// A window is freed.
     pub fn disown_window(&mut self, window: usize) {
-        if let Some(place) = self.owners.remove(&(Owned::Window, window)) {
+        if let Some(place) = self.windows.remove(&window) {
             self.communicators.forget_window(place);
         }
     }
@@ -368,11 +373,6 @@ impl Recorder {
         self.tables = if is_paused { self.file.unkept() } else { self.file };
         self.events.pause(is_paused);
         self.communicators.pause(is_paused);
-    }
-
-    /// The communicator of a probed message, which is received only once.
-    pub fn owner_of_message(&mut self, handle: usize) -> Option<usize> {
-        self.owners.remove(&(Owned::Message, handle))
     }
 
     fn call_row(&self, number: usize) -> usize {

@@ -51,6 +51,8 @@ pub enum Operation {
         tag: i32,
         /// Stream and number, if both are known when it is posted.
         number: Option<(u64, u64)>,
+        /// How much there is room for, if the MPI does not say what has come.
+        room: Option<u64>,
     },
     /// A collective operation.
     Collective {

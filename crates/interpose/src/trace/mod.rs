@@ -4,12 +4,14 @@
 //!
 //! - [`stamps`]: computation between calls;
 //! - [`slots`]: requests by small numbers, so that a loop does the same each time;
+//! - [`thread_number`]: threads that call;
 //! - [`memory`]: what is not in the file yet;
 //! - [`tracer`]: the trace of this process.
 
 mod memory;
 mod slots;
 mod stamps;
+mod thread_number;
 mod tracer;
 
 pub use stamps::{Stamp, begin_call, end_call};

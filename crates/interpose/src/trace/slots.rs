@@ -61,6 +61,13 @@ impl Slots {
         Some(done)
     }
 
+    /// One is known by another number from now on.
+    pub fn rename(&mut self, before: Id, id: Id) {
+        if let Some(entry) = self.known.remove(&before) {
+            self.known.insert(id, entry);
+        }
+    }
+
     /// One that is freed.
     pub fn remove(&mut self, id: Id) {
         if let Some(entry) = self.known.remove(&id) {

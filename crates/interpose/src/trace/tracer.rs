@@ -3,7 +3,6 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::Path;
-use std::thread::{self, ThreadId};
 
 use fishplate_trace::rank_file::{Header, TAIL, TRACE};
 use fishplate_trace::write::Writer;
@@ -13,6 +12,7 @@ use rustc_hash::FxHashMap;
 use super::memory::MappedTail;
 use super::slots::{Entry, Slots};
 use super::stamps::{Stamp, overhead};
+use super::thread_number;
 use crate::profile::{Communicator, Id};
 
 /// What a program computes between two looks at requests that found nothing, if it only waits, in nanoseconds: that is no
@@ -31,8 +31,7 @@ pub struct Tracer {
     began: Stamp,
     /// Computation before the present call and before those that are not recorded.
     computed: [u64; 2],
-    /// Threads that have called MPI, by number, and the last one that has.
-    threads: FxHashMap<ThreadId, u32>,
+    /// The thread that has called MPI last.
     thread: u32,
     /// Several of them were in MPI at once.
     is_beside: bool,
@@ -54,8 +53,7 @@ impl Tracer {
             overhead_ns,
             began: Stamp::default(),
             computed: [0, 0],
-            threads: FxHashMap::from_iter([(thread::current().id(), 0)]),
-            thread: 0,
+            thread: thread_number::own(),
             is_beside: false,
         })
     }
@@ -75,8 +73,7 @@ impl Tracer {
 
     /// Notes which thread of several has called.
     fn note_thread(&mut self) {
-        let next = self.threads.len() as u32;
-        let this = *self.threads.entry(thread::current().id()).or_insert(next);
+        let this = thread_number::own();
         if self.thread == this {
             return;
         }
@@ -142,6 +139,11 @@ impl Tracer {
         if let Some(operation) = entry.persistent.clone() {
             self.push(&operation);
         }
+    }
+
+    /// Something that was known by another number is a request now.
+    pub fn rename(&mut self, before: Id, id: Id) {
+        self.slots.rename(before, id);
     }
 
     /// A request is complete. `source` finds rank in MPI_COMM_WORLD and tag in a communicator.

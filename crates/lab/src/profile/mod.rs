@@ -42,5 +42,9 @@ pub fn of_ranks(ranks: Vec<RawRank>) -> Profile {
 /// # Errors
 /// When the folder cannot be read.
 pub fn of_folder(folder: &Path, ended: Option<&Ended>) -> Result<Profile> {
-    Ok(analysis::profile(raw::read(folder, ended)?, ended.map(|ended| ended.code)))
+    let mut profile = analysis::profile(raw::read(folder, ended)?, ended.map(|ended| ended.code));
+    if profile.worlds.is_empty() {
+        profile.unseen.extend(unseen::full_disk(folder));
+    }
+    Ok(profile)
 }

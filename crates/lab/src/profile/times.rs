@@ -46,7 +46,8 @@ impl Times {
         let world = &profile.worlds[0];
         ensure!(
             world.ranks.len() == world.size,
-            "{} of {} ranks left nothing: they did not load the library, or their hosts cannot write where the record is",
+            "{} of {} ranks left nothing: they did not come out of MPI_Init, did not load the library, or their hosts cannot \
+             write where the record is",
             world.size - world.ranks.len(),
             world.size
         );

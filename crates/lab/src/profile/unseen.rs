@@ -6,7 +6,11 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use fishplate_profile::rank_file::Layout;
+use nix::sys::statvfs::statvfs;
+
 use super::schema::Profile;
+use crate::output::text;
 
 /// Longer files are not looked through for an MPI of their own.
 const MOST_BYTES: u64 = 1 << 30;
@@ -30,6 +34,18 @@ pub fn causes(command: &[String]) -> Vec<String> {
         }
     }
     causes
+}
+
+/// That ranks find no room for what they record, if it is so: they have said that themselves, one of each host.
+pub fn full_disk(folder: &Path) -> Option<String> {
+    let free = statvfs(folder).ok().map(|disk| disk.blocks_available() * disk.fragment_size())?;
+    too_full(folder, free)
+}
+
+fn too_full(folder: &Path, free: u64) -> Option<String> {
+    let needed = (Layout::new(1).words * size_of::<u64>()) as u64;
+    let (shown, free_text, needed_text) = (folder.display(), text::bytes(free), text::bytes(needed));
+    (free < needed).then(|| format!("the disk of {shown} has {free_text} left, and each rank needs {needed_text}"))
 }
 
 /// The line about a profile without any process.
@@ -121,6 +137,13 @@ mod tests {
         assert!(cause_of("short", short)[0].contains("32 bits"));
         assert!(cause_of("fine", elf(INTERPRETER)).is_empty());
         assert!(cause_of("plugin.so.1", elf(1)).is_empty() && cause_of("script", b"#!/bin/sh".to_vec()).is_empty());
+    }
+
+    #[test]
+    fn a_disk_without_room_for_a_rank_is_told() {
+        let of = |free| too_full(Path::new("here"), free);
+        assert!(of(1 << 10).unwrap().contains("the disk of here has"));
+        assert_eq!(of(1 << 30), None);
     }
 
     #[test]

@@ -161,6 +161,7 @@ impl Arguments {
     pub fn request(&self, abi: &Abi, argument: u8, at: usize) -> Option<usize> {
         let start = self.raw(argument).filter(|start| *start != 0)?;
         match self.language {
+            Language::C if argument == b'K' => Some(abi.clean(start)),
             Language::C => Some(self.handle_in_memory(abi, start, at)),
             // MPICH has the same number in C, which has made the request.
             _ if !abi.is_open_mpi() => Some(self.handle_in_memory(abi, start, at)),

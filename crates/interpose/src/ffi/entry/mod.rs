@@ -4,13 +4,14 @@
 //! - [`target`] is the function that a call goes on to: the next one that has the name, as a rule the MPI's, or one of
 //!   [`super::overrides`];
 //! - [`frames`] are the calls that a thread is in;
-//! - [`observation`] is what a profile makes of a call ([`collectives`]: with [`peers`], and [`significance`] of its
-//!   arguments), [`tracing`] what a trace makes of it.
+//! - [`observation`] is what a profile makes of a call ([`messages`]; [`collectives`]: with [`peers`], and
+//!   [`significance`] of its arguments), [`tracing`] what a trace makes of it.
 
 mod arguments;
 mod collectives;
 mod enter;
 mod frames;
+mod messages;
 mod narrowing;
 mod observation;
 mod peers;

@@ -8,7 +8,7 @@ use crate::ffi::abi::Abi;
 use crate::ffi::functions as mpi;
 use crate::ffi::handle::Handle;
 use crate::ffi::objects::Comm;
-use crate::profile::{Freed, Id, Message, Moment, Operation, Origin, Owned, Recorder, Request, Session};
+use crate::profile::{Freed, Id, Message, Moment, Operation, Origin, Probed, Recorder, Request, Session};
 use crate::sync::lock;
 use crate::trace::Stamp;
 
@@ -18,7 +18,7 @@ pub struct Observation {
     /// Requests, which MPI changes.
     pub requests: Vec<Seen>,
     /// The message of a matching probe, which MPI changes.
-    message: Option<usize>,
+    pub message: Option<usize>,
     freed: Option<Freed>,
     statuses: Option<Statuses>,
     /// A request that was cancelled is freed: whether there was no message.
@@ -63,7 +63,7 @@ impl Observation {
             }
             (Kind::Complete | Kind::Start, None) => {
                 let mut recorder = lock(&session.recorder);
-                let handle = arguments.request(abi, b'q', 0);
+                let handle = arguments.request(abi, b'q', 0).or_else(|| arguments.request(abi, b'K', 0));
                 seen.requests =
                     handle.map(|handle| Seen { handle, id: recorder.handles.take(handle) }).into_iter().collect();
                 let request = seen.requests.first().and_then(|seen| recorder.requests.get(seen.id?)).copied();
@@ -119,6 +119,7 @@ impl Observation {
             comm,
             outgoing: None,
             received_in: None,
+            probed: None,
             request: None,
             forgotten: None,
             recorder: &mut recorder,
@@ -126,8 +127,10 @@ impl Observation {
         if !has_failed {
             (after.outgoing, after.received_in) = (after.outgoing(), after.receiving_communicator());
             after.identify_request();
-            if arguments.call.kind == Kind::Manage {
-                after.management();
+            match arguments.call.kind {
+                Kind::Manage => after.management(),
+                Kind::Probe => after.probe(),
+                _ => {}
             }
         }
         let mut tracer = session.tracer.as_ref().map(lock);
@@ -144,10 +147,9 @@ impl Observation {
             (_, true) => {}
             (Kind::Send | Kind::SendInit | Kind::Receive | Kind::ReceiveInit | Kind::Exchange, _) => after.messages(),
             (Kind::Start, _) => after.start(),
-            (Kind::Probe, _) => after.probe(),
             (Kind::OneSided, _) => after.one_sided(),
             (Kind::File, _) => after.file(),
-            (Kind::Sync | Kind::Life | Kind::Manage | Kind::Buffer, _) => {}
+            (Kind::Sync | Kind::Life | Kind::Manage | Kind::Buffer | Kind::Probe, _) => {}
             _ => after.collective(),
         }
         after.keep_requests();
@@ -198,6 +200,8 @@ pub struct After<'a> {
     pub outgoing: Option<Message>,
     /// Place of the communicator of a receive.
     pub received_in: Option<usize>,
+    /// The message that a matching probe has found: now, or before it is received by this call.
+    pub probed: Option<Probed>,
     /// The request that the call has made.
     pub request: Option<Id>,
     /// A request that is known no more.
@@ -206,77 +210,6 @@ pub struct After<'a> {
 }
 
 impl After<'_> {
-    fn messages(&mut self) {
-        let form = self.arguments.call.form;
-        let request = (self.moment.call, self.moment.site);
-        let mut operations = [None, None];
-        if let Some(message) = self.outgoing {
-            match form {
-                Form::Plain => self.recorder.sent(&self.moment, message),
-                Form::Immediate => {
-                    operations[0] = Some(self.recorder.send_started(request, self.moment.began, message));
-                }
-                Form::Persistent => {
-                    let Message { communicator, peer, tag, bytes } = message;
-                    operations[0] = Some(Operation::Send { communicator, to: peer, tag, bytes, number: None });
-                }
-            }
-        }
-        if self.receives() {
-            match (form, self.received_in) {
-                (Form::Plain, Some(communicator)) => self.received(communicator),
-                (Form::Immediate, Some(communicator)) => {
-                    let (from, tag) = self.envelope();
-                    operations[1] = Some(self.recorder.receive_posted(communicator, from, tag));
-                }
-                (Form::Persistent, Some(communicator)) => {
-                    let (from, tag) = self.envelope();
-                    operations[1] = Some(Operation::Receive { communicator, from, tag, number: None });
-                }
-                (_, None) => {}
-            }
-        }
-        self.add_request(operations);
-    }
-
-    /// What the call sends; nothing to MPI_PROC_NULL.
-    fn outgoing(&mut self) -> Option<Message> {
-        let peer = self.arguments.int(b'd').filter(|rank| *rank >= 0)?;
-        let tag = self.arguments.int(b'g')?;
-        let communicator = self.recorder.communicators.place(self.comm?);
-        let count = self.arguments.count(b'n').or_else(|| self.arguments.count(b'e'))?;
-        let partitions = self.arguments.int(b'p').map_or(1, |partitions| u64::try_from(partitions).unwrap_or(0));
-        Some(Message { communicator, peer, tag, bytes: count * partitions * self.size(b't') })
-    }
-
-    pub fn receives(&self) -> bool {
-        let from = self.arguments.int(b's');
-        // MPI_ANY_SOURCE and MPI_PROC_NULL are negative; nothing is ever received from the latter.
-        from.is_some() || self.arguments.has(b'm')
-    }
-
-    /// The communicator of a receive; that of a probed message was noted when it was probed.
-    fn receiving_communicator(&mut self) -> Option<usize> {
-        if !matches!(self.arguments.call.kind, Kind::Receive | Kind::ReceiveInit | Kind::Exchange) {
-            return None;
-        }
-        match self.comm {
-            Some(comm) => Some(self.recorder.communicators.place(comm)),
-            None => self.recorder.owner_of_message(self.seen.message?),
-        }
-    }
-
-    /// Source and tag of a receive.
-    pub fn envelope(&self) -> (i32, i32) {
-        (self.arguments.int(b's').unwrap_or(-1), self.arguments.int(b'G').unwrap_or(-1))
-    }
-
-    fn received(&mut self, communicator: usize) {
-        if let Some((peer, tag, bytes)) = self.status(0).filter(|(peer, ..)| *peer >= 0) {
-            self.recorder.received(&self.moment, Message { communicator, peer, tag, bytes });
-        }
-    }
-
     /// Source, tag and bytes, as MPI says.
     pub fn status(&self, at: usize) -> Option<(i32, i32, u64)> {
         self.seen.statuses.as_ref().and_then(|statuses| statuses.read(at))
@@ -335,7 +268,8 @@ impl After<'_> {
 
     /// Whether the call completes requests, and does not just look at them.
     pub fn is_completing(&self) -> bool {
-        self.arguments.has(b'u') && self.arguments.has(b'q') || self.arguments.has(b'Q')
+        let has_request = self.arguments.has(b'q') || self.arguments.has(b'K');
+        self.arguments.has(b'u') && has_request || self.arguments.has(b'Q')
     }
 
     /// Requests that the call has completed: which, and the places of their statuses.
@@ -344,8 +278,8 @@ impl After<'_> {
         let seen = completed.filter_map(|(at, status)| Some((at, *self.seen.requests.get(at)?, status)));
         // Of requests of a call that has failed, those are complete that are there no more.
         let is_there = |at: usize, handle: usize| {
-            let place = if self.arguments.has(b'q') { b'q' } else { b'Q' };
-            self.arguments.request(self.abi, place, at) == Some(handle)
+            let place = if self.arguments.has(b'Q') { b'Q' } else { b'q' };
+            self.arguments.has(b'K') || self.arguments.request(self.abi, place, at) == Some(handle)
         };
         seen.filter(move |(at, seen, _)| !self.has_failed || !is_there(*at, seen.handle))
             .map(|(_, seen, at)| (seen, at))
@@ -386,15 +320,6 @@ impl After<'_> {
         }
     }
 
-    /// A message that a matching probe has found is received without its communicator.
-    fn probe(&mut self) {
-        let found = !self.arguments.has(b'l') || self.arguments.written(b'l').unwrap_or(0) != 0;
-        if let (true, Some(handle), Some(comm)) = (found, self.arguments.request(self.abi, b'm', 0), self.comm) {
-            let place = self.recorder.communicators.place(comm);
-            self.recorder.own(Owned::Message, handle, place);
-        }
-    }
-
     fn one_sided(&mut self) {
         let Some((target, sent, received)) = self.one_sided_bytes() else { return };
         if target >= 0 {
@@ -424,7 +349,7 @@ impl After<'_> {
         if let (Some(window), Some(parent)) = (self.arguments.handle_of(self.abi, b'W', 0), parent) {
             let place = self.recorder.communicators.of_window(parent);
             self.recorder.disown_window(window);
-            self.recorder.own(Owned::Window, window, place);
+            self.recorder.own_window(window, place);
         }
         if let (Some(window), true) = (self.seen.message, self.arguments.has(b'F')) {
             self.recorder.disown_window(window);
@@ -442,6 +367,7 @@ impl After<'_> {
     }
 
     fn made_communicator(&mut self, made: Handle, parent: Option<usize>) {
+        let meets_others = self.meets_others();
         let communicators = &mut self.recorder.communicators;
         let number = self.arguments.int(b'g').map(|tag| tag as u64).or_else(|| self.arguments.text(b'S'));
         match (number, parent) {
@@ -450,10 +376,17 @@ impl After<'_> {
             (None, Some(parent)) if self.arguments.call.form == Form::Immediate => {
                 communicators.copied(Comm::from_key(made), parent);
             }
+            // Those of the other side have another parent.
+            (None, Some(_)) if meets_others => drop(communicators.made(Comm::from_key(made), Origin::Unknown)),
             (Some(number), _) => drop(communicators.made(Comm::from_key(made), Origin::Group(number))),
             (None, Some(parent)) => drop(communicators.made(Comm::from_key(made), Origin::Parent(parent))),
             (None, None) => drop(communicators.made(Comm::from_key(made), Origin::Unknown)),
         }
+    }
+
+    /// Whether the call connects processes that may have no communicator together.
+    fn meets_others(&self) -> bool {
+        matches!(self.arguments.call.name.as_str(), "MPI_Comm_accept" | "MPI_Comm_connect")
     }
 
     fn file(&mut self) {

@@ -8,6 +8,7 @@ use fishplate_trace::{Collective, CollectiveKind, Completed, Epoch, Mode, Operat
 use super::observation::After;
 use super::significance::Part;
 use crate::ffi::objects::Comm;
+use crate::profile::Id;
 use crate::trace::Tracer;
 
 impl After<'_> {
@@ -23,7 +24,7 @@ impl After<'_> {
                 self.trace_messages(tracer);
             }
             (Kind::Start, _) => self.seen.requests.iter().filter_map(|seen| seen.id).for_each(|id| tracer.start(id)),
-            (Kind::Probe, _) => tracer.found_nothing(),
+            (Kind::Probe, _) => self.trace_probe(tracer),
             (Kind::Buffer, _) => self.trace_flush(tracer),
             (Kind::OneSided, _) => self.trace_one_sided(tracer),
             (Kind::Sync, _) => self.trace_epoch(tracer),
@@ -32,7 +33,45 @@ impl After<'_> {
         }
     }
 
+    /// A message that a matching probe has found is received from then on, by whatever call; other probes are nothing.
+    fn trace_probe(&mut self, tracer: &mut Tracer) {
+        let Some(probed) = self.probed else { return tracer.found_nothing() };
+        let communicator = self.recorder.communicators.at(probed.communicator);
+        tracer.know(probed.communicator, communicator);
+        let Some(from) = communicator.in_world(probed.from) else { return tracer.found_nothing() };
+        let request = tracer.reserve_slot();
+        if let Some(slot) = request {
+            tracer.add_request(probed.id, slot, None, None);
+        }
+        let (communicator, from, tag) = (probed.communicator as u32, Some(from as u32), Some(probed.tag));
+        tracer.push(&Operation::Receive(Receive {
+            communicator,
+            from,
+            tag,
+            bytes: probed.bytes,
+            has_gaps: false,
+            request,
+        }));
+    }
+
+    /// Such a message is waited for, or a request stands for it.
+    fn trace_probed(&mut self, tracer: &mut Tracer, probed: Id) {
+        match self.request {
+            Some(request) => {
+                tracer.rename(probed, request);
+                tracer.found_nothing();
+            }
+            None => match tracer.complete(probed, false, |_| None) {
+                Some(completed) => tracer.push(&Operation::Wait(vec![completed])),
+                None => tracer.found_nothing(),
+            },
+        }
+    }
+
     fn trace_messages(&mut self, tracer: &mut Tracer) {
+        if let Some(probed) = self.probed {
+            return self.trace_probed(tracer, probed.id);
+        }
         let has_request = self.arguments.call.form != Form::Plain;
         let request = if has_request { tracer.reserve_slot() } else { None };
         let (send, receive) = (self.traced_send(tracer, request), self.traced_receive(tracer, request));
@@ -47,7 +86,8 @@ impl After<'_> {
         let is_persistent = self.arguments.call.form == Form::Persistent;
         if let (Some(slot), Some(id)) = (request, self.request) {
             let persistent = is_persistent.then(|| operation.clone().unwrap_or(Operation::Wait(Vec::new())));
-            tracer.add_request(id, slot, self.received_in.filter(|_| is_wild), persistent);
+            let wild = self.received_in.filter(|_| is_wild && self.tells_what_has_come());
+            tracer.add_request(id, slot, wild, persistent);
         }
         match operation {
             Some(operation) if !is_persistent => tracer.push(&operation),
@@ -94,10 +134,7 @@ impl After<'_> {
             Some(from) => Some(self.recorder.communicators.at(place).in_world(from)? as u32),
             None => None,
         };
-        let one = |count, datatype| self.arguments.count(count).map(|count| count * self.size(datatype));
-        let bytes = one(b'N', b'T').or_else(|| one(b'e', b't')).unwrap_or(0);
-        let partitions = self.arguments.int(b'p').map_or(1, |partitions| u64::try_from(partitions).unwrap_or(0));
-        let (bytes, has_gaps) = (bytes * partitions, self.has_gaps(b'T'));
+        let (bytes, has_gaps) = (self.room(), self.has_gaps(b'T'));
         Some(Receive { communicator: place as u32, from, tag, bytes, has_gaps, request })
     }
 

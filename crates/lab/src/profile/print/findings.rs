@@ -68,8 +68,8 @@ fn absent(world: &World) -> Vec<String> {
         return Vec::new();
     }
     vec![format!(
-        "{} of {} left nothing: they did not load the library, or could not write to the folder of the output (then the \
-         first of their host has said so)",
+        "{} of {} left nothing: they did not come out of MPI_Init, did not load the library, or could not write to the \
+         folder of the output (then the first of their host has said so)",
         named_ranks(&absent),
         world.size
     )]

@@ -1,0 +1,131 @@
+//! What a profile makes of messages between two ranks: sends, receives, exchanges, matching probes.
+
+use fishplate_profile::calls::{Form, Kind};
+
+use super::observation::After;
+use crate::profile::{Message, Operation, Probed};
+
+impl After<'_> {
+    /// Records messages that the call sends and receives, and the request that it has made for them.
+    pub fn messages(&mut self) {
+        let form = self.arguments.call.form;
+        let request = (self.moment.call, self.moment.site);
+        let mut operations = [None, None];
+        if let Some(message) = self.outgoing {
+            match form {
+                Form::Plain => self.recorder.sent(&self.moment, message),
+                Form::Immediate => {
+                    operations[0] = Some(self.recorder.send_started(request, self.moment.began, message));
+                }
+                Form::Persistent => {
+                    let Message { communicator, peer, tag, bytes } = message;
+                    operations[0] = Some(Operation::Send { communicator, to: peer, tag, bytes, number: None });
+                }
+            }
+        }
+        if self.receives() {
+            match (form, self.received_in) {
+                (Form::Plain, Some(communicator)) => self.received(communicator),
+                (Form::Immediate, Some(communicator)) => {
+                    operations[1] = Some(self.receive_posted(communicator));
+                }
+                (Form::Persistent, Some(communicator)) => {
+                    let (from, tag) = self.envelope();
+                    operations[1] = Some(Operation::Receive { communicator, from, tag, number: None, room: None });
+                }
+                (_, None) => {}
+            }
+        }
+        self.add_request(operations);
+    }
+
+    /// What the call sends; nothing to MPI_PROC_NULL.
+    pub fn outgoing(&mut self) -> Option<Message> {
+        let peer = self.arguments.int(b'd').filter(|rank| *rank >= 0)?;
+        let tag = self.arguments.int(b'g')?;
+        let communicator = self.recorder.communicators.place(self.comm?);
+        let count = self.arguments.count(b'n').or_else(|| self.arguments.count(b'e'))?;
+        let partitions = self.arguments.int(b'p').map_or(1, |partitions| u64::try_from(partitions).unwrap_or(0));
+        Some(Message { communicator, peer, tag, bytes: count * partitions * self.size(b't') })
+    }
+
+    /// Whether it is a call that receives.
+    pub fn receives(&self) -> bool {
+        let from = self.arguments.int(b's');
+        // MPI_ANY_SOURCE and MPI_PROC_NULL are negative; nothing is ever received from the latter.
+        from.is_some() || self.arguments.has(b'm')
+    }
+
+    /// The communicator of a receive; that of a probed message was noted when it was probed.
+    pub fn receiving_communicator(&mut self) -> Option<usize> {
+        if !matches!(self.arguments.call.kind, Kind::Receive | Kind::ReceiveInit | Kind::Exchange) {
+            return None;
+        }
+        match self.comm {
+            Some(comm) => Some(self.recorder.communicators.place(comm)),
+            None => {
+                self.probed = self.recorder.probed.take(self.seen.message?);
+                self.probed.map(|probed| probed.communicator)
+            }
+        }
+    }
+
+    /// Source and tag of a receive.
+    pub fn envelope(&self) -> (i32, i32) {
+        (self.arguments.int(b's').unwrap_or(-1), self.arguments.int(b'G').unwrap_or(-1))
+    }
+
+    fn received(&mut self, communicator: usize) {
+        if let Some((peer, tag, bytes)) = self.status(0).filter(|(peer, ..)| *peer >= 0) {
+            let message = Message { communicator, peer, tag, bytes };
+            match self.probed {
+                Some(probed) => self.recorder.received_as(&self.moment, message, probed.number),
+                None => self.recorder.received(&self.moment, message),
+            }
+        }
+    }
+
+    /// What a call does that receives by a request.
+    fn receive_posted(&mut self, communicator: usize) -> Operation {
+        if let Some(Probed { from, tag, number, .. }) = self.probed {
+            return Operation::Receive { communicator, from, tag, number, room: None };
+        }
+        let (from, tag) = self.envelope();
+        let mut operation = self.recorder.receive_posted(communicator, from, tag);
+        if let (Operation::Receive { room, .. }, false) = (&mut operation, self.tells_what_has_come()) {
+            *room = Some(self.room());
+        }
+        operation
+    }
+
+    /// Whether the MPI says what a receive has got. MPICH (5.0.2) does not of exchanges that return at once: their
+    /// statuses are those of other requests.
+    pub fn tells_what_has_come(&self) -> bool {
+        let is_exchange_by_request =
+            self.arguments.call.kind == Kind::Exchange && self.arguments.call.form != Form::Plain;
+        self.abi.is_open_mpi() || !is_exchange_by_request
+    }
+
+    /// Bytes that there is room for.
+    pub fn room(&self) -> u64 {
+        let one = |count, datatype| self.arguments.count(count).map(|count| count * self.size(datatype));
+        let partitions = self.arguments.int(b'p').map_or(1, |partitions| u64::try_from(partitions).unwrap_or(0));
+        one(b'N', b'T').or_else(|| one(b'e', b't')).unwrap_or(0) * partitions
+    }
+
+    /// A message that a matching probe has found: it is the next one of its stream, whatever is received before it.
+    pub fn probe(&mut self) {
+        let found = !self.arguments.has(b'l') || self.arguments.written(b'l').unwrap_or(0) != 0;
+        let (true, Some(handle), Some(comm)) = (found, self.arguments.request(self.abi, b'm', 0), self.comm) else {
+            return;
+        };
+        // Nothing comes from MPI_PROC_NULL.
+        let Some((from, tag, bytes)) = self.status(0).filter(|(from, ..)| *from >= 0) else { return };
+        let communicator = self.recorder.communicators.place(comm);
+        let number = self.recorder.number_of_received(communicator, from, tag);
+        let id = self.recorder.handles.new_id();
+        let probed = Probed { id, communicator, from, tag, bytes, number };
+        self.recorder.probed.add(handle, probed);
+        self.probed = Some(probed);
+    }
+}
