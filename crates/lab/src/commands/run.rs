@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use nix::sys::statvfs::statvfs;
 use tempfile::TempDir;
 
 use crate::counters::stats_file::{self, Summary};
@@ -69,9 +70,26 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
     if summary.processes > 0 {
         eprintln!("\n{}", describe(&summary));
     } else if ended.status.success() {
-        eprintln!("\n{UNUSED}");
+        eprintln!("\n{}", unseen(counters.file.parent().unwrap_or(Path::new("/"))));
     }
     Ok(ended.exit_code())
+}
+
+/// Less free space than a process needs for its counters, in bytes.
+const TOO_FULL: u64 = 4096;
+
+/// Why no process has left counters in a folder.
+fn unseen(folder: &Path) -> String {
+    let free = statvfs(folder).map(|disk| disk.blocks_available() * disk.fragment_size());
+    match free {
+        Ok(free) if free < TOO_FULL => full(folder, free),
+        _ => UNUSED.into(),
+    }
+}
+
+fn full(folder: &Path, free: u64) -> String {
+    let (folder, free) = (folder.display(), text::bytes(free));
+    format!("fishplate: no process has left counters: the disk of {folder} has {free} left")
 }
 
 const UNUSED: &str = "\
@@ -118,4 +136,17 @@ fn describe(summary: &Summary) -> String {
     let (processes, hosts) = (summary.processes, summary.hosts);
     let processes = if processes == 1 { "1 process".into() } else { format!("{processes} processes") };
     format!("{table}\n{processes} on {}", text::plural(hosts as u64, "host"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_that_found_no_room_are_told_so() {
+        let told = full(Path::new("/scratch"), 0);
+        assert_eq!(told, "fishplate: no process has left counters: the disk of /scratch has 0 B left");
+        assert_eq!(unseen(Path::new("/proc/self")), full(Path::new("/proc/self"), 0), "proc has no room");
+        assert_eq!(unseen(Path::new("/nowhere")), UNUSED);
+    }
 }
