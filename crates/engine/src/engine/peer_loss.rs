@@ -24,8 +24,10 @@ impl Engine {
             return;
         }
         channel.state = State::Lost(why.clone());
+        let operands = channel.remote.existing().map(|remote| remote.incoming_atomics.drain());
         channel.drop_queues();
         self.granted -= channel.peer_grant.bytes();
+        operands.into_iter().flatten().for_each(|operands| self.release(operands));
         let failure = Failure::PeerLost(why);
         self.drop_incomplete(vc);
         for key in self.sends.keys_where(|send| send.vc == vc) {

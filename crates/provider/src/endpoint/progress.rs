@@ -231,8 +231,8 @@ impl State {
         let (direction, counter) = match completion.operation {
             Operation::Send => (&self.tx, &self.tx.counter),
             Operation::Recv => (&self.rx, &self.rx.counter),
-            Operation::Read => (&self.tx, &self.read_counter),
-            Operation::Write => (&self.tx, &self.write_counter),
+            Operation::Read | Operation::FetchAtomic => (&self.tx, &self.read_counter),
+            Operation::Write | Operation::Atomic => (&self.tx, &self.write_counter),
             Operation::Peek | Operation::RemoteWrite => (&self.rx, &None),
         };
         if let Some(counter) = counter {
