@@ -61,6 +61,11 @@ impl RegisteredMemory {
         self.by_key.values().map(|(_, registration)| registration)
     }
 
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.by_key.is_empty()
+    }
+
     /// Takes memory out.
     pub fn remove(&mut self, key: u64) -> Option<(RegionId, Payload)> {
         self.by_key.remove(&key).map(|(id, registration)| (id, registration.memory))

@@ -144,7 +144,7 @@ impl Datatype {
     };
 
     /// Length in bytes.
-    pub fn len(self) -> u64 {
+    pub fn size(self) -> u64 {
         use Datatype::*;
         match self {
             Int8 | Uint8 => 1,
@@ -157,7 +157,7 @@ impl Datatype {
 
     /// Its address is a multiple of this, in bytes.
     pub fn alignment(self) -> u64 {
-        if self.is_complex() { self.len() / 2 } else { self.len() }
+        if self.is_complex() { self.size() / 2 } else { self.size() }
     }
 
     fn is_complex(self) -> bool {
@@ -190,13 +190,13 @@ impl Atomic {
             Min | Max | SwapIfLessOrEqual | SwapIfLess | SwapIfGreaterOrEqual | SwapIfGreater => !datatype.is_complex(),
         };
         let must_fetch = operation.compares() || operation == Read;
-        let fits = count > 0 && u64::from(count) * datatype.len() <= MAX_ATOMIC_LEN;
+        let fits = count > 0 && u64::from(count) * datatype.size() <= MAX_ATOMIC_LEN;
         (is_of_type && fits && (fetches || !must_fetch)).then_some(Atomic { operation, datatype, fetches, count })
     }
 
     /// Most elements of one operation on this type.
     pub fn most(datatype: Datatype) -> u32 {
-        (MAX_ATOMIC_LEN / datatype.len()) as u32
+        (MAX_ATOMIC_LEN / datatype.size()) as u32
     }
 
     /// As a number of the wire.
@@ -235,7 +235,7 @@ impl Atomic {
 
     /// Length of the array that is changed, in bytes.
     pub fn target_len(&self) -> u64 {
-        u64::from(self.count) * self.datatype.len()
+        u64::from(self.count) * self.datatype.size()
     }
 
     /// Length of what it needs, in bytes: operands, and comparands behind these.

@@ -57,7 +57,7 @@ impl Served for Endpoint {
             transport.send_acknowledgements(due_for.as_nanos() as u64);
         }
         transport.service_deferred();
-        if *progress == Progress::Calls || !(transport.has_blocked_sends() || transport.has_pending_operations()) {
+        if *progress == Progress::Calls || !(transport.has_blocked_sends() || transport.has_background_work()) {
             let owes_acknowledgement = transport.owes_acknowledgement();
             if !owes_acknowledgement && !transport.has_deferred_work() {
                 thread.nothing_to_do();
@@ -197,7 +197,7 @@ impl State {
         if is_urgent(transport) || (goes_on && transport.has_blocked_sends()) {
             thread.wake(true);
         } else if !thread.is_working()
-            && (transport.owes_acknowledgement() || (goes_on && transport.has_pending_operations()))
+            && (transport.owes_acknowledgement() || (goes_on && transport.has_background_work()))
         {
             thread.wake(false);
         }

@@ -72,7 +72,7 @@ fn operation(
 
 /// `count` elements of the type of `what` from `buffer` on. None where there is no buffer, as of a read.
 fn array(what: &Atomic, buffer: *const c_void, count: usize) -> Outcome<(Payload, usize)> {
-    let len = count.checked_mul(what.datatype().len() as usize).ok_or(Errno(FI_EINVAL))?;
+    let len = count.checked_mul(what.datatype().size() as usize).ok_or(Errno(FI_EINVAL))?;
     let is_missing = buffer.is_null() && what.operation() != AtomicOperation::Read;
     if is_missing && count > 0 { Err(Errno(FI_EINVAL)) } else { Ok((piece(buffer, len), count)) }
 }
@@ -375,7 +375,7 @@ pub(super) unsafe extern "C" fn query(
         let what = kind.operation(datatype, op)?.datatype();
         // SAFETY: the contract: null or valid.
         let attr = unsafe { attr.as_mut() }.ok_or(Errno(FI_EINVAL))?;
-        *attr = fi_atomic_attr { count: Atomic::most(what) as usize, size: what.len() as usize };
+        *attr = fi_atomic_attr { count: Atomic::most(what) as usize, size: what.size() as usize };
         Ok(())
     })
 }

@@ -46,7 +46,7 @@ pub unsafe fn counted_pieces(what: &Atomic, ioc: *const fi_ioc, count: usize) ->
     }
     // SAFETY: not null, and the caller promises `count` entries.
     let ioc = unsafe { std::slice::from_raw_parts(ioc, count) };
-    let size = what.datatype().len() as usize;
+    let size = what.datatype().size() as usize;
     let len = |part: &fi_ioc| part.count.checked_mul(size).ok_or(Errno(FI_EINVAL));
     let all = ioc.iter().try_fold(0usize, |sum, part| sum.checked_add(part.count)).ok_or(Errno(FI_EINVAL))?;
     let extents: Outcome<Box<[Extent]>> = ioc.iter().map(|part| Ok(extent(part.addr, len(part)?))).collect();

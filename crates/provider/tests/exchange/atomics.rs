@@ -70,7 +70,9 @@ fn those_of_one_endpoint_take_effect_in_their_order() {
     for (number, place) in before.iter_mut().enumerate() {
         assert_eq!(a.fetch_atomic(&[1], place, (0, 7), (INT64, SUM), number as u64), 0);
     }
-    (0..before.len()).for_each(|_| drop(a.wait(&b)));
+    for _ in &before {
+        a.wait(&b);
+    }
     assert!(before.iter().enumerate().all(|(number, found)| found[0] == number as i64));
     assert_eq!(memory, [1000]);
     b.unregister(region);

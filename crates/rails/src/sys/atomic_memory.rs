@@ -22,7 +22,7 @@ impl UserMemory {
         operands: &[u8],
         mut result: Option<&mut Vec<u8>>,
     ) -> Result<(), Refusal> {
-        let (len, alignment) = (what.datatype().len(), what.datatype().alignment());
+        let (len, alignment) = (what.datatype().size(), what.datatype().alignment());
         let elements = || (0..u64::from(what.count())).map(|at| element(to, at * len, len));
         if elements().any(|place| place.is_none_or(|place| !(address(&place) as u64).is_multiple_of(alignment))) {
             return Err(Refusal::Alignment);

@@ -126,7 +126,7 @@ pub(super) struct Buffers {
 
 /// What becomes of `old`, an array of the operation's type.
 pub(super) fn combined(what: &Atomic, old: &[u8], operands: &[u8]) -> Vec<u8> {
-    let len = what.datatype().len() as usize;
+    let len = what.datatype().size() as usize;
     let value = |bytes: &[u8], at: usize| {
         let mut wide = [0; 16];
         if let Some(bytes) = bytes.get(at..at + len) {
