@@ -78,19 +78,6 @@ class Cut(Failover):
                 ran = self.disturbed(disturbance, ranks, program("kernels", mpi), 3, mpi=mpi)
                 self.survives(ran, "all right")
 
-    def test_counters_of_eight_ranks(self):
-        """No addition is lost, none counts twice, whichever rail is cut in the middle of it."""
-        chance = random.Random(SEED)
-        cuts = [chance.choice([link_down, reset])(chance.choice(["r0", "r1"]), chance.randint(0, 1)) for _ in range(8)]
-        lines = [cut.for_a_while(f"{chance.uniform(0.02, 0.4):.3f}", f"{chance.uniform(0, 0.3):.3f}") for cut in cuts]
-        one_sided = {"OMPI_MCA_btl": "self,sm,ofi", "OMPI_MCA_btl_ofi_provider_include": "fishplate"}
-        for mpi, settings in [("mpich", {}), ("openmpi", one_sided)]:
-            with self.subTest(mpi, seed=SEED):
-                job = [program("counter", mpi), 7000]
-                on = ["--rails", "1000,1000"]
-                ran = self.disturbed("; ".join(lines), 8, *job, mpi=mpi, on=on, timeout=300, **settings)
-                self.survives(ran, "all right", told="")
-
     def test_rates_that_change(self):
         changes = f"{rates('r0', 10, 1000)}; {rates('r1', 1, 500, 250)}"
         ran = self.disturbed(changes, 2, bench("stress"), "--duration", 2, on=["--rails", "1000,250"])

@@ -2,37 +2,19 @@
 //! what was there before.
 
 use fishplate_engine::{
-    ApplyId, Atomic, AtomicOperation, AtomicRequest, BounceId, Datatype, Extent, Payload, Refusal, Region,
-    Registration, Remote,
+    ApplyId, Atomic, AtomicOperation, AtomicRequest, Datatype, Extent, Payload, Refusal, Region, Registration, Remote,
 };
 
-use super::data::Data;
+use super::arithmetic::Buffers;
 use super::ids::HostId;
 use super::ledger::{Command, Count, vc};
 use super::mutation::Mutation;
 use super::world::World;
-use crate::events::Random;
 
 /// The key of every host's counter. Those of other memory are contexts.
 const KEY: u64 = 1 << 40;
 /// Its length, in bytes.
 const LEN: u64 = 8;
-
-/// What users do with counters.
-pub(super) struct Counting {
-    random: Random,
-    /// In a hundred commands, so many counts go along.
-    percent: u64,
-}
-
-impl Counting {
-    /// Nobody counts where there is no remote memory access.
-    pub fn new(seed: u64, has_accesses: bool) -> Counting {
-        let mut random = Random::stream(seed, "counting");
-        let percent = if has_accesses { random.pick(&[0, 20, 100]) } else { 0 };
-        Counting { random, percent }
-    }
-}
 
 impl World {
     /// Every host has a counter.
@@ -115,31 +97,4 @@ impl World {
 
 fn trimmed(payload: Payload, len: u64) -> Payload {
     payload.slice(0, len)
-}
-
-/// What an operation needs, and where its result goes.
-#[derive(Clone, Copy)]
-pub(super) struct Buffers {
-    pub operands: Option<BounceId>,
-    pub result: Option<BounceId>,
-}
-
-/// What becomes of `old`, an array of the operation's type.
-pub(super) fn combined(what: &Atomic, old: &[u8], operands: &[u8]) -> Vec<u8> {
-    let len = what.datatype().size() as usize;
-    let value = |bytes: &[u8], at: usize| {
-        let mut wide = [0; 16];
-        if let Some(bytes) = bytes.get(at..at + len) {
-            wide[..len].copy_from_slice(bytes);
-        }
-        u128::from_le_bytes(wide)
-    };
-    let combine = |at: usize| what.combine(value(old, at), value(operands, at), value(operands, old.len() + at));
-    let elements = (0..old.len()).step_by(len);
-    elements.flat_map(|at| combine(at).to_le_bytes().into_iter().take(len)).collect()
-}
-
-/// The number in a counter.
-pub(super) fn number(data: &Data) -> u64 {
-    data.bytes().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }

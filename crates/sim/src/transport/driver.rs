@@ -3,8 +3,8 @@
 use fishplate_engine::wire::{self, Body, Header};
 use fishplate_engine::{Completion, MemoryAction, Placement, Source, Transmit};
 
+use super::arithmetic::Buffers;
 use super::connection::{ConnectionEnd, Receiving};
-use super::counting::Buffers;
 use super::data::Data;
 use super::frame::{Encoded, Frame, Load, Segment};
 use super::ids::{ConnectionId, End, FlowId, HostId};

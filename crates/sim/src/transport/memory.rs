@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fishplate_engine::{Atomic, BounceId, Extent, MemoryAction, Payload, Refusal, Region, Source};
 
-use super::counting::{Buffers, combined};
+use super::arithmetic::{Buffers, combined};
 use super::data::{Contents, Data};
 use super::ids::HostId;
 

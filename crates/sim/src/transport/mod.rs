@@ -5,6 +5,7 @@
 //! happen (`faults`, `fault_injection`) and links come up (`memory_setup`), break and close (`connection_loss`,
 //! `stream_shutdown`), or whose endpoints are closed (`closing`). `oracle` checks the invariants; `random_setup` draws a setup.
 
+mod arithmetic;
 mod closing;
 mod commands;
 mod connection;

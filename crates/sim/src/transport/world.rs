@@ -6,13 +6,13 @@ use fishplate_engine::limits::MAX_ANNOUNCED;
 use fishplate_engine::{Engine, Path, RailId, SubchannelId};
 
 use super::connection::Connection;
-use super::counting::Counting;
 use super::faults::Outage;
 use super::flow::Flow;
 use super::ids::{ConnectionId, End, FlowId, HostId};
 use super::ledger::{Ledger, peer, vc};
 use super::link_kind::LinkKind;
 use super::memory::Memory;
+use super::mix::Counting;
 use super::mutation::Mutation;
 use super::oracle::{self, Observation, Oracle, Scene, Violation};
 use super::setup::Setup;

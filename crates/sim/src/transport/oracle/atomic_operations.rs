@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fishplate_engine::{Completion, Failure, Operation};
 
 use super::{Observation, Oracle, Scene, must};
-use crate::transport::counting::number;
+use crate::transport::arithmetic::number;
 use crate::transport::ids::HostId;
 use crate::transport::ledger::{Command, Count};
 
