@@ -3,7 +3,8 @@
 use fishplate_engine::wire::{MAX_HEADER_LEN, Malformed, decode};
 
 /// How inputs end.
-pub const ENDS: &[&str] = &["cut short", "no such kind", "wrong flags", "wrong payload", "wrong refusal"];
+pub const ENDS: &[&str] =
+    &["cut short", "no such kind", "wrong flags", "wrong payload", "wrong refusal", "wrong atomic"];
 
 /// Decodes headers until the bytes end or are none. What decodes must encode to an equal header.
 pub fn run(mut bytes: &[u8]) -> &'static str {
@@ -23,6 +24,7 @@ pub fn run(mut bytes: &[u8]) -> &'static str {
             Err(Malformed::Flags(_)) => return "wrong flags",
             Err(Malformed::Payload(_)) => return "wrong payload",
             Err(Malformed::Refusal(_)) => return "wrong refusal",
+            Err(Malformed::Atomic(_)) => return "wrong atomic",
         }
     }
 }

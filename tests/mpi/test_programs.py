@@ -29,6 +29,13 @@ class Programs(MpiTest):
         self.passes(4, "one_sided", MPIR_CVAR_NOLOCAL="1")
         self.passes(4, "one_sided", on=["--hosts", 4])
 
+    def test_counters(self):
+        self.succeeds(self.mpi(8, program("counter"), 200), "all right")
+        # Its rank 0 makes no call meanwhile.
+        one_sided = {"OMPI_MCA_btl": "self,sm,ofi", "OMPI_MCA_btl_ofi_provider_include": "fishplate"}
+        ran = self.mpi(2, program("counter", "openmpi"), 200, "away", mpi="openmpi", **one_sided)
+        self.succeeds(ran, "all right")
+
     def test_many_long_one_sided_operations_at_once(self):
         self.passes(2, "windows")
         self.passes(4, "windows", on=["--hosts", 4])

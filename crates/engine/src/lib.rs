@@ -50,6 +50,7 @@
 //! `examples/two_engines.rs` is a whole driver in virtual time, with two rails and a message that is cut over them.
 #![forbid(unsafe_code)]
 
+mod atomic;
 mod channel;
 pub mod config;
 mod engine;
@@ -69,6 +70,7 @@ pub mod retire;
 pub mod time;
 pub mod wire;
 
+pub use atomic::{Atomic, AtomicOperation, Datatype, MAX_ATOMIC_LEN};
 pub use channel::path::{Path, PathEstimate};
 pub use channel::transmit::Source;
 pub use channel::{ASSUMED_RATE, INTERRUPTION_NS, PADDING_SEGMENT};
@@ -77,12 +79,12 @@ pub use engine::{Engine, PostError, ProtocolViolation, Refused, SendKey, Transmi
 pub use envelope::Envelope;
 pub use ids::{Context, MessageSeq, RailId, SubchannelId, VcId};
 pub use limits::{INJECT_SIZE, MAX_SUBCHANNELS};
-pub use memory::{BounceId, Extent, MemoryAction, Payload, Placement, Region};
+pub use memory::{ApplyId, BounceId, Extent, MemoryAction, Payload, Placement, Region};
 pub use processor::ProcessorCost;
 pub use registered_memory::{KeyInUse, Registration};
 pub use request::{
-    Completion, Failure, Operation, Pattern, PeekAction, PeekRequest, ReadRequest, RecvRequest, Remote, SendRequest,
-    Space, WriteRequest,
+    AtomicRequest, Completion, Failure, Operation, Pattern, PeekAction, PeekRequest, ReadRequest, RecvRequest, Remote,
+    SendRequest, Space, WriteRequest,
 };
 pub use time::Instant;
 pub use wire::Refusal;

@@ -1,5 +1,6 @@
 //! Memory as descriptors. The engine decides where bytes go; only a driver touches them.
 
+use crate::atomic::Atomic;
 use crate::ids::SubchannelId;
 
 /// A piece of user memory known to the driver: an address in a real driver, an index in a simulated one.
@@ -87,6 +88,10 @@ impl Payload {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BounceId(pub u32);
 
+/// An atomic operation that the driver is asked to apply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ApplyId(pub u64);
+
 /// Where the payload that follows a header goes. Bytes beyond the destination's length are dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement {
@@ -114,6 +119,20 @@ pub enum MemoryAction {
         from: BounceId,
         /// Destination.
         to: Payload,
+    },
+    /// Apply an atomic operation to user memory, then tell [`crate::Engine::applied`]. No other access may come between what it
+    /// reads of an element and what it writes there.
+    Apply {
+        /// Its name for this.
+        id: ApplyId,
+        /// What to do.
+        what: Atomic,
+        /// To which array.
+        to: Payload,
+        /// With what: operands, and comparands behind these.
+        operands: Option<BounceId>,
+        /// A new bounce buffer for the result, to be opened even where the operation is refused.
+        result: Option<BounceId>,
     },
     /// The bounce buffer is no longer needed.
     Release(BounceId),

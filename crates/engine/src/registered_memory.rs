@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::atomic::{Atomic, AtomicOperation};
 use crate::memory::Payload;
 use crate::wire::Refusal;
 
@@ -60,6 +61,11 @@ impl RegisteredMemory {
         self.by_key.values().map(|(_, registration)| registration)
     }
 
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.by_key.is_empty()
+    }
+
     /// Takes memory out.
     pub fn remove(&mut self, key: u64) -> Option<(RegionId, Payload)> {
         self.by_key.remove(&key).map(|(id, registration)| (id, registration.memory))
@@ -81,6 +87,16 @@ impl RegisteredMemory {
             return Err(Refusal::Bounds);
         }
         Ok((*id, registration.memory.slice(offset, len)))
+    }
+
+    /// The array from `address` on of the memory under `key` that `what` is done to, if it may be.
+    pub fn find_array(&self, key: u64, address: u64, what: &Atomic) -> Result<Payload, Refusal> {
+        let find = |right| self.find(key, address, what.target_len(), right).map(|(_, memory)| memory);
+        let read = what.fetches().then(|| find(Permission::Read)).transpose()?;
+        match read {
+            Some(memory) if what.operation() == AtomicOperation::Read => Ok(memory),
+            _ => find(Permission::Write),
+        }
     }
 }
 

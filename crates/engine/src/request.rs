@@ -1,5 +1,6 @@
 //! What the user of an endpoint asks for, and what it is told at the end.
 
+use crate::atomic::Atomic;
 use crate::envelope::Envelope;
 use crate::ids::{Context, VcId};
 use crate::memory::{Extent, Payload};
@@ -106,6 +107,25 @@ pub struct ReadRequest {
     pub context: Context,
 }
 
+/// An atomic operation on a peer's registered memory.
+#[derive(Clone, Debug)]
+pub struct AtomicRequest {
+    /// Whose memory.
+    pub vc: VcId,
+    /// Where the array begins.
+    pub to: Remote,
+    /// What is done to it.
+    pub what: Atomic,
+    /// Operands, and comparands behind these: [`Atomic::operands_len`] bytes, which may be reused as soon as the call returns.
+    pub operands: Payload,
+    /// Where the result goes: [`Atomic::result_len`] bytes, which must stay valid until the completion.
+    pub result: Payload,
+    /// Report a successful completion. Errors are reported always.
+    pub notify: bool,
+    /// Returned in the completion.
+    pub context: Context,
+}
+
 /// A look at the unexpected messages (libfabric: `FI_PEEK`).
 #[derive(Clone, Copy, Debug)]
 pub struct PeekRequest {
@@ -141,6 +161,10 @@ pub enum Operation {
     Write,
     /// A read of a peer's memory.
     Read,
+    /// An atomic operation without a result: it is done.
+    Atomic,
+    /// An atomic operation with a result, which is there.
+    FetchAtomic,
     /// A peer has written into memory of this endpoint and says so by immediate data. Belongs to no request.
     RemoteWrite,
 }

@@ -20,7 +20,7 @@ macro_rules! pages {
 /// All of them, in order of their topics.
 pub static PAGES: &[Page] = &pages! {
     "ablation" "apps" "architecture" "bench" "benchmarks" "collectives" "compare" "containers" "demo" "doctor" "env"
-    "experiments" "explain" "install" "interpose" "io" "lab" "links" "longbow" "models" "ofi" "policies" "predict"
+    "experiments" "explain" "install" "interpose" "io" "lab" "links" "longbow" "models" "ofi" "one-sided" "policies" "predict"
     "profile" "progress" "rails" "record" "report" "reproduce" "rpi" "run" "security" "settings" "setup" "shared-memory"
     "simulate" "simulation" "stacks" "stats" "storage" "testbed" "timeouts" "top" "tour" "trace" "validate" "wire"
 };

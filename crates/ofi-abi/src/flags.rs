@@ -34,6 +34,10 @@ pub const FI_CLAIM: u64 = 1 << 59;
 pub const FI_DISCARD: u64 = 1 << 58;
 /// Of `fi_ep_bind`.
 pub const FI_SELECTIVE_COMPLETION: u64 = 1 << 59;
+/// Of `fi_query_atomic`.
+pub const FI_FETCH_ATOMIC: u64 = 1 << 58;
+/// Of `fi_query_atomic`.
+pub const FI_COMPARE_ATOMIC: u64 = 1 << 59;
 /// Of `fi_av_insert`.
 pub const FI_SYNC_ERR: u64 = 1 << 58;
 /// Of `fi_av_insert`.

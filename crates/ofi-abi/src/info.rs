@@ -203,3 +203,7 @@ pub const FI_EP_RDM: c_uint = 3;
 
 // Orders.
 pub const FI_ORDER_SAS: u64 = 1 << 8;
+pub const FI_ORDER_ATOMIC_RAR: u64 = 1 << 36;
+pub const FI_ORDER_ATOMIC_RAW: u64 = 1 << 37;
+pub const FI_ORDER_ATOMIC_WAR: u64 = 1 << 38;
+pub const FI_ORDER_ATOMIC_WAW: u64 = 1 << 39;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use fishplate_engine::{Completion, Envelope, Extent, Failure, Operation, Refusal, VcId};
 use ofi_abi::{
-    FI_EACCES, FI_ECANCELED, FI_ECONNRESET, FI_EKEYREJECTED, FI_ENOMSG, FI_ETRUNC, FI_MSG, FI_MULTI_RECV, FI_READ,
-    FI_RECV, FI_REMOTE_CQ_DATA, FI_REMOTE_WRITE, FI_RMA, FI_SEND, FI_TAGGED, FI_WRITE,
+    FI_ATOMIC, FI_EACCES, FI_ECANCELED, FI_ECONNRESET, FI_EINVAL, FI_EKEYREJECTED, FI_ENOMSG, FI_ETRUNC, FI_MSG,
+    FI_MULTI_RECV, FI_READ, FI_RECV, FI_REMOTE_CQ_DATA, FI_REMOTE_WRITE, FI_RMA, FI_SEND, FI_TAGGED, FI_WRITE,
 };
 
 /// A completed operation, with all that any format of entries can tell.
@@ -52,17 +52,19 @@ pub struct FailedEntry {
 /// The entry for `completion`, received by `endpoint`, of the application's operation `context`.
 #[inline]
 pub fn entry(completion: &Completion, endpoint: u32, context: u64) -> Entry {
-    let (direction, is_message) = match completion.operation {
-        Operation::Send => (FI_SEND, true),
-        Operation::Recv | Operation::Peek => (FI_RECV, true),
-        Operation::Write => (FI_WRITE, false),
-        Operation::Read => (FI_READ, false),
-        Operation::RemoteWrite => (FI_REMOTE_WRITE, false),
+    let (direction, access) = match completion.operation {
+        Operation::Send => (FI_SEND, None),
+        Operation::Recv | Operation::Peek => (FI_RECV, None),
+        Operation::Write => (FI_WRITE, Some(FI_RMA)),
+        Operation::Read => (FI_READ, Some(FI_RMA)),
+        Operation::Atomic => (FI_WRITE, Some(FI_ATOMIC)),
+        Operation::FetchAtomic => (FI_READ, Some(FI_ATOMIC)),
+        Operation::RemoteWrite => (FI_REMOTE_WRITE, Some(FI_RMA)),
     };
-    let (kind, tag) = match completion.envelope {
-        _ if !is_message => (FI_RMA, 0),
-        Envelope::Message => (FI_MSG, 0),
-        Envelope::Tagged(tag) => (FI_TAGGED, tag),
+    let (kind, tag) = match (access, completion.envelope) {
+        (Some(access), _) => (access, 0),
+        (None, Envelope::Message) => (FI_MSG, 0),
+        (None, Envelope::Tagged(tag)) => (FI_TAGGED, tag),
     };
     let comes_in = matches!(direction, FI_RECV | FI_REMOTE_WRITE);
     let remote_data = if comes_in && completion.data.is_some() { FI_REMOTE_CQ_DATA } else { 0 };
@@ -87,6 +89,7 @@ pub fn failed_entry(entry: Entry, failure: Failure) -> FailedEntry {
         Failure::NoMessage => (FI_ENOMSG, 0, None),
         Failure::PeerLost(text) => (FI_ECONNRESET, 0, Some(text)),
         Failure::Refused(why @ Refusal::Key) => (FI_EKEYREJECTED, 0, Some(why.to_string().into())),
+        Failure::Refused(why @ Refusal::Alignment) => (FI_EINVAL, 0, Some(why.to_string().into())),
         Failure::Refused(why) => (FI_EACCES, 0, Some(why.to_string().into())),
     };
     FailedEntry { entry, errno, excess, text }
@@ -131,6 +134,8 @@ mod tests {
         let flags = |operation| entry(&Completion { operation, ..completion() }, 4, 9).flags;
         assert_eq!(flags(Operation::Write), FI_RMA | FI_WRITE);
         assert_eq!(flags(Operation::Read), FI_RMA | FI_READ);
+        assert_eq!(flags(Operation::Atomic), FI_ATOMIC | FI_WRITE);
+        assert_eq!(flags(Operation::FetchAtomic), FI_ATOMIC | FI_READ);
         assert_eq!(flags(Operation::RemoteWrite), FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA);
     }
 

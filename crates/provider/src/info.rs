@@ -2,7 +2,7 @@
 
 use std::ptr::null_mut;
 
-use fishplate_engine::INJECT_SIZE;
+use fishplate_engine::{INJECT_SIZE, MAX_ATOMIC_LEN};
 use fishplate_rails::address::Token;
 use fishplate_rails::{ADDRESS_LEN, Address};
 use ofi_abi::*;
@@ -31,10 +31,14 @@ pub const USUAL_INJECT_SIZE: usize = 8 << 10;
 const SECONDARY_CAPS: u64 = FI_MULTI_RECV | FI_SOURCE | FI_LOCAL_COMM | FI_REMOTE_COMM;
 const MESSAGES: u64 = FI_MSG | FI_TAGGED;
 const ACCESSES: u64 = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
-const CAPS: u64 = MESSAGES | FI_SEND | FI_RECV | FI_DIRECTED_RECV | FI_RMA | ACCESSES | SECONDARY_CAPS;
-const TX_CAPS: u64 = MESSAGES | FI_SEND | FI_RMA | FI_READ | FI_WRITE;
+const ONE_SIDED: u64 = FI_RMA | FI_ATOMIC;
+const CAPS: u64 = MESSAGES | FI_SEND | FI_RECV | FI_DIRECTED_RECV | ONE_SIDED | ACCESSES | SECONDARY_CAPS;
+const TX_CAPS: u64 = MESSAGES | FI_SEND | ONE_SIDED | FI_READ | FI_WRITE;
 const RX_CAPS: u64 =
-    MESSAGES | FI_RECV | FI_DIRECTED_RECV | FI_MULTI_RECV | FI_SOURCE | FI_RMA | FI_REMOTE_READ | FI_REMOTE_WRITE;
+    MESSAGES | FI_RECV | FI_DIRECTED_RECV | FI_MULTI_RECV | FI_SOURCE | ONE_SIDED | FI_REMOTE_READ | FI_REMOTE_WRITE;
+/// Messages, and atomic operations, take effect in the order in which they were posted; not one kind among the other, nor
+/// reads and writes.
+const ORDER: u64 = FI_ORDER_SAS | FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW;
 const DOMAIN_CAPS: u64 = FI_LOCAL_COMM | FI_REMOTE_COMM;
 const TX_OP_FLAGS: u64 = FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE;
 const RX_OP_FLAGS: u64 = FI_COMPLETION | FI_MULTI_RECV;
@@ -174,11 +178,11 @@ fn capabilities(wanted: u64) -> Outcome<u64> {
         return Ok(CAPS);
     }
     // Without any kind of transfer, both kinds of messages are meant; without a direction of one, all directions.
-    let kinds = if wanted & (MESSAGES | FI_RMA) == 0 { wanted | MESSAGES } else { wanted };
+    let kinds = if wanted & (MESSAGES | ONE_SIDED) == 0 { wanted | MESSAGES } else { wanted };
     let missing = |kind: u64, directions: u64| {
         if kinds & kind != 0 && kinds & directions == 0 { directions } else { 0 }
     };
-    Ok(kinds | missing(MESSAGES, FI_SEND | FI_RECV) | missing(FI_RMA, ACCESSES) | SECONDARY_CAPS)
+    Ok(kinds | missing(MESSAGES, FI_SEND | FI_RECV) | missing(ONE_SIDED, ACCESSES) | SECONDARY_CAPS)
 }
 
 /// Capabilities of one side: those wanted of it, of those of the whole.
@@ -193,7 +197,7 @@ fn transmit(wanted: Option<&fi_tx_attr>, caps: u64) -> Outcome<fi_tx_attr> {
         caps: caps & TX_CAPS,
         mode: 0,
         op_flags: 0,
-        msg_order: FI_ORDER_SAS,
+        msg_order: ORDER,
         comp_order: 0,
         inject_size: USUAL_INJECT_SIZE,
         size: QUEUE_SIZE,
@@ -203,7 +207,7 @@ fn transmit(wanted: Option<&fi_tx_attr>, caps: u64) -> Outcome<fi_tx_attr> {
     };
     if let Some(wanted) = wanted {
         require(wanted.op_flags & !TX_OP_FLAGS == 0)?;
-        require(wanted.msg_order & !FI_ORDER_SAS == 0 && wanted.comp_order == 0)?;
+        require(wanted.msg_order & !ORDER == 0 && wanted.comp_order == 0)?;
         require(wanted.inject_size as u64 <= INJECT_SIZE && wanted.iov_limit <= IOV_LIMIT)?;
         tx.inject_size = tx.inject_size.max(wanted.inject_size);
         require(wanted.rma_iov_limit <= RMA_IOV_LIMIT)?;
@@ -219,7 +223,7 @@ fn receive(wanted: Option<&fi_rx_attr>, caps: u64) -> Outcome<fi_rx_attr> {
         caps: caps & RX_CAPS,
         mode: 0,
         op_flags: 0,
-        msg_order: FI_ORDER_SAS,
+        msg_order: ORDER,
         comp_order: 0,
         total_buffered_recv: 0,
         size: QUEUE_SIZE,
@@ -227,7 +231,7 @@ fn receive(wanted: Option<&fi_rx_attr>, caps: u64) -> Outcome<fi_rx_attr> {
     };
     if let Some(wanted) = wanted {
         require(wanted.op_flags & !RX_OP_FLAGS == 0)?;
-        require(wanted.msg_order & !FI_ORDER_SAS == 0 && wanted.comp_order == 0)?;
+        require(wanted.msg_order & !ORDER == 0 && wanted.comp_order == 0)?;
         require(wanted.iov_limit <= IOV_LIMIT)?;
         rx.caps = side(wanted.caps, caps, RX_CAPS)?;
         rx.op_flags = wanted.op_flags;
@@ -250,9 +254,9 @@ fn endpoint(wanted: Option<&fi_ep_attr>) -> Outcome<fi_ep_attr> {
         protocol_version: PROTOCOL_VERSION,
         max_msg_size: MAX_MSG_SIZE,
         msg_prefix_size: 0,
-        max_order_raw_size: 0,
-        max_order_war_size: 0,
-        max_order_waw_size: 0,
+        max_order_raw_size: MAX_ATOMIC_LEN as usize,
+        max_order_war_size: MAX_ATOMIC_LEN as usize,
+        max_order_waw_size: MAX_ATOMIC_LEN as usize,
         mem_tag_format: u64::MAX,
         tx_ctx_cnt: 1,
         rx_ctx_cnt: 1,

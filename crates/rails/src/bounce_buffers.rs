@@ -38,6 +38,21 @@ impl BounceBuffers {
         self.buffers.get_mut(id.0 as usize)
     }
 
+    /// Calls `fill` with the bytes of `from` (none without a buffer) and the new buffer `into`, if there is to be one.
+    pub fn with_result<R>(
+        &mut self,
+        from: Option<BounceId>,
+        into: Option<BounceId>,
+        fill: impl FnOnce(&[u8], Option<&mut Vec<u8>>) -> R,
+    ) -> R {
+        let mut result = into.map(|into| std::mem::take(self.open(into)));
+        let outcome = fill(from.map_or(&[], |from| self.get(from)), result.as_mut());
+        if let (Some(into), Some(result)) = (into, result) {
+            self.buffers[into.0 as usize] = result;
+        }
+        outcome
+    }
+
     /// Lets go of the buffer called `id`.
     pub fn release(&mut self, id: BounceId) {
         let Some(buffer) = self.buffers.get_mut(id.0 as usize) else { return };

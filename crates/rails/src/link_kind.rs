@@ -168,7 +168,10 @@ impl Counts {
     }
 }
 
-/// Whether a frame is a message, a write or a piece of one, not protocol.
+/// Whether a frame is a message, an access or a piece of one, not protocol.
 pub fn carries_data(body: &Body) -> bool {
-    matches!(body, Body::Eager { .. } | Body::EarlyData { .. } | Body::Stripe { .. } | Body::Write { .. })
+    matches!(
+        body,
+        Body::Eager { .. } | Body::EarlyData { .. } | Body::Stripe { .. } | Body::Write { .. } | Body::Atomic { .. }
+    )
 }

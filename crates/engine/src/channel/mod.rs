@@ -33,6 +33,7 @@ use scheduler::send::Destination;
 use scheduler::{CachedChoice, RemoteAccess};
 use subchannel::Subchannel;
 
+use crate::atomic::Atomic;
 use crate::config::Config;
 use crate::ids::{MessageSeq, VcId};
 use crate::limits::MAX_SUBCHANNELS;
@@ -71,7 +72,7 @@ impl Empty for Surplus {
     const EMPTY: &'static Self = &Surplus { to_relinquish: None, idle_check: None };
 }
 
-/// The reply to an RTS or to a read.
+/// The reply to an RTS, to a read or to an atomic operation.
 struct Reply {
     body: Body,
     credit_return: CreditReturn,
@@ -84,6 +85,8 @@ pub enum CreditReturn {
     RequestToSend,
     /// The charge of a message without its payload, which is accounted for separately.
     Message,
+    /// The charge of an atomic operation.
+    Atomic(Atomic),
     /// None: the message stays charged.
     Nothing,
 }
@@ -132,7 +135,7 @@ pub struct VirtualChannel {
     queued: VecDeque<u64>,
     /// Sends of which stripes are still to be cut, in order: rendezvous messages, long writes, responses to reads.
     striping_queue: Rare<VecDeque<u64>>,
-    /// CTS frames, and refusals of reads, to send.
+    /// CTS frames, refusals of reads, and answers to atomic operations, to send.
     replies: Rare<VecDeque<Reply>>,
     /// What is to be done about credit above the first grant.
     surplus: Rare<Surplus>,

@@ -95,6 +95,9 @@ impl Engine {
             self.injected -= send.len();
             self.release(bounce);
         }
+        if send.purpose == Purpose::AtomicResult {
+            self.atomic_result_ended(send.vc, send.len());
+        }
         let result = send.failure.take().map_or(Ok(()), Err);
         self.completions.extend(send.completion(result));
     }

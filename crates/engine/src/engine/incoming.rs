@@ -40,6 +40,8 @@ pub(super) enum Name {
     Stripe(ReceiveRef, u64),
     /// A frame of a write, by number.
     Write(u64),
+    /// An atomic operation, by number.
+    Atomic(u64),
 }
 
 impl Name {
@@ -49,6 +51,7 @@ impl Name {
             Body::EarlyData { seq, offset, .. } => Name::EarlyData(seq, offset),
             Body::Stripe { receive, offset, .. } => Name::Stripe(receive, offset),
             Body::Write { number, .. } => Name::Write(number),
+            Body::Atomic { number, .. } => Name::Atomic(number),
             _ => Name::None,
         }
     }
@@ -128,6 +131,8 @@ pub(super) enum Target {
     },
     /// A message without a receive.
     Unmatched(u64),
+    /// What the peer's atomic operation of this number needs.
+    Atomic(u64),
     /// Registered memory.
     Memory {
         /// Which.

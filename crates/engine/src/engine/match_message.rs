@@ -273,6 +273,9 @@ impl Engine {
     }
 
     pub(super) fn finish_reassembly(&mut self, reassembly: Reassembly) {
+        if let Some(operands) = reassembly.atomic_operands() {
+            self.atomic_answered(reassembly.vc, operands);
+        }
         if let Some(seq) = reassembly.early_data {
             self.vcs[reassembly.vc.0 as usize].early_data.remove(seq);
         }

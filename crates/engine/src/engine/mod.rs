@@ -1,12 +1,13 @@
 //! The engine: all virtual channels of one endpoint, and the matching that they share.
 //!
-//! [`Engine`] is all that drivers call; each file here holds the methods of one matter. `post` and `remote_access` take
-//! commands, `receive` events from peers, which `acknowledge`, `flow_control`, `match_message`, `early_data` and
+//! [`Engine`] is all that drivers call; each file here holds the methods of one matter. `post`, `remote_access` and `atomics`
+//! take commands, `receive` events from peers, which `acknowledge`, `flow_control`, `match_message`, `early_data` and
 //! `retransmit` handle; `subchannels` and `peer_loss` take events from the driver; `buffered_send` completes sends early;
 //! `guests` bounds what peers leave here whom the user has not named; `in_memory` is a short way into memory that both sides see, `whole_message` one for what comes whole.
 //! State of one peer is in `channel/`, of posted and unexpected messages in `matching/`.
 
 mod acknowledge;
+mod atomics;
 mod buffered_send;
 mod direct_access;
 mod early_data;
@@ -53,9 +54,9 @@ use crate::channel::path::PathEstimate;
 /// The protocol of one endpoint. Every call that takes `now` expects it never to go backwards.
 ///
 /// - Commands: [`Engine::post_send`], [`Engine::post_recv`], [`Engine::peek`], [`Engine::cancel`],
-///   [`Engine::post_write`], [`Engine::post_read`], [`Engine::register`], ...
+///   [`Engine::post_write`], [`Engine::post_read`], [`Engine::post_atomic`], [`Engine::register`], ...
 /// - Events in: [`Engine::subchannel_up`], [`Engine::writable`], [`Engine::handle_header`],
-///   [`Engine::payload_placed`], [`Engine::kernel_acknowledged`], [`Engine::path_measured`],
+///   [`Engine::payload_placed`], [`Engine::applied`], [`Engine::kernel_acknowledged`], [`Engine::path_measured`],
 ///   [`Engine::made_progress`], [`Engine::handle_timeout`],
 ///   [`Engine::subchannel_down`], [`Engine::lose`].
 /// - Polls out, to be emptied in this order after every command or event: [`Engine::poll_transmit`],
@@ -69,6 +70,8 @@ pub struct Engine {
     reassemblies: GenerationalSlab<Reassembly>,
     /// Registered memory, which peers may access.
     regions: RegisteredMemory,
+    /// Atomic operations that the driver is applying.
+    applying: GenerationalSlab<atomics::Applying>,
     posted: PostedQueue,
     unexpected: Unexpected,
     /// The frames that are being read from each subchannel, by channel and index.
@@ -113,6 +116,7 @@ impl Engine {
             unmatched: GenerationalSlab::default(),
             reassemblies: GenerationalSlab::default(),
             regions: RegisteredMemory::default(),
+            applying: GenerationalSlab::default(),
             posted: PostedQueue::default(),
             unexpected: Unexpected::default(),
             incoming: Vec::new(),

@@ -24,7 +24,9 @@ impl Engine {
             return;
         }
         channel.state = State::Lost(why.clone());
+        let operands = channel.remote.existing().map(|remote| remote.incoming_atomics.drain());
         channel.drop_queues();
+        operands.into_iter().flatten().for_each(|operands| self.release(operands));
         let failure = Failure::PeerLost(why);
         self.drop_incomplete(vc);
         self.count_lost(vc);

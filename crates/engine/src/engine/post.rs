@@ -20,6 +20,8 @@ pub enum PostError {
     Again,
     /// An injected message longer than [`INJECT_SIZE`].
     TooLong,
+    /// Operands or result of an atomic operation have another length than it says.
+    Mismatch,
     /// The peer is lost.
     Failed(Failure),
 }

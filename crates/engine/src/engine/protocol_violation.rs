@@ -21,6 +21,10 @@ pub enum ProtocolViolation {
     Refusal,
     /// It had more writes in flight than it may.
     Writes,
+    /// It had more atomic operations under way than it may.
+    Atomics,
+    /// It said to have applied an operation that it was not asked for.
+    Applied,
     /// It asked for no bytes, to which there is no answer.
     EmptyRead,
 }
@@ -36,6 +40,8 @@ impl fmt::Display for ProtocolViolation {
             ProtocolViolation::Stripe => "it sent a piece of a message out of place",
             ProtocolViolation::Refusal => "it refused an access that it was not asked for",
             ProtocolViolation::Writes => "it sent more writes than may be under way",
+            ProtocolViolation::Atomics => "it sent more atomic operations than may be under way",
+            ProtocolViolation::Applied => "it applied an operation that it was not asked for",
             ProtocolViolation::EmptyRead => "it asked to read nothing",
         })
     }

@@ -80,6 +80,11 @@ impl Engine {
                 let at = (Remote { key, address }, len);
                 return self.handle_write(subchannel, (number, repetition), (write, data), at);
             }
+            Body::Atomic { number, operation, key, address, what } => {
+                let at = Remote { key, address };
+                return self.handle_atomic(subchannel, (number, repetition), (operation, at, what));
+            }
+            Body::Applied { operation } => self.handle_applied(vc, operation)?,
             Body::Relinquish { total } => self.handle_relinquish(vc, total)?,
             Body::ClearToSend { send, receive, len } => self.handle_clear_to_send(vc, send, receive, len)?,
             Body::Read { number, receive, key, address, len } => {
@@ -138,6 +143,7 @@ impl Engine {
             Target::ReassemblyPart { reassembly, wanted } => self.bytes_placed(reassembly, wanted),
             Target::EarlyData { seq, bounce } => self.early_data_buffered(subchannel.vc, (seq, bounce), incoming.len),
             Target::Unmatched(key) => self.fully_buffered(key),
+            Target::Atomic(number) => self.atomic_came(subchannel.vc, number),
             Target::Memory { data, .. } => {
                 data.into_iter().for_each(|data| self.written(subchannel.vc, data, incoming.len));
             }

@@ -18,6 +18,11 @@ impl Engine {
         self.regions.add(registration)
     }
 
+    /// Whether peers may access memory of this side, which its user does not hear of.
+    pub fn is_accessible(&self) -> bool {
+        !self.regions.is_empty()
+    }
+
     /// From now on peers' accesses under `key` are refused. Once the memory actions are done, nothing touches the memory
     /// any more. False if there is none.
     pub fn deregister(&mut self, key: u64) -> bool {

@@ -53,6 +53,10 @@ impl Engine {
                 self.release(bounce);
             }
             (Name::Write(number), Target::Memory { .. }) => channel.remote.forget(number),
+            (Name::Atomic(number), Target::Atomic(_)) => {
+                let freed = channel.remote.incoming_atomics.forget(number);
+                freed.into_iter().for_each(|freed| self.release(freed));
+            }
             _ => {}
         }
     }

@@ -1,11 +1,11 @@
-//! Reassembly: a message that has matched a receive, or the response to a read, on its way into user memory. Its
-//! stripes are placed in any order.
+//! Reassembly: a message that has matched a receive, the response to a read, or the result of an atomic operation, on its way
+//! into user memory. Its stripes are placed in any order.
 
 use crate::envelope::Envelope;
 use crate::ids::{Context, MessageSeq, VcId};
 use crate::intervals::Intervals;
 use crate::memory::{Payload, Placement};
-use crate::request::{Completion, Failure, Operation, ReadRequest};
+use crate::request::{AtomicRequest, Completion, Failure, Operation, ReadRequest};
 use crate::wire::Refusal;
 
 use super::taken::Taken;
@@ -30,8 +30,10 @@ pub struct Reassembly {
     wanted: u64,
     /// Why the peer has refused a read.
     refused: Option<Refusal>,
-    /// A receive or a read.
+    /// A receive, a read or an atomic operation.
     operation: Operation,
+    /// Bytes of operands of an atomic operation.
+    operands: u32,
     /// Bytes whose headers have come: how many, and of stripes and pieces, which.
     announced: u64,
     pieces: Intervals,
@@ -61,6 +63,7 @@ impl Reassembly {
             wanted,
             refused: None,
             operation: Operation::Recv,
+            operands: 0,
             announced: 0,
             pieces: Intervals::default(),
             placed: 0,
@@ -75,6 +78,27 @@ impl Reassembly {
         let len = buffer.len();
         let taken = Taken { key: 0, place: buffer, context, notify, multi: false };
         Reassembly { operation: Operation::Read, ..Reassembly::new(taken, vc, Envelope::Message, None, len) }
+    }
+
+    /// The result of an atomic operation, also where it has none.
+    pub fn of_atomic(request: AtomicRequest) -> Self {
+        let AtomicRequest { vc, what, result, notify, context, .. } = request;
+        let len = result.len();
+        let taken = Taken { key: 0, place: result, context, notify, multi: false };
+        let operation = if what.fetches() { Operation::FetchAtomic } else { Operation::Atomic };
+        let operands = what.operands_len() as u32;
+        Reassembly { operation, operands, ..Reassembly::new(taken, vc, Envelope::Message, None, len) }
+    }
+
+    /// Bytes of operands, if this is of an atomic operation.
+    #[inline]
+    pub fn atomic_operands(&self) -> Option<u64> {
+        matches!(self.operation, Operation::Atomic | Operation::FetchAtomic).then_some(self.operands.into())
+    }
+
+    /// Whether it is of one that is answered without a result.
+    pub fn is_atomic_without_result(&self) -> bool {
+        self.operation == Operation::Atomic
     }
 
     /// Bytes of the message that are wanted.
@@ -142,10 +166,10 @@ impl Reassembly {
         self.len
     }
 
-    /// The peer refuses this read. False if this is none.
+    /// The peer refuses this read, or atomic operation. False if this is none.
     pub fn refuse(&mut self, why: Refusal) -> bool {
         self.refused = Some(why);
-        self.operation == Operation::Read
+        self.operation != Operation::Recv
     }
 
     /// What to tell the user at the end; nothing for a success that nobody asked to hear of.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::header::{Access, Body, COMMON_LEN, EAGER_LEN, Header, ReceiveRef, Refusal, SendRef, flag, kind};
+use crate::atomic::Atomic;
 use crate::envelope::Envelope;
 use crate::ids::MessageSeq;
 
@@ -17,6 +18,8 @@ pub enum Malformed {
     Payload(u32),
     /// An access is refused for a reason that there is not.
     Refusal(u64),
+    /// An atomic operation that there is not.
+    Atomic(u64),
 }
 
 impl fmt::Display for Malformed {
@@ -26,6 +29,7 @@ impl fmt::Display for Malformed {
             Malformed::Flags(flags) => write!(f, "unknown flags {flags:#04x}"),
             Malformed::Payload(len) => write!(f, "{len} bytes behind a frame that carries none"),
             Malformed::Refusal(number) => write!(f, "unknown reason {number} for a refusal"),
+            Malformed::Atomic(word) => write!(f, "unknown atomic operation {word:#x}"),
         }
     }
 }
@@ -40,9 +44,9 @@ const EAGER_FLAGS: u8 = flag::TAGGED | flag::DATA | flag::PROMPT;
 pub fn header_len(first: u8) -> Result<usize, Malformed> {
     match first {
         kind::EAGER | kind::CTS | kind::SHARED_MEMORY => Ok(EAGER_LEN),
-        kind::WRITE | kind::READ | kind::RTS | kind::DESCRIPTION | kind::NAME => Ok(COMMON_LEN + 40),
+        kind::WRITE | kind::READ | kind::RTS | kind::DESCRIPTION | kind::NAME | kind::ATOMIC => Ok(COMMON_LEN + 40),
         kind::STRIPE | kind::EARLY_DATA | kind::REFUSED | kind::DATAGRAMS => Ok(COMMON_LEN + 16),
-        kind::RELINQUISH | kind::RESUME => Ok(COMMON_LEN + 8),
+        kind::RELINQUISH | kind::RESUME | kind::APPLIED => Ok(COMMON_LEN + 8),
         kind::ACK | kind::BYE | kind::PING | kind::PADDING | kind::LEAVE => Ok(COMMON_LEN),
         other => Err(Malformed::Kind(other)),
     }
@@ -169,6 +173,8 @@ impl Reader<'_> {
                 address: self.u64(COMMON_LEN + 16),
                 len: self.u64(COMMON_LEN + 24),
             },
+            kind::ATOMIC => self.atomic()?,
+            kind::APPLIED => Body::Applied { operation: ReceiveRef(self.u64(COMMON_LEN)) },
             kind::REFUSED => self.refused()?,
             kind::RELINQUISH => Body::Relinquish { total: self.u64(COMMON_LEN) },
             kind::PING => Body::Ping,
@@ -195,6 +201,17 @@ impl Reader<'_> {
                 host: self.bytes[COMMON_LEN + 8..].first_chunk().copied().unwrap_or_default(),
             },
             _ => Body::Ack,
+        })
+    }
+
+    fn atomic(&self) -> Result<Body, Malformed> {
+        let word = self.u64(COMMON_LEN + 32);
+        Ok(Body::Atomic {
+            number: self.u64(COMMON_LEN + 24),
+            operation: ReceiveRef(self.u64(COMMON_LEN)),
+            key: self.u64(COMMON_LEN + 8),
+            address: self.u64(COMMON_LEN + 16),
+            what: Atomic::of_word(word).ok_or(Malformed::Atomic(word))?,
         })
     }
 
@@ -233,6 +250,7 @@ impl Reader<'_> {
 mod tests {
     use super::super::{DESCRIPTION_PART, HOST_NAME_LEN, MAX_HEADER_LEN, REPETITIONS};
     use super::*;
+    use crate::atomic::{AtomicOperation, Datatype};
     use proptest::prelude::*;
 
     fn envelopes() -> impl Strategy<Value = Envelope> {
@@ -242,6 +260,14 @@ mod tests {
     fn accesses() -> impl Strategy<Value = Access> {
         let read = |receive| Access::Read(ReceiveRef(receive));
         prop_oneof![any::<u64>().prop_map(|write| Access::Write(SendRef(write))), any::<u64>().prop_map(read)]
+    }
+
+    fn atomics() -> impl Strategy<Value = Atomic> {
+        let operations = prop::sample::select(AtomicOperation::ALL.to_vec());
+        let parts = (operations, prop::sample::select(Datatype::ALL.to_vec()), any::<bool>(), any::<u32>());
+        parts.prop_filter_map("not on this type", |(operation, datatype, fetches, count)| {
+            Atomic::new(operation, datatype, fetches, count % Atomic::most(datatype) + 1)
+        })
     }
 
     fn bodies() -> impl Strategy<Value = Body> {
@@ -281,7 +307,11 @@ mod tests {
                 address,
                 len
             }),
-            (accesses(), prop::sample::select(vec![Refusal::Key, Refusal::Bounds, Refusal::Rights]))
+            (any::<(u64, u64, u64, u64)>(), atomics()).prop_map(|((number, operation, key, address), what)| {
+                Body::Atomic { number, operation: ReceiveRef(operation), key, address, what }
+            }),
+            any::<u64>().prop_map(|operation| Body::Applied { operation: ReceiveRef(operation) }),
+            (accesses(), prop::sample::select((1..=4).filter_map(Refusal::of).collect::<Vec<_>>()))
                 .prop_map(|(what, why)| Body::Refused { what, why }),
             Just(Body::Ack),
             Just(Body::Ping),
@@ -325,7 +355,7 @@ mod tests {
         }
 
         #[test]
-        fn likely_first_bytes_do_not_panic(kind in 0u8..20, bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+        fn likely_first_bytes_do_not_panic(kind in 0u8..22, bytes in prop::collection::vec(any::<u8>(), 0..80)) {
             let bytes: Vec<u8> = std::iter::once(kind).chain(bytes).collect();
             let _ = decode(&bytes);
         }
@@ -340,10 +370,10 @@ mod tests {
         bytes[1] = 0;
         bytes[4] = 1;
         assert_eq!(decode(&bytes), Err(Malformed::Payload(1)));
-        assert_eq!(decode(&[20]), Err(Malformed::Kind(20)));
+        assert_eq!(decode(&[22]), Err(Malformed::Kind(22)));
         let (what, why) = (Access::Write(SendRef(1)), Refusal::Rights);
         Header::without_acknowledgement(Body::Refused { what, why }).encode(&mut bytes);
-        bytes[COMMON_LEN + 8] = 4;
-        assert_eq!(decode(&bytes), Err(Malformed::Refusal(4)));
+        bytes[COMMON_LEN + 8] = 5;
+        assert_eq!(decode(&bytes), Err(Malformed::Refusal(5)));
     }
 }

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
+use crate::atomic::Atomic;
 use crate::envelope::Envelope;
 use crate::ids::MessageSeq;
 
 /// Version of the wire format, exchanged when a connection is set up; unequal versions do not talk.
-pub const VERSION: u16 = 8;
+pub const VERSION: u16 = 9;
 
 /// Longest encoded header, in bytes.
 pub const MAX_HEADER_LEN: usize = 60;
@@ -139,7 +140,25 @@ pub enum Body {
         /// Bytes wanted.
         len: u64,
     },
-    /// A write or a read is not allowed.
+    /// An atomic operation on registered memory of the receiver. The payload is what it needs.
+    Atomic {
+        /// Its number among the sender's atomic operations: they are applied in this order, each once.
+        number: u64,
+        /// The sender's name for it, and for where its result goes.
+        operation: ReceiveRef,
+        /// Which memory.
+        key: u64,
+        /// Where in it.
+        address: u64,
+        /// What is done.
+        what: Atomic,
+    },
+    /// An atomic operation without a result was applied. (The result of another comes as stripes.)
+    Applied {
+        /// Which one.
+        operation: ReceiveRef,
+    },
+    /// A write, a read or an atomic operation is not allowed.
     Refused {
         /// Which one.
         what: Access,
@@ -216,7 +235,7 @@ pub const DESCRIPTION_PART: usize = 32;
 pub enum Access {
     /// A write.
     Write(SendRef),
-    /// A read, by its place.
+    /// A read or an atomic operation, by its place.
     Read(ReceiveRef),
 }
 
@@ -229,12 +248,15 @@ pub enum Refusal {
     Bounds = 2,
     /// The memory is not registered for this kind of access.
     Rights = 3,
+    /// An array of an atomic operation is not aligned as its type wants.
+    Alignment = 4,
 }
 
 impl Refusal {
     /// The one of that number.
     pub(super) fn of(number: u64) -> Option<Refusal> {
-        [Refusal::Key, Refusal::Bounds, Refusal::Rights].into_iter().find(|refusal| *refusal as u64 == number)
+        let all = [Refusal::Key, Refusal::Bounds, Refusal::Rights, Refusal::Alignment];
+        all.into_iter().find(|refusal| *refusal as u64 == number)
     }
 }
 
@@ -244,6 +266,7 @@ impl fmt::Display for Refusal {
             Refusal::Key => "the peer has no memory registered under that key (any more)",
             Refusal::Bounds => "it reaches beyond the peer's registered memory",
             Refusal::Rights => "the peer's memory is not registered for such access",
+            Refusal::Alignment => "the array is not aligned as its type wants",
         })
     }
 }
@@ -268,13 +291,15 @@ pub(super) mod kind {
     pub const DESCRIPTION: u8 = 17;
     pub const PADDING: u8 = 18;
     pub const NAME: u8 = 19;
+    pub const ATOMIC: u8 = 20;
+    pub const APPLIED: u8 = 21;
 }
 
 pub(super) mod flag {
     pub const TAGGED: u8 = 1;
     pub const DATA: u8 = 2;
     pub const PROMPT: u8 = 4;
-    /// Of REFUSED: a read, not a write.
+    /// Of REFUSED: a read or an atomic operation, not a write.
     pub const OF_READ: u8 = 8;
     /// Of DATAGRAMS: the peer's come through.
     pub const RECEIVED: u8 = 1;
@@ -302,6 +327,7 @@ impl Body {
             | Body::Stripe { len, .. }
             | Body::Write { len, .. }
             | Body::Padding { len } => *len,
+            Body::Atomic { what, .. } => what.operands_len() as u32,
             _ => 0,
         }
     }
@@ -385,6 +411,14 @@ impl Header {
             Body::Read { number, receive, key, address, len } => {
                 [receive.0, key, address, len, number].into_iter().for_each(|word| writer.u64(word));
                 (kind::READ, 0)
+            }
+            Body::Atomic { number, operation, key, address, what } => {
+                [operation.0, key, address, number, what.word()].into_iter().for_each(|word| writer.u64(word));
+                (kind::ATOMIC, 0)
+            }
+            Body::Applied { operation } => {
+                writer.u64(operation.0);
+                (kind::APPLIED, 0)
             }
             Body::Refused { what, why } => {
                 let (name, flags) = match what {

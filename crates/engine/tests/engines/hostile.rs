@@ -5,11 +5,13 @@ mod attack;
 mod victim;
 
 use fishplate_engine::wire::{Access, Body, Header, ReceiveRef, Refusal, SendRef};
-use fishplate_engine::{Envelope, Instant, MessageSeq, Pattern, Placement, ProtocolViolation, Space};
+use fishplate_engine::{
+    Atomic, AtomicOperation, Datatype, Envelope, Instant, MessageSeq, Pattern, Placement, ProtocolViolation, Space,
+};
 
 use crate::support::rng::Rng;
 use attack::attack;
-use victim::{ANNOUNCED, GRANT, KEY, MEMORY_LEN, Victim};
+use victim::{ANNOUNCED, ATOMICS, GRANT, KEY, MEMORY_LEN, Victim};
 
 const TAGGED: Space = Space::Tagged { tag: 1, ignore: 0 };
 
@@ -108,6 +110,50 @@ fn bodies(victim: &mut Victim, at: usize) -> Vec<Body> {
     let sent: Vec<_> = std::iter::from_fn(|| victim.engine.poll_transmit(now)).collect();
     let sent = sent.iter().filter(|transmit| usize::from(transmit.subchannel.index) == at);
     sent.map(|transmit| transmit.header.body).collect()
+}
+
+fn atomic(number: u64, count: u32) -> Header {
+    let what = Atomic::new(AtomicOperation::Sum, Datatype::Uint64, true, count).unwrap();
+    plain(Body::Atomic { number, operation: ReceiveRef(7), key: KEY, address: 0, what })
+}
+
+#[test]
+fn atomic_operations_of_a_peer_that_takes_no_answers_are_bounded() {
+    let mut victim = Victim::new(1);
+    victim.switch_memory();
+    let mut take = |number| {
+        let answer = victim.header(0, &atomic(number, 100));
+        victim.place(0);
+        victim.pump();
+        answer
+    };
+    let taken = (1..).take_while(|number| take(*number).is_ok()).count() as u64;
+    // Results that wait for the peer, and operations that wait for these.
+    assert_eq!(taken, 2 * (ATOMICS / (800 + 128)));
+    assert_eq!(take(taken + 1), Err(ProtocolViolation::Atomics));
+}
+
+#[test]
+fn an_atomic_operation_that_runs_far_ahead_breaks_the_protocol() {
+    let mut victim = Victim::new(1);
+    assert!(victim.header(0, &atomic(8192, 1)).is_ok());
+    victim.place(0);
+    assert_eq!(victim.header(0, &atomic(8193, 1)), Err(ProtocolViolation::Atomics));
+}
+
+#[test]
+fn an_atomic_operation_that_comes_twice_is_applied_once() {
+    let mut victim = Victim::new(1);
+    victim.switch_memory();
+    victim.engine.writable(victim.subchannels[0], 1 << 20);
+    for repetition in 0..3 {
+        let header = Header { repetition, ..atomic(1, 1) };
+        victim.header(0, &header).unwrap();
+        victim.place(0);
+        let stripes = |body: &Body| matches!(body, Body::Stripe { .. });
+        let answers = bodies(&mut victim, 0).into_iter().filter(stripes).count();
+        assert_eq!(answers, usize::from(repetition == 0));
+    }
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! Endpoint: one transport endpoint with the queues, counters and addresses that are bound to it.
 //!
-//! `transfer` and `rma` hold what is posted on it, `progress` how it moves on, in a call of the application or of the progress
+//! `transfer`, `rma` and `atomics` hold what is posted on it, `progress` how it moves on, in a call of the application or of the progress
 //! thread. `peers` maps address vector indices to virtual channels, `contexts` the application's contexts to the engine's.
 //!
 //! Called by [`crate::ffi`] and, for progress, by the queues and counters that it is bound to.
 
+pub mod atomics;
 mod contexts;
 mod peers;
 mod progress;
@@ -75,9 +76,9 @@ pub(crate) struct State {
     pub addresses: Option<Arc<AddressVector>>,
     pub tx: Direction,
     pub rx: Direction,
-    /// Counts reads of peers' memory.
+    /// Counts reads of peers' memory, and atomic operations with a result.
     pub read_counter: Option<Arc<Counter>>,
-    /// Counts writes into peers' memory.
+    /// Counts writes into peers' memory, and other atomic operations.
     pub write_counter: Option<Arc<Counter>>,
     /// All counters bound, also those that never count.
     pub counters: Vec<Arc<Counter>>,

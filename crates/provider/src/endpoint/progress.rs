@@ -57,7 +57,7 @@ impl Served for Endpoint {
             transport.send_acknowledgements(due_for.as_nanos() as u64);
         }
         transport.service_deferred();
-        if *progress == Progress::Calls || !(transport.has_blocked_sends() || transport.has_pending_operations()) {
+        if *progress == Progress::Calls || !(transport.has_blocked_sends() || transport.has_background_work()) {
             let owes_acknowledgement = transport.owes_acknowledgement();
             if !owes_acknowledgement && !transport.has_deferred_work() {
                 thread.nothing_to_do();
@@ -197,7 +197,7 @@ impl State {
         if is_urgent(transport) || (goes_on && transport.has_blocked_sends()) {
             thread.wake(true);
         } else if !thread.is_working()
-            && (transport.owes_acknowledgement() || (goes_on && transport.has_pending_operations()))
+            && (transport.owes_acknowledgement() || (goes_on && transport.has_background_work()))
         {
             thread.wake(false);
         }
@@ -231,8 +231,8 @@ impl State {
         let (direction, counter) = match completion.operation {
             Operation::Send => (&self.tx, &self.tx.counter),
             Operation::Recv => (&self.rx, &self.rx.counter),
-            Operation::Read => (&self.tx, &self.read_counter),
-            Operation::Write => (&self.tx, &self.write_counter),
+            Operation::Read | Operation::FetchAtomic => (&self.tx, &self.read_counter),
+            Operation::Write | Operation::Atomic => (&self.tx, &self.write_counter),
             Operation::Peek | Operation::RemoteWrite => (&self.rx, &None),
         };
         if let Some(counter) = counter {

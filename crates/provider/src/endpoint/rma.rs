@@ -69,7 +69,7 @@ impl Endpoint {
 
 impl State {
     /// Has `post` post an access under the given channel, engine's context and wish to be notified.
-    fn post_access(
+    pub(super) fn post_access(
         &mut self,
         (peer, report, user): (u64, Report, u64),
         counted: bool,

@@ -180,7 +180,7 @@ impl State {
 pub fn post_errno(error: PostError) -> Errno {
     match error {
         PostError::Again => Errno(FI_EAGAIN),
-        PostError::TooLong => Errno(FI_EINVAL),
+        PostError::TooLong | PostError::Mismatch => Errno(FI_EINVAL),
         PostError::Failed(Failure::PeerLost(text)) => {
             // The call can return a number only, and MPI ends the job on it: say why.
             error_report::report_if_new(&text);

@@ -1,10 +1,17 @@
-//! Atomic operations on remote memory: not offered.
+//! Atomic operations on remote memory.
 
 use std::ffi::{c_int, c_void};
 
+use fishplate_engine::{Atomic, AtomicOperation, Payload, Remote};
 use ofi_abi::*;
 
-use super::refuse;
+use super::handle::EndpointHandle;
+use super::memory::{counted_pieces, piece};
+use super::message::context_number;
+use super::{call, call_long};
+use crate::endpoint::Report;
+use crate::endpoint::atomics::{Call, Operation};
+use crate::errno::{Errno, Outcome};
 
 type Desc = *mut c_void;
 type Descs = *mut *mut c_void;
@@ -21,34 +28,354 @@ pub(super) static OPS: fi_ops_atomic = fi_ops_atomic {
     compwrite,
     compwritev,
     compwritemsg,
-    writevalid: valid,
-    readwritevalid: valid,
-    compwritevalid: valid,
+    writevalid,
+    readwritevalid,
+    compwritevalid,
 };
 
-refuse! {
-    write(*mut fid_ep, *const c_void, usize, Desc, fi_addr_t, u64, u64, Datatype, Op, *mut c_void) -> isize;
-    writev(*mut fid_ep, *const fi_ioc, Descs, usize, fi_addr_t, u64, u64, Datatype, Op, *mut c_void) -> isize;
-    writemsg(*mut fid_ep, *const fi_msg_atomic, u64) -> isize;
-    inject(*mut fid_ep, *const c_void, usize, fi_addr_t, u64, u64, Datatype, Op) -> isize;
-    readwrite(
-        *mut fid_ep, *const c_void, usize, Desc, *mut c_void, Desc, fi_addr_t, u64, u64, Datatype, Op, *mut c_void,
-    ) -> isize;
-    readwritev(
-        *mut fid_ep, *const fi_ioc, Descs, usize, *mut fi_ioc, Descs, usize, fi_addr_t, u64, u64, Datatype, Op,
-        *mut c_void,
-    ) -> isize;
-    readwritemsg(*mut fid_ep, *const fi_msg_atomic, *mut fi_ioc, Descs, usize, u64) -> isize;
-    compwrite(
-        *mut fid_ep, *const c_void, usize, Desc, *const c_void, Desc, *mut c_void, Desc, fi_addr_t, u64, u64, Datatype,
-        Op, *mut c_void,
-    ) -> isize;
-    compwritev(
-        *mut fid_ep, *const fi_ioc, Descs, usize, *const fi_ioc, Descs, usize, *mut fi_ioc, Descs, usize, fi_addr_t,
-        u64, u64, Datatype, Op, *mut c_void,
-    ) -> isize;
-    compwritemsg(
-        *mut fid_ep, *const fi_msg_atomic, *const fi_ioc, Descs, usize, *mut fi_ioc, Descs, usize, u64,
-    ) -> isize;
-    valid(*mut fid_ep, Datatype, Op, *mut usize) -> c_int;
+/// Arrays of this side: each with its count of elements.
+struct Local {
+    operands: (Payload, usize),
+    comparands: (Payload, usize),
+    result: (Payload, usize),
+}
+
+/// No array.
+const NONE: (Payload, usize) = (Payload::EMPTY, 0);
+
+impl Local {
+    /// The number of elements, which all arrays that `what` needs have in common.
+    fn count(&self, what: &Atomic) -> Outcome<usize> {
+        let needed = [
+            (&self.operands, what.operation() != AtomicOperation::Read),
+            (&self.comparands, what.operation().compares()),
+            (&self.result, what.fetches()),
+        ];
+        let mut counts = needed.into_iter().filter(|(_, is_needed)| *is_needed).map(|((_, count), _)| *count);
+        let first = counts.next().unwrap_or(0);
+        if counts.all(|count| count == first) { Ok(first) } else { Err(Errno(FI_EINVAL)) }
+    }
+}
+
+/// The operation that a call describes.
+fn operation(
+    what: Atomic,
+    (peer, address, key): (fi_addr_t, u64, u64),
+    local: Local,
+    (report, context): (Report, *mut c_void),
+) -> Outcome<Operation> {
+    let count = local.count(&what)?;
+    let Local { operands: (operands, _), comparands: (comparands, _), result: (result, _) } = local;
+    let (remote, context) = (Remote { key, address }, context_number(context));
+    Ok(Operation { peer, remote, what, count, operands, comparands, result, report, context })
+}
+
+/// `count` elements of the type of `what` from `buffer` on. None where there is no buffer, as of a read.
+fn array(what: &Atomic, buffer: *const c_void, count: usize) -> Outcome<(Payload, usize)> {
+    let len = count.checked_mul(what.datatype().size() as usize).ok_or(Errno(FI_EINVAL))?;
+    let is_missing = buffer.is_null() && what.operation() != AtomicOperation::Read;
+    if is_missing && count > 0 { Err(Errno(FI_EINVAL)) } else { Ok((piece(buffer, len), count)) }
+}
+
+/// Posts what `wanted` describes.
+///
+/// # Safety
+/// `ep` is an open endpoint of ours; all buffers keep the contract.
+unsafe fn post(ep: *mut fid_ep, wanted: impl FnOnce() -> Outcome<Operation>) -> isize {
+    // SAFETY: the caller promises it.
+    call_long(|| unsafe { EndpointHandle::object(ep) }.atomic(wanted()?))
+}
+
+/// An operation as a message structure tells, with the arrays that are not in it.
+///
+/// # Safety
+/// `msg` is null or valid, with as many entries as it tells, and so are the arrays that `others` reads.
+unsafe fn described(
+    kind: Call,
+    msg: *const fi_msg_atomic,
+    flags: u64,
+    others: impl FnOnce(&Atomic) -> Outcome<[(Payload, usize); 2]>,
+) -> Outcome<Operation> {
+    // SAFETY: the caller promises it.
+    let msg = unsafe { msg.as_ref() }.ok_or(Errno(FI_EINVAL))?;
+    if flags & (FI_FENCE | FI_COMMIT_COMPLETE | FI_REMOTE_CQ_DATA) != 0 {
+        return Err(Errno(FI_EBADFLAGS));
+    }
+    if msg.rma_iov_count != 1 || msg.rma_iov.is_null() {
+        return Err(Errno(FI_EINVAL));
+    }
+    let what = kind.operation(msg.datatype, msg.op)?;
+    let [comparands, result] = others(&what)?;
+    // SAFETY: the caller promises it; one entry, which is not null.
+    let (operands, remote) = unsafe { (counted_pieces(&what, msg.msg_iov, msg.iov_count)?, &*msg.rma_iov) };
+    let place = (msg.addr, remote.addr, remote.key);
+    let report =
+        if flags & FI_INJECT != 0 && flags & FI_COMPLETION == 0 { Report::Never } else { Report::Flags(flags) };
+    let wanted = operation(what, place, Local { operands, comparands, result }, (report, msg.context))?;
+    if wanted.count == remote.count { Ok(wanted) } else { Err(Errno(FI_EINVAL)) }
+}
+
+unsafe extern "C" fn write(
+    ep: *mut fid_ep,
+    buffer: *const c_void,
+    count: usize,
+    _: Desc,
+    dest: fi_addr_t,
+    address: u64,
+    key: u64,
+    datatype: Datatype,
+    op: Op,
+    context: *mut c_void,
+) -> isize {
+    let wanted = || {
+        let what = Call::Atomic.operation(datatype, op)?;
+        let local = Local { operands: array(&what, buffer, count)?, comparands: NONE, result: NONE };
+        operation(what, (dest, address, key), local, (Report::Default, context))
+    };
+    // SAFETY: the contract.
+    unsafe { post(ep, wanted) }
+}
+
+unsafe extern "C" fn writev(
+    ep: *mut fid_ep,
+    iov: *const fi_ioc,
+    _: Descs,
+    count: usize,
+    dest: fi_addr_t,
+    address: u64,
+    key: u64,
+    datatype: Datatype,
+    op: Op,
+    context: *mut c_void,
+) -> isize {
+    let wanted = || {
+        let what = Call::Atomic.operation(datatype, op)?;
+        // SAFETY: the contract: `count` entries.
+        let operands = unsafe { counted_pieces(&what, iov, count)? };
+        let local = Local { operands, comparands: NONE, result: NONE };
+        operation(what, (dest, address, key), local, (Report::Default, context))
+    };
+    // SAFETY: the contract.
+    unsafe { post(ep, wanted) }
+}
+
+unsafe extern "C" fn writemsg(ep: *mut fid_ep, msg: *const fi_msg_atomic, flags: u64) -> isize {
+    // SAFETY: the contract: a valid message, an open endpoint of ours.
+    unsafe { post(ep, || described(Call::Atomic, msg, flags, |_| Ok([NONE, NONE]))) }
+}
+
+unsafe extern "C" fn inject(
+    ep: *mut fid_ep,
+    buffer: *const c_void,
+    count: usize,
+    dest: fi_addr_t,
+    address: u64,
+    key: u64,
+    datatype: Datatype,
+    op: Op,
+) -> isize {
+    let wanted = || {
+        let what = Call::Atomic.operation(datatype, op)?;
+        let local = Local { operands: array(&what, buffer, count)?, comparands: NONE, result: NONE };
+        // Operands are always copied.
+        operation(what, (dest, address, key), local, (Report::Never, std::ptr::null_mut()))
+    };
+    // SAFETY: the contract.
+    unsafe { post(ep, wanted) }
+}
+
+unsafe extern "C" fn readwrite(
+    ep: *mut fid_ep,
+    buffer: *const c_void,
+    count: usize,
+    _: Desc,
+    result: *mut c_void,
+    _: Desc,
+    dest: fi_addr_t,
+    address: u64,
+    key: u64,
+    datatype: Datatype,
+    op: Op,
+    context: *mut c_void,
+) -> isize {
+    let wanted = || {
+        let what = Call::Fetch.operation(datatype, op)?;
+        let (operands, result) = (array(&what, buffer, count)?, array(&what, result, count)?);
+        let local = Local { operands, comparands: NONE, result };
+        operation(what, (dest, address, key), local, (Report::Default, context))
+    };
+    // SAFETY: the contract.
+    unsafe { post(ep, wanted) }
+}
+
+unsafe extern "C" fn readwritev(
+    ep: *mut fid_ep,
+    iov: *const fi_ioc,
+    _: Descs,
+    count: usize,
+    results: *mut fi_ioc,
+    _: Descs,
+    result_count: usize,
+    dest: fi_addr_t,
+    address: u64,
+    key: u64,
+    datatype: Datatype,
+    op: Op,
+    context: *mut c_void,
+) -> isize {
+    let wanted = || {
+        let what = Call::Fetch.operation(datatype, op)?;
+        // SAFETY: the contract: as many entries as are told.
+        let (operands, result) =
+            unsafe { (counted_pieces(&what, iov, count)?, counted_pieces(&what, results, result_count)?) };
+        let local = Local { operands, comparands: NONE, result };
+        operation(what, (dest, address, key), local, (Report::Default, context))
+    };
+    // SAFETY: the contract.
+    unsafe { post(ep, wanted) }
+}
+
+unsafe extern "C" fn readwritemsg(
+    ep: *mut fid_ep,
+    msg: *const fi_msg_atomic,
+    results: *mut fi_ioc,
+    _: Descs,
+    count: usize,
+    flags: u64,
+) -> isize {
+    // SAFETY: the contract: `count` entries.
+    let others = |what: &Atomic| Ok([NONE, unsafe { counted_pieces(what, results, count)? }]);
+    // SAFETY: the contract: a valid message, an open endpoint of ours.
+    unsafe { post(ep, || described(Call::Fetch, msg, flags, others)) }
+}
+
+unsafe extern "C" fn compwrite(
+    ep: *mut fid_ep,
+    buffer: *const c_void,
+    count: usize,
+    _: Desc,
+    compare: *const c_void,
+    _: Desc,
+    result: *mut c_void,
+    _: Desc,
+    dest: fi_addr_t,
+    address: u64,
+    key: u64,
+    datatype: Datatype,
+    op: Op,
+    context: *mut c_void,
+) -> isize {
+    let wanted = || {
+        let what = Call::Compare.operation(datatype, op)?;
+        let (operands, comparands) = (array(&what, buffer, count)?, array(&what, compare, count)?);
+        let local = Local { operands, comparands, result: array(&what, result, count)? };
+        operation(what, (dest, address, key), local, (Report::Default, context))
+    };
+    // SAFETY: the contract.
+    unsafe { post(ep, wanted) }
+}
+
+unsafe extern "C" fn compwritev(
+    ep: *mut fid_ep,
+    iov: *const fi_ioc,
+    _: Descs,
+    count: usize,
+    compares: *const fi_ioc,
+    _: Descs,
+    compare_count: usize,
+    results: *mut fi_ioc,
+    _: Descs,
+    result_count: usize,
+    dest: fi_addr_t,
+    address: u64,
+    key: u64,
+    datatype: Datatype,
+    op: Op,
+    context: *mut c_void,
+) -> isize {
+    let wanted = || {
+        let what = Call::Compare.operation(datatype, op)?;
+        // SAFETY: the contract: as many entries as are told.
+        let local = unsafe {
+            Local {
+                operands: counted_pieces(&what, iov, count)?,
+                comparands: counted_pieces(&what, compares, compare_count)?,
+                result: counted_pieces(&what, results, result_count)?,
+            }
+        };
+        operation(what, (dest, address, key), local, (Report::Default, context))
+    };
+    // SAFETY: the contract.
+    unsafe { post(ep, wanted) }
+}
+
+unsafe extern "C" fn compwritemsg(
+    ep: *mut fid_ep,
+    msg: *const fi_msg_atomic,
+    compares: *const fi_ioc,
+    _: Descs,
+    compare_count: usize,
+    results: *mut fi_ioc,
+    _: Descs,
+    result_count: usize,
+    flags: u64,
+) -> isize {
+    let others = |what: &Atomic| {
+        // SAFETY: the contract: as many entries as are told.
+        unsafe { Ok([counted_pieces(what, compares, compare_count)?, counted_pieces(what, results, result_count)?]) }
+    };
+    // SAFETY: the contract: a valid message, an open endpoint of ours.
+    unsafe { post(ep, || described(Call::Compare, msg, flags, others)) }
+}
+
+/// Says whether there is such an operation, and of how many elements at most.
+///
+/// # Safety
+/// `most` is null or valid for a write.
+unsafe fn valid(kind: Call, datatype: Datatype, op: Op, most: *mut usize) -> c_int {
+    call(|| {
+        let what = kind.operation(datatype, op)?;
+        // SAFETY: the caller promises it.
+        let most = unsafe { most.as_mut() }.ok_or(Errno(FI_EINVAL))?;
+        *most = Atomic::most(what.datatype()) as usize;
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn writevalid(_: *mut fid_ep, datatype: Datatype, op: Op, most: *mut usize) -> c_int {
+    // SAFETY: the contract.
+    unsafe { valid(Call::Atomic, datatype, op, most) }
+}
+
+unsafe extern "C" fn readwritevalid(_: *mut fid_ep, datatype: Datatype, op: Op, most: *mut usize) -> c_int {
+    // SAFETY: the contract.
+    unsafe { valid(Call::Fetch, datatype, op, most) }
+}
+
+unsafe extern "C" fn compwritevalid(_: *mut fid_ep, datatype: Datatype, op: Op, most: *mut usize) -> c_int {
+    // SAFETY: the contract.
+    unsafe { valid(Call::Compare, datatype, op, most) }
+}
+
+/// Says the same of a domain.
+pub(super) unsafe extern "C" fn query(
+    _: *mut fid_domain,
+    datatype: Datatype,
+    op: Op,
+    attr: *mut fi_atomic_attr,
+    flags: u64,
+) -> c_int {
+    call(|| {
+        let kind = match flags {
+            0 => Call::Atomic,
+            FI_FETCH_ATOMIC => Call::Fetch,
+            FI_COMPARE_ATOMIC => Call::Compare,
+            _ => return Err(Errno(FI_EINVAL)),
+        };
+        let what = kind.operation(datatype, op)?.datatype();
+        // SAFETY: the contract: null or valid.
+        let attr = unsafe { attr.as_mut() }.ok_or(Errno(FI_EINVAL))?;
+        *attr = fi_atomic_attr { count: Atomic::most(what) as usize, size: what.size() as usize };
+        Ok(())
+    })
 }

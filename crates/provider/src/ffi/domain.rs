@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ofi_abi::*;
 
 use super::handle::{DomainHandle, FabricHandle, new_fid, return_handle, table};
-use super::{address_vector, call, completion_queue, counter, endpoint, fid_ops, memory_region, refuse};
+use super::{address_vector, atomic, call, completion_queue, counter, endpoint, fid_ops, memory_region, refuse};
 use crate::domain::Domain;
 use crate::errno::Errno;
 use crate::regions::Addressing;
@@ -23,7 +23,7 @@ static OPS: fi_ops_domain = fi_ops_domain {
     poll_open,
     stx_ctx,
     srx_ctx,
-    query_atomic,
+    query_atomic: atomic::query,
     query_collective,
     endpoint2: endpoint::open_with_flags,
 };
@@ -34,11 +34,6 @@ refuse! {
     stx_ctx(*mut fid_domain, *mut fi_tx_attr, *mut *mut fid_stx, *mut c_void) -> c_int;
     srx_ctx(*mut fid_domain, *mut fi_rx_attr, *mut *mut fid_ep, *mut c_void) -> c_int;
     query_collective(*mut fid_domain, c_uint, *mut c_void, u64) -> c_int;
-}
-
-/// No atomic operation is supported, which is not the same as not being able to tell.
-unsafe extern "C" fn query_atomic(_: *mut fid_domain, _: c_uint, _: c_uint, _: *mut fi_atomic_attr, _: u64) -> c_int {
-    -FI_EOPNOTSUPP
 }
 
 pub unsafe extern "C" fn open(

@@ -2,8 +2,8 @@
 
 use std::ffi::{CStr, c_char, c_void};
 
-use fishplate_engine::{Extent, Payload, Region};
-use ofi_abi::{FI_EINVAL, iovec};
+use fishplate_engine::{Atomic, Extent, Payload, Region};
+use ofi_abi::{FI_EINVAL, fi_ioc, iovec};
 
 use crate::errno::{Errno, Outcome};
 use crate::info::IOV_LIMIT;
@@ -31,6 +31,27 @@ pub unsafe fn pieces(iov: *const iovec, count: usize) -> Outcome<Payload> {
         return Ok(piece(only.iov_base, only.iov_len));
     }
     Ok(Payload::Many(iov.iter().map(|part| extent(part.iov_base, part.iov_len)).collect()))
+}
+
+/// Several pieces of memory, as elements of the type of `what`, and how many these are.
+///
+/// # Safety
+/// `ioc` is valid for reads of `count` entries.
+pub unsafe fn counted_pieces(what: &Atomic, ioc: *const fi_ioc, count: usize) -> Outcome<(Payload, usize)> {
+    if count > IOV_LIMIT || (ioc.is_null() && count > 0) {
+        return Err(Errno(FI_EINVAL));
+    }
+    if count == 0 {
+        return Ok((Payload::EMPTY, 0));
+    }
+    // SAFETY: not null, and the caller promises `count` entries.
+    let ioc = unsafe { std::slice::from_raw_parts(ioc, count) };
+    let size = what.datatype().size() as usize;
+    let len = |part: &fi_ioc| part.count.checked_mul(size).ok_or(Errno(FI_EINVAL));
+    let all = ioc.iter().try_fold(0usize, |sum, part| sum.checked_add(part.count)).ok_or(Errno(FI_EINVAL))?;
+    let extents: Outcome<Box<[Extent]>> = ioc.iter().map(|part| Ok(extent(part.addr, len(part)?))).collect();
+    let extents = extents?;
+    Ok((if let [only] = *extents { Payload::One(only) } else { Payload::Many(extents) }, all))
 }
 
 #[inline]

@@ -3,6 +3,7 @@
 
 #[macro_use]
 mod node;
+mod atomics;
 mod events;
 mod remote;
 

@@ -145,7 +145,7 @@ impl Node {
         ok(invoke_fid!(self.ep, fid.ops, control, FI_ENABLE, null_mut()));
     }
 
-    fn insert(&self, peer: &Node) {
+    pub fn insert(&self, peer: &Node) {
         let mut name = [0u8; 64];
         let mut len = name.len();
         ok(invoke_fid!(peer.ep, cm, getname, name.as_mut_ptr().cast(), &mut len));
@@ -243,6 +243,79 @@ impl Node {
     pub fn read_memory(&self, buffer: &mut [u8], address: u64, key: u64, number: u64) {
         let (start, len) = (buffer.as_mut_ptr().cast(), buffer.len());
         assert_eq!(invoke!(self.ep, rma, read, start, len, null_mut(), 0, address, key, context(number)), 0);
+    }
+
+    /// On the array at an address of a key: an operation, by its type and number.
+    pub fn atomic(&self, values: &[i64], (address, key): (u64, u64), (datatype, op): (u32, u32), number: u64) -> isize {
+        let (start, count) = (values.as_ptr().cast(), values.len());
+        invoke!(self.ep, atomic, write, start, count, null_mut(), 0, address, key, datatype, op, context(number))
+    }
+
+    pub fn inject_atomic(&self, values: &[i64], (address, key): (u64, u64), (datatype, op): (u32, u32)) -> isize {
+        let (start, count) = (values.as_ptr().cast(), values.len());
+        invoke!(self.ep, atomic, inject, start, count, 0, address, key, datatype, op)
+    }
+
+    pub fn fetch_atomic(
+        &self,
+        values: &[i64],
+        result: &mut [i64],
+        (address, key): (u64, u64),
+        (datatype, op): (u32, u32),
+        number: u64,
+    ) -> isize {
+        let (operands, operand_count) = (fi_ioc { addr: values.as_ptr().cast_mut().cast(), count: values.len() }, 1);
+        let mut results = fi_ioc { addr: result.as_mut_ptr().cast(), count: result.len() };
+        let target = fi_rma_ioc { addr: address, count: result.len(), key };
+        let msg = fi_msg_atomic {
+            msg_iov: &operands,
+            desc: null_mut(),
+            iov_count: operand_count,
+            addr: 0,
+            rma_iov: &target,
+            rma_iov_count: 1,
+            datatype,
+            op,
+            context: context(number),
+            data: 0,
+        };
+        invoke!(self.ep, atomic, readwritemsg, &msg, &mut results, null_mut(), 1, FI_COMPLETION)
+    }
+
+    pub fn compare_atomic(
+        &self,
+        values: &[i64],
+        comparands: &[i64],
+        result: &mut [i64],
+        (address, key): (u64, u64),
+        (datatype, op): (u32, u32),
+        number: u64,
+    ) -> isize {
+        let none = null_mut::<c_void>();
+        let (start, count, compare) = (values.as_ptr().cast(), values.len(), comparands.as_ptr().cast());
+        let (result, context) = (result.as_mut_ptr().cast(), context(number));
+        invoke!(
+            self.ep, atomic, compwrite, start, count, none, compare, none, result, none, 0, address, key, datatype, op,
+            context
+        )
+    }
+
+    /// Most elements of `fi_atomic`.
+    pub fn most_atomics(&self, datatype: u32, op: u32) -> Result<usize, c_int> {
+        let mut most = 0;
+        match invoke!(self.ep, atomic, writevalid, datatype, op, &mut most) {
+            0 => Ok(most),
+            error => Err(error),
+        }
+    }
+
+    /// Most elements, and the length of one, as the domain tells.
+    pub fn query_atomic(&self, datatype: u32, op: u32, flags: u64) -> Result<(usize, usize), c_int> {
+        let mut attr = fi_atomic_attr { count: 0, size: 0 };
+        match invoke!(self.domain, ops, query_atomic, datatype, op, &mut attr, flags) {
+            0 => Ok((attr.count, attr.size)),
+            error => Err(error),
+        }
     }
 
     pub fn cancel(&self, number: u64) {

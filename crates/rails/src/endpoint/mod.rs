@@ -337,6 +337,12 @@ impl Endpoint {
                     self.memory.read(&from, buffer);
                 }
                 MemoryAction::Copy { from, to } => self.memory.write(&to, 0, self.bounces.get(from)),
+                MemoryAction::Apply { id, what, to, operands, result } => {
+                    let outcome = self.bounces.with_result(operands, result, |operands, result| {
+                        self.memory.apply(&what, &to, operands, result)
+                    });
+                    self.engine.applied(id, outcome);
+                }
                 MemoryAction::Release(id) => self.bounces.release(id),
                 MemoryAction::Discard(subchannel) => {
                     let link = self.link_of(subchannel).and_then(|id| self.links.get_mut(id));

@@ -1,8 +1,8 @@
 //! What the user posts: sends, receives, remote memory access.
 
 use fishplate_engine::{
-    Context, KeyInUse, MemoryAction, PeekRequest, PostError, ReadRequest, RecvRequest, Registration, SendKey,
-    SendRequest, VcId, WriteRequest,
+    AtomicRequest, Context, KeyInUse, MemoryAction, PeekRequest, PostError, ReadRequest, RecvRequest, Registration,
+    SendKey, SendRequest, VcId, WriteRequest,
 };
 
 use super::Endpoint;
@@ -65,6 +65,14 @@ impl Endpoint {
         let (vc, len) = (request.vc, request.buffer.len());
         self.engine.post_read(request)?;
         self.posted(vc, len, None);
+        Ok(())
+    }
+
+    /// Posts an atomic operation on a peer's registered memory. It completes when it was applied, and its result is here.
+    pub fn atomic(&mut self, request: AtomicRequest) -> Result<(), PostError> {
+        let (vc, len) = (request.vc, request.operands.len());
+        let key = self.engine.post_atomic(request)?;
+        self.posted(vc, len, Some(key));
         Ok(())
     }
 

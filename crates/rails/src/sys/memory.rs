@@ -93,6 +93,7 @@ pub fn overlaps(a: &Payload, b: &Payload) -> bool {
     a.extents().iter().any(|a| b.extents().iter().any(|b| meet(a, b)))
 }
 
-fn address(extent: &Extent) -> *mut u8 {
+/// Where an extent begins, for this folder alone.
+pub(super) fn address(extent: &Extent) -> *mut u8 {
     std::ptr::with_exposed_provenance_mut(extent.region.0.wrapping_add(extent.offset) as usize)
 }

@@ -1,5 +1,6 @@
 //! The only place of this crate that may use `unsafe`: system calls that the standard library lacks, and user memory.
 
+mod atomic_memory;
 pub mod bbr;
 pub mod counter_register;
 pub mod interface;

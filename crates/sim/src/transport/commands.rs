@@ -222,7 +222,7 @@ impl World {
     }
 
     /// Something was posted; what was injected is the user's again when this returns.
-    fn posted(&mut self, (host, to): (HostId, HostId), injected: Option<(SendKey, Region)>) {
+    pub(super) fn posted(&mut self, (host, to): (HostId, HostId), injected: Option<(SendKey, Region)>) {
         self.pump(host);
         if let Some((key, region)) = injected {
             let is_kept = self.is_in_memory(host, to) && self.hosts[host.0].engine.keep_sent(key);
@@ -256,7 +256,7 @@ impl World {
         self.completed(host, &completion);
     }
 
-    fn post_refused(&mut self, host: HostId, to: HostId, error: &PostError) {
+    pub(super) fn post_refused(&mut self, host: HostId, to: HostId, error: &PostError) {
         self.ledger.remove_last();
         if !self.ledger.may_lose_each_other(host, to) {
             self.report("completes-once", format!("{host} cannot post to {to}: {error:?}"));

@@ -16,6 +16,8 @@ enum Origin {
     Blank,
     /// The payload of an operation.
     Operation(u64),
+    /// A number, its low end first: 8 bytes or less.
+    Number(u64),
 }
 
 /// Bytes that follow each other in their origin too.
@@ -24,6 +26,17 @@ struct Run {
     origin: Origin,
     offset: u64,
     len: u64,
+}
+
+impl Run {
+    fn bytes(&self) -> impl Iterator<Item = u8> {
+        let Run { origin, offset, len } = *self;
+        (offset..offset + len).map(move |at| match origin {
+            Origin::Blank => BLANK,
+            Origin::Operation(id) => byte(id, at),
+            Origin::Number(number) => number.to_le_bytes()[at as usize % 8],
+        })
+    }
 }
 
 /// Some contents.
@@ -62,6 +75,31 @@ impl Data {
         match contents {
             Contents::Bytes => Data::Bytes((0..len).map(|offset| byte(id, offset)).collect()),
             Contents::Origins => Data::Runs(Runs::one(Origin::Operation(id), 0, len)),
+        }
+    }
+
+    /// These bytes.
+    pub fn of_bytes(contents: Contents, bytes: &[u8]) -> Data {
+        match contents {
+            Contents::Bytes => Data::Bytes(bytes.to_vec()),
+            Contents::Origins => {
+                let mut runs = Runs::default();
+                for chunk in bytes.chunks(8) {
+                    let mut number = [0; 8];
+                    number[..chunk.len()].copy_from_slice(chunk);
+                    let origin = Origin::Number(u64::from_le_bytes(number));
+                    runs.push(Run { origin, offset: 0, len: chunk.len() as u64 });
+                }
+                Data::Runs(runs)
+            }
+        }
+    }
+
+    /// As bytes.
+    pub fn bytes(&self) -> Vec<u8> {
+        match self {
+            Data::Bytes(bytes) => bytes.clone(),
+            Data::Runs(runs) => runs.0.iter().flat_map(Run::bytes).collect(),
         }
     }
 

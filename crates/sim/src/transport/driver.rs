@@ -3,6 +3,7 @@
 use fishplate_engine::wire::{self, Body, Header};
 use fishplate_engine::{Completion, MemoryAction, Placement, Source, Transmit};
 
+use super::arithmetic::Buffers;
 use super::connection::{ConnectionEnd, Receiving};
 use super::data::Data;
 use super::frame::{Encoded, Frame, Load, Segment};
@@ -162,7 +163,9 @@ impl World {
         let len = u64::from(header.body.payload_len());
         if let Placement::Bounce(id) = placement {
             let from = self.across(connection, end);
-            self.memories[host.0].open_bounce(id, from, len);
+            // Operands are bounded apart.
+            let is_message = !matches!(header.body, Body::Atomic { .. });
+            self.memories[host.0].open_bounce(id, is_message.then_some(from), len);
             let Host { engine, granted, .. } = &mut self.hosts[host.0];
             let granted_bytes = granted[from.0].max(engine.grant(vc(from)) + engine.requested(vc(from)));
             granted[from.0] = granted_bytes;
@@ -331,6 +334,10 @@ impl World {
                 }
                 MemoryAction::Detach(ended) if self.setup.mutation != Some(Mutation::DetachForgotten) => {
                     self.detach(host, ended);
+                }
+                MemoryAction::Apply { id, what, to, operands, result } => {
+                    let buffers = Buffers { operands: *operands, result: *result };
+                    self.apply(host, *id, (what, to), buffers);
                 }
                 MemoryAction::Release(_) if self.applies_mutation(Mutation::BounceKept) => {}
                 action => self.memories[host.0].act(action),

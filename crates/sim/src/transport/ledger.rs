@@ -71,6 +71,21 @@ pub struct Access {
     pub ended: bool,
 }
 
+/// An addition to a counter.
+#[derive(Clone, Debug)]
+pub struct Count {
+    pub from: HostId,
+    pub to: HostId,
+    /// It asks for what was there before.
+    pub fetches: bool,
+    /// The answer, if it cannot be allowed.
+    pub wrong: Option<Refusal>,
+    /// Where that goes; lent until the end.
+    pub local: Option<Region>,
+    pub ended: bool,
+    pub succeeded: bool,
+}
+
 /// The memory that an access is to.
 #[derive(Clone, Debug)]
 pub enum Target {
@@ -89,6 +104,7 @@ pub enum Command {
     Receive(Receive),
     Peek(Peek),
     Access(Access),
+    Count(Count),
 }
 
 /// Everything that was asked for.
@@ -96,6 +112,8 @@ pub enum Command {
 pub struct Ledger {
     /// The context of each is its position.
     commands: Vec<Command>,
+    /// The counter of each host.
+    pub counters: Vec<Region>,
     /// Contexts of claims without a receive so far, by host.
     pub claims: BTreeMap<HostId, Vec<(Context, u64)>>,
     /// Hosts that may lose each other, as no path is left between them, or one violates the protocol.
@@ -166,6 +184,13 @@ impl Ledger {
     pub fn accesses(&self) -> impl Iterator<Item = (Context, &Access)> {
         self.all().filter_map(|(context, command)| match command {
             Command::Access(access) => Some((context, access)),
+            _ => None,
+        })
+    }
+
+    pub fn counts(&self) -> impl Iterator<Item = (Context, &Count)> {
+        self.all().filter_map(|(context, command)| match command {
+            Command::Count(count) => Some((context, count)),
             _ => None,
         })
     }
@@ -249,6 +274,11 @@ impl Ledger {
                 access.ended = true;
                 access.succeeded = completion.result.is_ok();
                 access.local.take()
+            }
+            Command::Count(count) => {
+                count.ended = true;
+                count.succeeded = completion.result.is_ok();
+                count.local.take()
             }
             // A claimed message was dropped.
             Command::Peek(_) => {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use fishplate_engine::{BounceId, Extent, MemoryAction, Payload, Region, Source};
+use fishplate_engine::{Atomic, BounceId, Extent, MemoryAction, Payload, Refusal, Region, Source};
 
+use super::arithmetic::{Buffers, combined};
 use super::data::{Contents, Data};
 use super::ids::HostId;
 
@@ -73,6 +74,11 @@ impl Memory {
         self.allocate(data)
     }
 
+    /// 8 bytes with a number.
+    pub fn allocate_number(&mut self, number: u64) -> Region {
+        self.allocate(Data::of_bytes(self.contents, &number.to_le_bytes()))
+    }
+
     fn allocate(&mut self, data: Data) -> Region {
         self.buffers.push(UserBuffer { data, returned: false });
         Region(self.buffers.len() as u64 - 1)
@@ -131,10 +137,10 @@ impl Memory {
         }
     }
 
-    /// A buffer for a message of `owner`, to be filled bit by bit.
-    pub fn open_bounce(&mut self, id: BounceId, owner: HostId, len: u64) {
+    /// A buffer for a message of `owner`, or for what is not counted as anybody's, to be filled bit by bit.
+    pub fn open_bounce(&mut self, id: BounceId, owner: Option<HostId>, len: u64) {
         let data = Data::blank(self.contents, 0);
-        self.add_bounce(id, Bounce { owner: Some(owner), data, len });
+        self.add_bounce(id, Bounce { owner, data, len });
     }
 
     /// More of the message in a buffer.
@@ -168,6 +174,27 @@ impl Memory {
         (self.bounces.len(), self.most_bounces)
     }
 
+    /// Applies an atomic operation, as a driver does.
+    pub fn apply(&mut self, what: &Atomic, to: &Payload, buffers: Buffers) -> Result<(), Refusal> {
+        let is_aligned = |extent: &Extent| extent.offset.is_multiple_of(what.datatype().alignment());
+        let outcome = if to.extents().iter().all(is_aligned) { Ok(()) } else { Err(Refusal::Alignment) };
+        let old = self.gather_user(to, 0, to.len()).bytes();
+        if let Some(result) = buffers.result {
+            self.keep_copy(result, Data::of_bytes(self.contents, &old));
+        }
+        outcome?;
+        let operands = match buffers.operands {
+            None => Vec::new(),
+            Some(id) => match self.bounces.get(&id.0) {
+                Some(bounce) => bounce.data.bytes(),
+                None => self.missing(id, 0).bytes(),
+            },
+        };
+        let new = Data::of_bytes(self.contents, &combined(what, &old, &operands));
+        self.scatter(to, 0, &new);
+        Ok(())
+    }
+
     /// Does what the engine asks for, where it concerns this memory alone.
     pub fn act(&mut self, action: &MemoryAction) {
         match action {
@@ -189,7 +216,8 @@ impl Memory {
                     self.invalid_accesses.push(InvalidAccess::Bounce(*id));
                 }
             }
-            MemoryAction::Discard(_) | MemoryAction::Detach(_) => {}
+            // The world does it.
+            MemoryAction::Discard(_) | MemoryAction::Detach(_) | MemoryAction::Apply { .. } => {}
         }
     }
 

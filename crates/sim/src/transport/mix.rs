@@ -105,3 +105,20 @@ impl Mix {
         Kind::Send
     }
 }
+
+/// What users do with counters.
+pub(super) struct Counting {
+    /// Draws them.
+    pub random: Random,
+    /// In a hundred commands, so many counts go along.
+    pub percent: u64,
+}
+
+impl Counting {
+    /// Nobody counts where there is no remote memory access.
+    pub fn new(seed: u64, has_accesses: bool) -> Counting {
+        let mut random = Random::stream(seed, "counting");
+        let percent = if has_accesses { random.pick(&[0, 20, 100]) } else { 0 };
+        Counting { random, percent }
+    }
+}

@@ -1,14 +1,16 @@
 //! The transport in simulation: real engines, a driver loop like the real one, modelled rails, seeded faults, oracles.
 //!
 //! [`run()`] runs a [`Setup`]: a `world` of hosts (`driver`, `in_memory`) with links between them (`connection`) of two
-//! kinds (`link_kind`: `flow`, `memory_flow`), whose users draw commands from a `mix` (`workload`, `commands`), while faults
+//! kinds (`link_kind`: `flow`, `memory_flow`), whose users draw commands from a `mix` (`workload`, `commands`, `counting`), while faults
 //! happen (`faults`, `fault_injection`) and links come up (`memory_setup`), break and close (`connection_loss`,
 //! `stream_shutdown`), or whose endpoints are closed (`closing`). `oracle` checks the invariants; `random_setup` draws a setup.
 
+mod arithmetic;
 mod closing;
 mod commands;
 mod connection;
 mod connection_loss;
+mod counting;
 mod data;
 mod driver;
 mod fault_injection;

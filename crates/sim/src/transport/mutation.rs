@@ -38,6 +38,9 @@ mutations! {
     CompletionWrongOperation, "wrong-failure", "completes-once", "a receive is said to be cancelled, which nobody asked for";
     SwappedSequence, "swapped-sequence", "matches-in-order", "two messages change their sequence numbers";
     WrongTag, "wrong-tag", "matches-in-order", "a message arrives with another tag";
+    AtomicsSwapped, "atomics-swapped", "counts", "two atomic operations change their numbers";
+    AtomicTwice, "atomic-twice", "counts", "an atomic operation is applied twice";
+    AtomicNever, "atomic-never", "counts", "an atomic operation is answered and not applied";
     StripeAside, "stripe-aside", "content", "a stripe is placed a byte beside its place";
     PayloadLost, "payload-lost", "content", "a payload is acknowledged and never placed";
     WriteAfterEnd, "write-after-end", "content", "a payload goes on into memory that has ended";

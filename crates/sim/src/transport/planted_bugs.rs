@@ -25,6 +25,12 @@ impl World {
                 seq.0 ^= 1;
             }
         }
+        if let Body::Atomic { number, .. } = &mut header.body
+            && self.setup.mutation == Some(Mutation::AtomicsSwapped)
+        {
+            // As above; they are counted from 1.
+            *number = ((*number - 1) ^ 1) + 1;
+        }
         header
     }
 

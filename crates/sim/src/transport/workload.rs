@@ -20,6 +20,7 @@ const ANY_TAG: Space = Space::Tagged { tag: 0, ignore: u64::MAX };
 impl World {
     /// The user of `host` does something.
     pub(super) fn command(&mut self, host: HostId) {
+        self.count_now_and_then(host);
         let kind = self.setup.mix.kind(&mut self.random);
         match kind {
             Kind::Send => {

@@ -12,6 +12,7 @@ use super::ids::{ConnectionId, End, FlowId, HostId};
 use super::ledger::{Ledger, peer, vc};
 use super::link_kind::LinkKind;
 use super::memory::Memory;
+use super::mix::Counting;
 use super::mutation::Mutation;
 use super::oracle::{self, Observation, Oracle, Scene, Violation};
 use super::setup::Setup;
@@ -101,6 +102,8 @@ pub(super) struct World {
     pub chance: Random,
     /// The same for shared memory.
     pub sharing: Random,
+    /// What users count.
+    pub counting: Counting,
     pub hosts: Vec<Host>,
     pub memories: Vec<Memory>,
     pub connections: Vec<Connection>,
@@ -145,6 +148,7 @@ impl World {
             random: Random::stream(setup.seed, "users"),
             chance: Random::stream(setup.seed, "chance"),
             sharing: Random::stream(setup.seed, "sharing"),
+            counting: Counting::new(setup.seed, setup.mix.accesses > 0),
             memories: hosts.iter().map(|_| Memory::new(setup.contents)).collect(),
             hosts,
             connections: Vec::new(),
@@ -159,6 +163,7 @@ impl World {
             oracles: oracle::all(),
             setup,
         };
+        world.make_counters();
         for a in 0..world.hosts.len() {
             for b in a + 1..world.hosts.len() {
                 let mut rails: Vec<usize> = (0..world.setup.rails.len()).collect();

@@ -2,8 +2,10 @@
 //!
 //! [`VirtualChannel::next_transmit`] is its face, called by `Engine::poll_transmit`. `protocol` decides between eager and
 //! rendezvous, `subchannel_choice` asks the policy, `stripes` cuts long messages, [`send`] is the state of a send,
-//! `remote_access` schedules writes, reads and their responses. Nothing is bound to a subchannel before that can take it.
+//! `remote_access` schedules writes, reads and their responses, `atomics` atomic operations and their answers. Nothing is bound to a subchannel before that can take it.
 
+pub mod atomic_window;
+mod atomics;
 mod protocol;
 mod remote_access;
 pub mod send;
@@ -17,7 +19,7 @@ pub(super) use subchannel_choice::CachedChoice;
 use std::collections::VecDeque;
 
 use protocol::Protocol;
-use send::{Destination, Purpose, Send, Stage};
+use send::{AtomicSend, Destination, Purpose, Send, Stage};
 use stripes::Piece;
 
 use super::flow_control::MESSAGE_CHARGE;
@@ -62,6 +64,7 @@ impl VirtualChannel {
             .or_else(|| self.assigned_message(now, sends))
             .or_else(|| self.queued_message(now, sends))
             .or_else(|| self.queued_write(now, sends))
+            .or_else(|| self.queued_atomic(now, sends))
             .or_else(|| self.next_piece(now, sends))
             .or_else(|| self.upkeep(now))
     }
@@ -162,7 +165,7 @@ impl VirtualChannel {
         Some(usize::from(self.live[position]))
     }
 
-    /// The oldest reply: a CTS, or the refusal of a read.
+    /// The oldest reply: a CTS, the refusal of a read, or the answer to an atomic operation.
     fn reply(&mut self, now: Instant) -> Option<Transmit> {
         self.replies.front()?;
         let index = self.nearest(now)?;
@@ -171,6 +174,7 @@ impl VirtualChannel {
         match credit_return {
             CreditReturn::RequestToSend => self.peer_grant.release_request(),
             CreditReturn::Message => self.peer_grant.release_eager(MESSAGE_CHARGE),
+            CreditReturn::Atomic(what) => self.remote.incoming_atomics.answered(&what),
             CreditReturn::Nothing => {}
         }
         Some(self.frame(now, index, body, NO_PAYLOAD, FrameOwner::Control))
@@ -250,7 +254,7 @@ impl VirtualChannel {
         Some((index, self.header(now, index, body, len, FrameOwner::Message)))
     }
 
-    /// The first, or only, frame of a message or a short write.
+    /// The first, or only, frame of a message, a short write or an atomic operation.
     pub(super) fn message(
         &mut self,
         now: Instant,
@@ -272,8 +276,12 @@ impl VirtualChannel {
                 let number = self.remote.take_number();
                 Body::Write { write: SendRef(key), key: memory, address, data, number, len }
             }
-            // Responses to reads are always striped.
-            Purpose::ReadResponse(_) => return None,
+            Purpose::Atomic(AtomicSend { to: Remote { key: memory, address }, what, operation }) => {
+                let number = self.remote.atomics.sent(what.operands_len());
+                Body::Atomic { number, operation, key: memory, address, what }
+            }
+            // Responses to reads, and results, are always striped.
+            Purpose::ReadResponse(_) | Purpose::AtomicResult => return None,
         };
         send.stage = Stage::Sent;
         send.unacknowledged = 1;

@@ -2,8 +2,10 @@
 
 use std::collections::VecDeque;
 
+use super::atomic_window::OutgoingAtomics;
 use super::send::Send;
 use crate::channel::flow_control::MESSAGE_CHARGE;
+use crate::channel::receive::atomics::IncomingAtomics;
 use crate::channel::subchannel::FrameOwner;
 use crate::channel::transmit::{NO_PAYLOAD, Transmit};
 use crate::channel::{CreditReturn, Reply, VirtualChannel};
@@ -55,6 +57,10 @@ pub struct RemoteAccess {
     next_number: u64,
     /// Numbers of the peer's frames that have come.
     recorded: Intervals,
+    /// Atomic operations of this side.
+    pub atomics: OutgoingAtomics,
+    /// The peer's.
+    pub incoming_atomics: IncomingAtomics,
 }
 
 impl Default for RemoteAccess {
@@ -79,12 +85,18 @@ impl RemoteAccess {
             refused: 0,
             next_number: 0,
             recorded: Intervals::new(),
+            atomics: OutgoingAtomics::new(),
+            incoming_atomics: IncomingAtomics::new(),
         }
     }
 
     /// Whether nothing waits to be handed to a subchannel.
     pub fn is_idle(&self) -> bool {
-        self.reads.is_empty() && self.writes.is_empty() && self.pending_reads.is_empty() && self.refused == 0
+        self.reads.is_empty()
+            && self.writes.is_empty()
+            && self.pending_reads.is_empty()
+            && self.refused == 0
+            && self.atomics.queue.is_empty()
     }
 
     /// Whether no write of this side waits or is on its way, and no request to read waits.

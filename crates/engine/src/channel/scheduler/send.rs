@@ -1,6 +1,7 @@
 //! A send, from posting to completion.
 
 use super::stripes::Stripes;
+use crate::atomic::Atomic;
 use crate::channel::transmit::Source;
 use crate::envelope::Envelope;
 use crate::ids::{Context, MessageSeq, VcId};
@@ -8,6 +9,17 @@ use crate::memory::{BounceId, Payload};
 use crate::registered_memory::RegionId;
 use crate::request::{Completion, Failure, Operation, Remote, SendRequest, WriteRequest};
 use crate::wire::{Body, ReceiveRef, SendRef};
+
+/// An atomic operation on the peer's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AtomicSend {
+    /// Where the array begins.
+    pub to: Remote,
+    /// What is done to it.
+    pub what: Atomic,
+    /// This side's name for it: its reassembly.
+    pub operation: ReceiveRef,
+}
 
 /// What a send is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +30,10 @@ pub enum Purpose {
     Write(Remote),
     /// The response to a read of the peer's, out of this memory.
     ReadResponse(RegionId),
+    /// An atomic operation. Its reassembly completes, not this, which only keeps its operands until they are there.
+    Atomic(AtomicSend),
+    /// The result of an atomic operation of the peer's.
+    AtomicResult,
 }
 
 /// Where the peer puts bytes.
@@ -127,12 +143,32 @@ impl Send {
 
     /// The response to a read of the peer of `vc`: `source`, out of `region`.
     pub fn read_response(vc: VcId, region: RegionId, source: Payload, receive: ReceiveRef) -> Self {
+        let silent = Send::silent(vc, source);
+        let stage = Stage::Cut { to: Destination::Receive(receive), stripes: Stripes::all_allowed(silent.len) };
+        Send { purpose: Purpose::ReadResponse(region), stage, ..silent }
+    }
+
+    /// An atomic operation that has just been posted.
+    pub fn atomic(vc: VcId, atomic: AtomicSend, payload: Payload) -> Self {
+        Send { purpose: Purpose::Atomic(atomic), inject: true, ..Send::silent(vc, payload) }
+    }
+
+    /// The result of an atomic operation of the peer of `vc`: `len` bytes in a buffer.
+    pub fn atomic_result(vc: VcId, (id, len): (BounceId, u64), operation: ReceiveRef) -> Self {
+        Send {
+            purpose: Purpose::AtomicResult,
+            stage: Stage::Cut { to: Destination::Receive(operation), stripes: Stripes::all_allowed(len) },
+            source: Source::Bounce { id, offset: 0, len },
+            len,
+            ..Send::silent(vc, Payload::EMPTY)
+        }
+    }
+
+    /// A send of which the user does not hear.
+    fn silent(vc: VcId, payload: Payload) -> Self {
         let (envelope, context) = (Envelope::Message, Context(0));
-        let message = SendRequest { vc, envelope, data: None, payload: source, inject: false, notify: false, context };
-        let mut send = Send::new(message, MessageSeq::default());
-        send.purpose = Purpose::ReadResponse(region);
-        send.stage = Stage::Cut { to: Destination::Receive(receive), stripes: Stripes::all_allowed(send.len) };
-        send
+        let message = SendRequest { vc, envelope, data: None, payload, inject: false, notify: false, context };
+        Send::new(message, MessageSeq::default())
     }
 
     /// A message that went whole into memory that both sides see, by the body of its frame: what was sent there is all that is
@@ -234,7 +270,7 @@ impl Send {
         let operation = match self.purpose {
             Purpose::Message(_) => Operation::Send,
             Purpose::Write(_) => Operation::Write,
-            Purpose::ReadResponse(_) => return None,
+            Purpose::ReadResponse(_) | Purpose::Atomic(_) | Purpose::AtomicResult => return None,
         };
         // Nobody misses an injected message, but memory that was not written.
         let reported = self.notify || (result.is_err() && (!self.inject || self.is_write()));

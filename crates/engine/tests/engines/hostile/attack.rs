@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use fishplate_engine::wire::{Access, Body, Header, ReceiveRef, Refusal, SendRef};
 use fishplate_engine::{
-    Context, Envelope, Instant, MessageSeq, Pattern, PeekAction, PeekRequest, ProtocolViolation, Space,
+    Atomic, AtomicOperation, Context, Datatype, Envelope, Instant, MessageSeq, Pattern, PeekAction, PeekRequest,
+    ProtocolViolation, Space,
 };
 
 use super::victim::{ANNOUNCED, GRANT, KEY, MEMORY_LEN, Victim, Wanted};
@@ -19,6 +20,8 @@ struct Attacker {
     /// Requests that are overtaken by pieces.
     late: Vec<Body>,
     accesses: u64,
+    /// Numbers of atomic operations that were sent.
+    atomics: u64,
     spent: u32,
     acked: Vec<u32>,
     credit: u32,
@@ -38,6 +41,7 @@ pub fn attack(mut rng: Rng) -> (u64, Option<ProtocolViolation>) {
         early: Vec::new(),
         late: Vec::new(),
         accesses: 0,
+        atomics: 0,
         spent: 0,
         acked: vec![0; subchannels],
         credit: 0,
@@ -111,6 +115,10 @@ impl Attacker {
                 self.victim.read(len);
             }
             9 if self.rng.percent(20) => self.victim.switch_memory(),
+            10 => {
+                let what = self.what();
+                self.victim.atomic(what);
+            }
             _ => {}
         }
     }
@@ -162,7 +170,7 @@ impl Attacker {
     fn body(&mut self) -> Body {
         let envelope = if self.rng.percent(50) { Envelope::Message } else { Envelope::Tagged(1) };
         let len = *self.rng.pick(&[0, 1, 200, 1000, 5_000]);
-        match self.rng.below(22) {
+        match self.rng.below(25) {
             0..4 if self.spend(len, GRANT) => {
                 let (len, prompt) = (self.number(u64::from(len)) as u32, self.rng.percent(50));
                 Body::Eager { seq: self.seq(), envelope, data: None, len, prompt }
@@ -181,6 +189,11 @@ impl Attacker {
             12..14 => self.write(),
             14..16 if self.spend(0, GRANT + ANNOUNCED * 128) => self.read(),
             16 => self.refused(),
+            22..24 => self.atomic(),
+            24 if !self.victim.applications.is_empty() => {
+                let operation = self.victim.applications.swap_remove(0);
+                Body::Applied { operation: ReceiveRef(self.number(operation.0)) }
+            }
             _ if self.nonsense > 0 && self.is_sloppy() => Body::Relinquish { total: self.number(0) },
             _ => Body::Ack,
         }
@@ -235,6 +248,29 @@ impl Attacker {
         let write = SendRef(self.rng.next());
         let data = self.rng.percent(50).then_some(3);
         Body::Write { write, key, address, data, number: self.access(), len: len as u32 }
+    }
+
+    fn what(&mut self) -> Atomic {
+        loop {
+            let (operation, datatype) = (*self.rng.pick(&AtomicOperation::ALL), *self.rng.pick(&Datatype::ALL));
+            let most = *self.rng.pick(&[1, 1, 20, u64::from(Atomic::most(datatype))]);
+            let (fetches, count) = (self.rng.percent(50), self.rng.range(1, most + 1) as u32);
+            if let Some(what) = Atomic::new(operation, datatype, fetches, count) {
+                return what;
+            }
+        }
+    }
+
+    /// Mostly the next one, now and then one again.
+    fn atomic(&mut self) -> Body {
+        let what = self.what();
+        let address = self.rng.below(MEMORY_LEN) / 8 * 8;
+        let key = if self.rng.percent(90) { KEY } else { self.rng.next() };
+        let again = self.atomics > 0 && self.rng.percent(10);
+        let number = if again { self.rng.range(1, self.atomics + 1) } else { self.atomics + 1 };
+        self.atomics = self.atomics.max(number);
+        let operation = ReceiveRef(self.rng.next());
+        Body::Atomic { number: self.number(number), operation, key, address: self.number(address), what }
     }
 
     fn read(&mut self) -> Body {

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use fishplate_engine::wire::{Body, Header, ReceiveRef, SendRef};
 use fishplate_engine::{
-    Completion, Config, Context, Engine, Envelope, Extent, Instant, MemoryAction, Operation, Pattern, Payload,
-    Placement, ProtocolViolation, RailId, ReadRequest, RecvRequest, Region, Registration, Remote, SendRequest, Source,
-    SubchannelId, VcId, WriteRequest,
+    Atomic, AtomicRequest, Completion, Config, Context, Engine, Envelope, Extent, Instant, MemoryAction, Operation,
+    Pattern, Payload, Placement, ProtocolViolation, RailId, ReadRequest, RecvRequest, Refusal, Region, Registration,
+    Remote, SendRequest, Source, SubchannelId, VcId, WriteRequest,
 };
 
 pub const GRANT: u64 = 64 << 10;
+/// Bytes of atomic operations that may be under way, and of their results.
+pub const ATOMICS: u64 = 1 << 20;
 /// Messages that the peer may announce beyond it.
 pub const ANNOUNCED: u64 = 100;
 
@@ -37,8 +39,10 @@ pub struct Victim {
     /// Bytes that come before the CTS, by the peer's name for the message.
     pub early: BTreeMap<u64, u64>,
     pub writes: Vec<SendRef>,
-    /// Reads that the victim has asked for.
+    /// Reads, and atomic operations with a result, that the victim has asked for.
     pub reads: Vec<(ReceiveRef, u64)>,
+    /// The other atomic operations.
+    pub applications: Vec<ReceiveRef>,
     is_registered: bool,
     /// Credit that the peer was told of.
     pub told: u32,
@@ -51,6 +55,8 @@ pub struct Victim {
     /// Open operations: whether a multi-receive buffer, and its length. Its region is its context.
     open: BTreeMap<u64, (bool, u64)>,
     bounces: BTreeMap<u32, u64>,
+    /// Results of atomic operations.
+    results: BTreeMap<u32, u64>,
     contexts: u64,
 }
 
@@ -76,6 +82,7 @@ impl Victim {
             early: BTreeMap::new(),
             writes: Vec::new(),
             reads: Vec::new(),
+            applications: Vec::new(),
             is_registered: false,
             told: 0,
             sent: vec![0; subchannels.len()],
@@ -83,6 +90,7 @@ impl Victim {
             placing: vec![None; subchannels.len()],
             open: BTreeMap::new(),
             bounces: BTreeMap::new(),
+            results: BTreeMap::new(),
             contexts: 0,
             subchannels,
         }
@@ -127,6 +135,19 @@ impl Victim {
         let (vc, to) = (self.vc, Remote { key: 1, address: 2 });
         let request = WriteRequest { vc, to, data: Some(1), payload, inject: false, notify: true, context };
         self.engine.post_write(request).unwrap();
+    }
+
+    pub fn atomic(&mut self, what: Atomic) {
+        let (context, result) = self.open(false, what.result_len());
+        let (_, operands) = self.open(false, what.operands_len());
+        // It is injected: this is the user's again.
+        self.open.remove(&self.contexts);
+        let (vc, to) = (self.vc, Remote { key: 1, address: 8 });
+        let key = self.engine.post_atomic(AtomicRequest { vc, to, what, operands, result, notify: true, context });
+        self.pump();
+        if let Some(MemoryAction::Fill { into, from }) = self.engine.detach(key.unwrap()) {
+            self.results.insert(into.0, from.len());
+        }
     }
 
     pub fn read(&mut self, len: u64) {
@@ -176,6 +197,7 @@ impl Victim {
     pub fn place(&mut self, at: usize) {
         if self.placing[at].take().is_some() {
             self.engine.payload_placed(Instant(self.now), self.subchannels[at]);
+            self.act();
         }
     }
 
@@ -197,6 +219,11 @@ impl Victim {
                     }
                 }
                 Body::Write { write, .. } => self.writes.push(write),
+                Body::Atomic { operation, what, .. } if what.fetches() => {
+                    self.reads.push((operation, what.result_len()));
+                    self.receives.push(Wanted { receive: operation, from: 0, end: what.result_len() });
+                }
+                Body::Atomic { operation, .. } => self.applications.push(operation),
                 Body::Read { receive, len, .. } => {
                     self.used += 128;
                     self.reads.push((receive, len));
@@ -207,7 +234,8 @@ impl Victim {
             }
         }
         self.act();
-        assert!(self.bounces.values().sum::<u64>() <= GRANT);
+        assert!(self.bounces.values().sum::<u64>() <= GRANT + ATOMICS);
+        assert!(self.results.values().sum::<u64>() <= ATOMICS);
         while let Some(completion) = self.engine.poll_completion() {
             self.ended(&completion);
         }
@@ -219,6 +247,18 @@ impl Victim {
             match action {
                 MemoryAction::Fill { .. } => panic!("nothing is injected"),
                 MemoryAction::Copy { from, .. } => assert!(self.bounces.contains_key(&from.0)),
+                MemoryAction::Apply { id, to, operands, result, what } => {
+                    let extent = to.extents()[0];
+                    assert!(self.is_registered && extent.region == MEMORY, "applied to memory that is not registered");
+                    assert!(extent.offset + extent.len <= MEMORY_LEN && extent.len == what.target_len());
+                    assert!(operands.is_none_or(|operands| self.bounces.contains_key(&operands.0)));
+                    if let Some(result) = result {
+                        assert_eq!(self.results.insert(result.0, what.result_len()), None);
+                    }
+                    let is_aligned = extent.offset.is_multiple_of(what.datatype().alignment());
+                    self.engine.applied(id, if is_aligned { Ok(()) } else { Err(Refusal::Alignment) });
+                }
+                MemoryAction::Release(id) if self.results.remove(&id.0).is_some() => {}
                 MemoryAction::Release(id) => assert!(self.bounces.remove(&id.0).is_some()),
                 MemoryAction::Discard(subchannel) => {
                     let placing = self.placing[usize::from(subchannel.index)].as_mut();

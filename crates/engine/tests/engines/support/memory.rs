@@ -162,6 +162,7 @@ impl Memory {
                 assert!(self.bounces.remove(&id.0).is_some(), "bounce buffer {} released twice", id.0);
                 self.owners.remove(&id.0);
             }
+            MemoryAction::Apply { .. } => unreachable!("nobody asks for atomic operations"),
             MemoryAction::Discard(_) | MemoryAction::Detach(_) => unreachable!("the world knows what is under way"),
         }
     }

@@ -276,6 +276,7 @@ impl World {
         while let Some(completion) = self.nodes[node].engine.poll_completion() {
             self.note(&[node as u64, self.now, completion.context.0, completion.len, completion.data.unwrap_or(0)]);
             match completion.operation {
+                Operation::Atomic | Operation::FetchAtomic => unreachable!("nobody asks for these"),
                 Operation::RemoteWrite => self.oracle.told(node, &mut self.nodes[node], &completion),
                 Operation::Read | Operation::Write => {
                     self.oracle.complete_access(&mut self.nodes, &self.parted, &completion);

@@ -27,6 +27,11 @@ impl Endpoint {
         self.engine.has_pending_operations()
     }
 
+    /// Whether there is anything to go on with while the program is away: operations, or memory that peers access.
+    pub fn has_background_work(&self) -> bool {
+        self.engine.has_pending_operations() || self.engine.is_accessible()
+    }
+
     /// Whether all peers that are connected share memory: a transfer takes so little then that it need not begin at once.
     pub fn has_only_memory_peers(&self) -> bool {
         let mut connected = self.peers.iter().filter(|peer| peer.is_connected());

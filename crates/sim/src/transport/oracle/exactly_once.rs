@@ -33,6 +33,8 @@ fn completed(host: HostId, completion: &Completion, ledger: &Ledger) -> Result<(
         Command::Receive(receive) => received(host, receive, completion, ledger),
         Command::Peek(peek) => peeked(host, peek, completion),
         Command::Access(access) => accessed(host, access, completion, ledger),
+        // They have an oracle of their own.
+        Command::Count(_) => Ok(()),
     }
 }
 
@@ -111,6 +113,7 @@ fn finished(ledger: &Ledger) -> Result<(), String> {
             Command::Send(send) => (send.from, send.ended),
             Command::Receive(receive) => (receive.host, receive.ended),
             Command::Peek(peek) => (peek.host, peek.ended),
+            Command::Count(count) => (count.from, count.ended),
             Command::Access(access) => {
                 let whole = access.succeeded && access.with_data && ledger.is_sound(access.from, access.to);
                 let reported = access.reported || !whole || ledger.may_lose_each_other(access.from, access.to);

@@ -77,6 +77,6 @@ fn pattern(ledger: &Ledger, taker: Context) -> Option<&Pattern> {
     match ledger.get(taker)? {
         Command::Receive(receive) => Some(&receive.pattern),
         Command::Peek(peek) => Some(&peek.pattern),
-        Command::Send(_) | Command::Access(_) => None,
+        Command::Send(_) | Command::Access(_) | Command::Count(_) => None,
     }
 }

@@ -1,5 +1,6 @@
 //! The invariants, one file each. An oracle sees everything that happens and says when it must not have.
 
+mod atomic_operations;
 mod data_integrity;
 mod exactly_once;
 mod fault_isolation;
@@ -110,6 +111,7 @@ pub fn all() -> Vec<Box<dyn Oracle>> {
         Box::new(send_buffer_use::Lease),
         Box::new(data_integrity::Content),
         Box::new(matching_order::Order::default()),
+        Box::new(atomic_operations::Counts::default()),
         Box::new(memory_bounds::Bounds),
         Box::new(liveness::Progress),
     ]

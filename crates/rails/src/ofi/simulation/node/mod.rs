@@ -172,6 +172,12 @@ impl Node {
         match action {
             MemoryAction::Fill { into, from } => self.memory.read(&from, self.bounces.open(into)),
             MemoryAction::Copy { from, to } => self.memory.write(&to, 0, self.bounces.get(from)),
+            MemoryAction::Apply { id, what, to, operands, result } => {
+                let outcome = self
+                    .bounces
+                    .with_result(operands, result, |operands, result| self.memory.apply(&what, &to, operands, result));
+                self.engine.applied(id, outcome);
+            }
             MemoryAction::Release(id) => self.bounces.release(id),
             MemoryAction::Discard(subchannel) => {
                 if let Some(Over::Rail { rail, end }) = self.over(subchannel) {

@@ -1,0 +1,180 @@
+//! A peer's atomic operations, until each is applied: in the order in which they were posted, each once, whatever rails they
+//! came over.
+
+use std::collections::BTreeMap;
+
+use crate::atomic::Atomic;
+use crate::channel::scheduler::atomic_window::{ATOMIC_WINDOW, charge};
+use crate::memory::BounceId;
+use crate::request::Remote;
+use crate::wire::ReceiveRef;
+
+/// An operation whose turn has not come, or whose operands are still on their way.
+#[derive(Clone, Copy, Debug)]
+pub struct WaitingAtomic {
+    /// The peer's name for it.
+    pub operation: ReceiveRef,
+    /// On which memory.
+    pub at: Remote,
+    /// What it is.
+    pub what: Atomic,
+    /// What it needs.
+    pub operands: Option<BounceId>,
+    /// Whether that is all here.
+    pub is_complete: bool,
+}
+
+/// The peer has more under way than it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooManyAtomics;
+
+/// All of one peer.
+#[derive(Debug)]
+pub struct IncomingAtomics {
+    /// Number of the one that is next to be applied: all before it were.
+    next: u64,
+    /// Those that have come, by number.
+    waiting: BTreeMap<u64, WaitingAtomic>,
+    /// Charges of these, and of those whose answers are not sent: the peer counts them all as under way.
+    unanswered: u64,
+    /// Charges of results that the peer has not acknowledged.
+    results: u64,
+}
+
+impl IncomingAtomics {
+    /// None have come.
+    pub const fn new() -> IncomingAtomics {
+        IncomingAtomics { next: 1, waiting: BTreeMap::new(), unanswered: 0, results: 0 }
+    }
+
+    /// Whether the operation of that number has come before.
+    pub fn has(&self, number: u64) -> bool {
+        number < self.next || self.waiting.contains_key(&number)
+    }
+
+    /// Whether one that has not may come.
+    pub fn check(&self, number: u64, what: &Atomic) -> Result<(), TooManyAtomics> {
+        let is_in_window = number - self.next < ATOMIC_WINDOW / charge(0);
+        let is_allowed = is_in_window && self.unanswered + charge(what.operands_len()) <= ATOMIC_WINDOW;
+        if is_allowed { Ok(()) } else { Err(TooManyAtomics) }
+    }
+
+    /// Adds one that has come.
+    pub fn add(&mut self, number: u64, one: WaitingAtomic) {
+        self.unanswered += charge(one.what.operands_len());
+        self.waiting.insert(number, one);
+    }
+
+    /// What that one needs is here.
+    pub fn complete(&mut self, number: u64) {
+        if let Some(one) = self.waiting.get_mut(&number) {
+            one.is_complete = true;
+        }
+    }
+
+    /// What one needs was cut off: it will be retransmitted. Its buffer.
+    pub fn forget(&mut self, number: u64) -> Option<BounceId> {
+        let one = self.waiting.remove(&number)?;
+        self.unanswered -= charge(one.what.operands_len());
+        one.operands
+    }
+
+    /// The one that is to be applied now, if it is here, and the peer has taken enough of the results before it.
+    pub fn take_next(&mut self) -> Option<WaitingAtomic> {
+        let first = self.waiting.first_entry()?;
+        let is_next = *first.key() == self.next && first.get().is_complete;
+        let result = first.get().what.result_len();
+        if !is_next || (result > 0 && self.results + charge(result) > ATOMIC_WINDOW) {
+            return None;
+        }
+        self.next += 1;
+        if result > 0 {
+            self.results += charge(result);
+        }
+        Some(first.remove())
+    }
+
+    /// The answer to one is sent, or about to be as a result.
+    pub fn answered(&mut self, what: &Atomic) {
+        self.unanswered -= charge(what.operands_len());
+    }
+
+    /// A result of `len` bytes is acknowledged, or there will be none.
+    pub fn result_ended(&mut self, len: u64) {
+        if len > 0 {
+            self.results -= charge(len);
+        }
+    }
+
+    /// Forgets all that wait: the peer is lost. Their buffers.
+    pub fn drain(&mut self) -> Vec<BounceId> {
+        std::mem::take(&mut self.waiting).into_values().filter_map(|one| one.operands).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::atomic::{AtomicOperation, Datatype};
+
+    fn one(count: u32) -> WaitingAtomic {
+        let what = Atomic::new(AtomicOperation::Sum, Datatype::Uint64, true, count).unwrap();
+        let (operation, at) = (ReceiveRef(1), Remote { key: 0, address: 0 });
+        WaitingAtomic { operation, at, what, operands: Some(BounceId(count)), is_complete: false }
+    }
+
+    #[test]
+    fn they_are_applied_in_order_and_each_once() {
+        let mut all = IncomingAtomics::new();
+        for number in [2, 1, 3] {
+            assert!(!all.has(number));
+            all.check(number, &one(1).what).unwrap();
+            all.add(number, one(number as u32));
+            assert!(all.has(number));
+        }
+        let mut take = |complete| {
+            all.complete(complete);
+            std::iter::from_fn(|| all.take_next()).map(|one| one.what.count()).collect::<Vec<_>>()
+        };
+        assert_eq!((take(2), take(1), take(3)), (vec![], vec![1, 2], vec![3]));
+        assert!((1..=3).all(|number| all.has(number)) && !all.has(4));
+    }
+
+    #[test]
+    fn what_was_cut_off_comes_again() {
+        let mut all = IncomingAtomics::new();
+        all.add(1, one(7));
+        assert_eq!(all.forget(1), Some(BounceId(7)));
+        assert!(!all.has(1));
+        all.add(1, one(8));
+        assert_eq!(all.drain(), [BounceId(8)]);
+    }
+
+    #[test]
+    fn a_peer_that_has_too_many_under_way_is_seen() {
+        let mut all = IncomingAtomics::new();
+        let most = ATOMIC_WINDOW / charge(8192);
+        for number in 1..=most {
+            assert_eq!(all.check(number, &one(1024).what), Ok(()));
+            all.add(number, one(1024));
+        }
+        assert_eq!(all.check(most + 1, &one(1024).what), Err(TooManyAtomics));
+        assert_eq!(IncomingAtomics::new().check(u64::MAX, &one(1).what), Err(TooManyAtomics));
+    }
+
+    #[test]
+    fn results_that_nobody_acknowledges_hold_the_next_ones_up() {
+        let mut all = IncomingAtomics::new();
+        let most = ATOMIC_WINDOW / charge(8192);
+        for number in 1..=most + 1 {
+            all.add(number, one(1024));
+            all.complete(number);
+            assert_eq!(all.take_next().is_some(), number <= most);
+            if number <= most {
+                all.answered(&one(1024).what);
+            }
+        }
+        all.result_ended(8192);
+        assert!(all.take_next().is_some());
+    }
+}

@@ -1,0 +1,202 @@
+//! Atomic operations: commands of this side's user, and operations of peers, which the driver applies to memory.
+
+use super::incoming::{Name, Target};
+use super::{Engine, PostError, ProtocolViolation, SendKey};
+use crate::atomic::Atomic;
+use crate::channel::State;
+use crate::channel::receive::atomics::WaitingAtomic;
+use crate::channel::scheduler::send::{AtomicSend, Send};
+use crate::ids::{SubchannelId, VcId};
+use crate::matching::reassembly::Reassembly;
+use crate::memory::{ApplyId, BounceId, MemoryAction, Payload, Placement};
+use crate::request::{AtomicRequest, Remote};
+use crate::wire::{ReceiveRef, Refusal};
+
+/// An operation that the driver is applying.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Applying {
+    vc: VcId,
+    by: Origin,
+    what: Atomic,
+    operands: Option<BounceId>,
+    result: Option<BounceId>,
+}
+
+/// Who wants to know.
+#[derive(Clone, Copy, Debug)]
+enum Origin {
+    /// The peer, by its name for the operation.
+    Peer(ReceiveRef),
+    /// This endpoint itself: its reassembly.
+    Here(u64),
+}
+
+impl Engine {
+    /// Posts an atomic operation on a peer's memory. It completes when it was applied, and its result is here. Poll
+    /// transmits, then call [`Engine::detach`].
+    pub fn post_atomic(&mut self, request: AtomicRequest) -> Result<SendKey, PostError> {
+        let AtomicRequest { vc, to, what, operands, .. } = &request;
+        let (vc, to, what) = (*vc, *to, *what);
+        if operands.len() != what.operands_len() || request.result.len() != what.result_len() {
+            return Err(PostError::Mismatch);
+        }
+        self.check_inject(true, operands.len())?;
+        let operands = operands.clone();
+        let is_loopback = self.check_open(vc)?.loopback;
+        let operation = self.reassemblies.insert(Reassembly::of_atomic(request));
+        if is_loopback {
+            self.apply_here(vc, operation, (to, what), operands);
+            return Ok(SendKey(u64::MAX));
+        }
+        let atomic = AtomicSend { to, what, operation: ReceiveRef(operation) };
+        let key = self.sends.insert(Send::atomic(vc, atomic, operands));
+        self.vcs[vc.0 as usize].enqueue_atomic(key);
+        self.make_ready(vc);
+        Ok(SendKey(key))
+    }
+
+    /// An operation on memory of this endpoint itself.
+    fn apply_here(&mut self, vc: VcId, operation: u64, (at, what): (Remote, Atomic), from: Payload) {
+        let memory = match self.regions.find_array(at.key, at.address, &what) {
+            Ok(memory) => memory,
+            Err(why) => return self.atomic_ended(operation, Some(why)),
+        };
+        let operands = (!from.is_empty()).then(|| {
+            let into = self.bounces.take();
+            self.actions.push_back(MemoryAction::Fill { into, from });
+            into
+        });
+        self.apply((vc, Origin::Here(operation)), what, memory, operands);
+    }
+
+    fn apply(&mut self, (vc, by): (VcId, Origin), what: Atomic, to: Payload, operands: Option<BounceId>) {
+        let result = what.fetches().then(|| self.bounces.take());
+        let id = ApplyId(self.applying.insert(Applying { vc, by, what, operands, result }));
+        self.actions.push_back(MemoryAction::Apply { id, what, to, operands, result });
+    }
+
+    /// The driver has applied an operation ([`MemoryAction::Apply`]), or refuses to, and has not touched the memory.
+    pub fn applied(&mut self, id: ApplyId, outcome: Result<(), Refusal>) {
+        let Some(Applying { vc, by, what, operands, result }) = self.applying.remove(id.0) else { return };
+        operands.into_iter().for_each(|operands| self.release(operands));
+        match by {
+            Origin::Here(operation) => {
+                if let (Some(from), Some(reassembly)) = (result, self.reassemblies.get(operation)) {
+                    if outcome.is_ok() {
+                        let to = reassembly.place().clone();
+                        self.actions.push_back(MemoryAction::Copy { from, to });
+                    }
+                    self.release(from);
+                }
+                self.atomic_ended(operation, outcome.err());
+            }
+            Origin::Peer(_) if self.vcs[vc.0 as usize].state != State::Open => {
+                result.into_iter().for_each(|result| self.release(result));
+            }
+            Origin::Peer(operation) => self.answer((vc, operation), what, outcome, result),
+        }
+    }
+
+    fn answer(
+        &mut self,
+        (vc, operation): (VcId, ReceiveRef),
+        what: Atomic,
+        outcome: Result<(), Refusal>,
+        result: Option<BounceId>,
+    ) {
+        match (outcome, result) {
+            (Ok(()), Some(result)) => {
+                let len = what.result_len();
+                // As an injected message: it is kept until the peer has it.
+                self.injected += len;
+                let key = self.sends.insert(Send::atomic_result(vc, (result, len), operation));
+                let channel = &mut self.vcs[vc.0 as usize];
+                channel.remote.incoming_atomics.answered(&what);
+                channel.enqueue_striped(key, len);
+            }
+            (Ok(()), None) => self.vcs[vc.0 as usize].answer_atomic(operation, what, None),
+            (Err(why), result) => {
+                result.into_iter().for_each(|result| self.release(result));
+                let channel = &mut self.vcs[vc.0 as usize];
+                channel.remote.incoming_atomics.result_ended(what.result_len());
+                channel.answer_atomic(operation, what, Some(why));
+            }
+        }
+        self.make_ready(vc);
+    }
+
+    /// A peer's operation has come; its operands, if it has any, follow.
+    pub(super) fn handle_atomic(
+        &mut self,
+        subchannel: SubchannelId,
+        (number, repetition): (u64, u8),
+        (operation, at, what): (ReceiveRef, Remote, Atomic),
+    ) -> Result<(Target, Placement), ProtocolViolation> {
+        let vc = subchannel.vc;
+        let has = |engine: &Engine| engine.vcs[vc.0 as usize].remote.incoming_atomics.has(number);
+        if has(self) {
+            self.supersede(vc, Name::Atomic(number), repetition);
+            if has(self) {
+                return Ok((Target::Nothing, Placement::Discard));
+            }
+        }
+        let operations = &mut self.vcs[vc.0 as usize].remote.incoming_atomics;
+        operations.check(number, &what).map_err(|_| ProtocolViolation::Atomics)?;
+        let operands = (what.operands_len() > 0).then(|| self.bounces.take());
+        operations.add(number, WaitingAtomic { operation, at, what, operands, is_complete: false });
+        let placement = operands.map_or(Placement::Discard, Placement::Bounce);
+        Ok((Target::Atomic(number), placement))
+    }
+
+    /// The operands of a peer's operation are here.
+    pub(super) fn atomic_came(&mut self, vc: VcId, number: u64) {
+        self.vcs[vc.0 as usize].remote.incoming_atomics.complete(number);
+        self.apply_atomics(vc);
+    }
+
+    /// Has the driver apply what is next of a peer's operations.
+    pub(super) fn apply_atomics(&mut self, vc: VcId) {
+        while let Some(next) = self.vcs[vc.0 as usize].remote.incoming_atomics.take_next() {
+            let WaitingAtomic { operation, at, what, operands, .. } = next;
+            match self.regions.find_array(at.key, at.address, &what) {
+                Ok(memory) => self.apply((vc, Origin::Peer(operation)), what, memory, operands),
+                Err(why) => {
+                    operands.into_iter().for_each(|operands| self.release(operands));
+                    self.answer((vc, operation), what, Err(why), None);
+                }
+            }
+        }
+    }
+
+    /// A result was acknowledged.
+    pub(super) fn atomic_result_ended(&mut self, vc: VcId, len: u64) {
+        self.vcs[vc.0 as usize].remote.incoming_atomics.result_ended(len);
+        self.apply_atomics(vc);
+    }
+
+    /// The peer has applied an operation without a result. It may say so twice.
+    pub(super) fn handle_applied(&mut self, vc: VcId, operation: ReceiveRef) -> Result<(), ProtocolViolation> {
+        let Some(reassembly) = self.reassemblies.get(operation.0) else { return Ok(()) };
+        if reassembly.vc != vc || !reassembly.is_atomic_without_result() {
+            return Err(ProtocolViolation::Applied);
+        }
+        self.atomic_ended(operation.0, None);
+        Ok(())
+    }
+
+    fn atomic_ended(&mut self, operation: u64, why: Option<Refusal>) {
+        let Some(mut reassembly) = self.reassemblies.remove(operation) else { return };
+        why.into_iter().for_each(|why| {
+            reassembly.refuse(why);
+        });
+        self.finish_reassembly(reassembly);
+    }
+
+    /// An operation of this side's has ended: others may go.
+    pub(super) fn atomic_answered(&mut self, vc: VcId, operands: u64) {
+        let channel = &mut self.vcs[vc.0 as usize];
+        if channel.state == State::Open && !channel.loopback && channel.remote.atomics.answered(operands) {
+            self.make_ready(vc);
+        }
+    }
+}
