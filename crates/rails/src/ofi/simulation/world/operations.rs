@@ -156,7 +156,9 @@ impl World {
                 let is_write = access.is_write;
                 self.give_back(&held, is_write.then_some(id));
             }
-            Operation::Peek | Operation::RemoteWrite => panic!("nobody has asked for {completion:?}"),
+            Operation::Peek | Operation::RemoteWrite | Operation::Atomic | Operation::FetchAtomic => {
+                panic!("nobody has asked for {completion:?}")
+            }
         }
     }
 
