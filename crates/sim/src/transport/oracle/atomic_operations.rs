@@ -25,6 +25,8 @@ impl Oracle for Counts {
 
     fn observe(&mut self, observation: Observation<'_>, scene: Scene<'_>) -> Result<(), String> {
         match observation {
+            // What a peer has written is of no command.
+            Observation::Completed(_, completion) if completion.operation == Operation::RemoteWrite => Ok(()),
             Observation::Completed(host, completion) => match scene.ledger.get(completion.context) {
                 Some(Command::Count(count)) => self.completed(host, count, completion, scene),
                 _ => Ok(()),
