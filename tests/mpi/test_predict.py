@@ -17,7 +17,7 @@ DONE = {0: ["communicator 0 is [0, 1, 2]", "receive of 65536 B from 2 on 0, tag 
             "allgather on 1: sends 3 B, receives [1, 2, 3] B", "communicator 2 is [0, 1, 2]", "fence of window 2",
          "window 2 of rank 1: writes 4 B, reads 0 B", "end"],
         # What was taken from any rank has come from one.
-        1: ["receive of 100 B from 0 on 0, tag 2", "allreduce on 1: sends 8 B, receives 8 B, request 0"]}
+        1: ["receive of 3 B from 0 on 0, tag 2, request 0", "allreduce on 1: sends 8 B, receives 8 B, request 0"]}
 NAS = ["cg", "ep", "ft", "is", "lu", "mg", "bt", "sp"]
 
 

@@ -25,7 +25,7 @@ pub const GUESTS_PART: u64 = 4;
 pub const MIN_GUEST_GRANT: u64 = 16 << 10;
 
 /// Messages that all of them together may announce beyond their grants (64 MiB).
-pub const GUESTS_ANNOUNCED: u64 = 1 << 19;
+pub const GUESTS_ANNOUNCED: u64 = 1 << 20;
 
 /// Most subchannels of one rail between two peers, whoever has set them up. TCP over a path that loses one segment in
 /// 10,000 gets the rate of a long rail by as many.

@@ -145,6 +145,8 @@ pub struct VirtualChannel {
     pending: u64,
     /// Bytes that were sent since the last padding.
     sent_since_padding: u32,
+    /// Some subchannel may have to be filled with padding.
+    pub has_filled: bool,
     /// What frames cost the processors of both ends.
     pub processor: ProcessorCost,
     multiplex: Multiplexer,
@@ -185,6 +187,7 @@ impl VirtualChannel {
             remote: Rare::new(),
             pending: 0,
             sent_since_padding: 0,
+            has_filled: false,
             processor: config.processor,
             multiplex: config.multiplexing.build(id.0),
             cached_choice: None,

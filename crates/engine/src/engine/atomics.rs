@@ -93,7 +93,14 @@ impl Engine {
             Origin::Peer(_) if self.vcs[vc.0 as usize].state != State::Open => {
                 result.into_iter().for_each(|result| self.release(result));
             }
-            Origin::Peer(operation) => self.answer((vc, operation), what, outcome, result),
+            Origin::Peer(operation) => {
+                let is_refused = outcome.is_err();
+                self.answer((vc, operation), what, outcome, result);
+                // There will be no result, for which others may have waited.
+                if is_refused {
+                    self.apply_atomics(vc);
+                }
+            }
         }
     }
 
@@ -144,8 +151,11 @@ impl Engine {
         operations.check(number, &what).map_err(|_| ProtocolViolation::Atomics)?;
         let operands = (what.operands_len() > 0).then(|| self.bounces.take());
         operations.add(number, WaitingAtomic { operation, at, what, operands, is_complete: false });
-        let placement = operands.map_or(Placement::Discard, Placement::Bounce);
-        Ok((Target::Atomic(number), placement))
+        let Some(operands) = operands else {
+            self.atomic_came(vc, number);
+            return Ok((Target::Nothing, Placement::Discard));
+        };
+        Ok((Target::Atomic(number), Placement::Bounce(operands)))
     }
 
     /// The operands of a peer's operation are here.

@@ -65,6 +65,8 @@ impl Engine {
         if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
             subchannel.estimate.fill_up_to(segments);
         }
+        let is_filled = |subchannel: &Subchannel| subchannel.live && subchannel.estimate.is_filled();
+        channel.has_filled = channel.subchannels.iter().any(is_filled);
         self.make_ready(subchannel.vc);
     }
 

@@ -109,9 +109,8 @@ unsafe fn described(
     // SAFETY: the caller promises it; one entry, which is not null.
     let (operands, remote) = unsafe { (counted_pieces(&what, msg.msg_iov, msg.iov_count)?, &*msg.rma_iov) };
     let place = (msg.addr, remote.addr, remote.key);
-    let report =
-        if flags & FI_INJECT != 0 && flags & FI_COMPLETION == 0 { Report::Never } else { Report::Flags(flags) };
-    let wanted = operation(what, place, Local { operands, comparands, result }, (report, msg.context))?;
+    let report = (Report::Flags(flags), msg.context);
+    let wanted = operation(what, place, Local { operands, comparands, result }, report)?;
     if wanted.count == remote.count { Ok(wanted) } else { Err(Errno(FI_EINVAL)) }
 }
 

@@ -106,15 +106,6 @@ pub struct Estimate {
     pub port: Option<f64>,
 }
 
-/// What is to be done about the streams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// There are to be so many.
-    To(u8),
-    /// Those on trial are to carry messages.
-    Carry,
-}
-
 /// Which streams are filled with padding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Filling {
@@ -168,8 +159,9 @@ impl StreamCount {
         self.estimate
     }
 
-    /// Takes a sample; `port_bytes` says how much the rail's port has sent so far, whoever had it sent. Returns what changes.
-    pub fn decide(&mut self, sample: &Sample, port_bytes: impl Fn() -> u64) -> Option<Change> {
+    /// Takes a sample; `port_bytes` says how much the rail's port has sent so far, whoever had it sent. Returns the new number
+    /// of streams, if it changes.
+    pub fn decide(&mut self, sample: &Sample, port_bytes: impl Fn() -> u64) -> Option<u8> {
         let terms = match &self.trial {
             Some(trial) if self.filling() != Filling::Nothing => Terms::of_padding(trial.before.waited),
             _ => Terms::OF_MESSAGES,
@@ -179,17 +171,17 @@ impl StreamCount {
             self.needed_at = sample.now;
             return None;
         };
-        let Some(rates) = observed else { return self.let_go(sample).map(Change::To) };
+        let Some(rates) = observed else { return self.let_go(sample) };
         self.needed_at = sample.now;
         if rates.waited == 0.0 {
             // The peer does not read. That says nothing of the path, and invalidates the observations before.
             self.deciding.clear();
-            return None;
+            return self.give_up(sample);
         }
         self.estimate.port = Some(rates.port.max(rates.waited));
         match self.trial.take() {
             Some(trial) => self.judge(trial, rates, sample),
-            None => self.begin_trial(rates, sample).map(Change::To),
+            None => self.begin_trial(rates, sample),
         }
     }
 
@@ -212,6 +204,16 @@ impl StreamCount {
         if other.until > self.pause.until {
             self.pause = other;
         }
+    }
+
+    /// Padding does not arrive either: the number of before, if there are more.
+    fn give_up(&mut self, sample: &Sample) -> Option<u8> {
+        if self.filling() == Filling::Nothing {
+            return None;
+        }
+        let from = self.trial.take()?.from;
+        self.pause_from(sample.now);
+        (sample.streams > from).then_some(from)
     }
 
     /// Some streams could not be set up; there are `streams` of them now.
@@ -245,7 +247,7 @@ impl StreamCount {
     }
 
     /// Whether the number of the trial is better.
-    fn judge(&mut self, mut trial: Trial, rates: Rates, sample: &Sample) -> Option<Change> {
+    fn judge(&mut self, mut trial: Trial, rates: Rates, sample: &Sample) -> Option<u8> {
         let from = trial.from;
         if sample.streams == from {
             // The additional streams have failed meanwhile, or only the peer can retire them.
@@ -262,11 +264,11 @@ impl StreamCount {
             }
             Stage::FillingMany(few) => {
                 trial.before = few;
-                return self.conclude(&trial, rates, sample).map_or(Some(Change::Carry), |few| Some(Change::To(few)));
+                return self.conclude(&trial, rates, sample);
             }
             Stage::Opening => Stage::Carrying,
             Stage::Carrying => match self.deciding.add(rates) {
-                Some(after) => return self.conclude(&trial, after, sample).map(Change::To),
+                Some(after) => return self.conclude(&trial, after, sample),
                 None => Stage::Carrying,
             },
         };

@@ -77,9 +77,11 @@ impl Path {
         };
         let port_bytes = self.port_bytes as u64;
         self.filled += u32::from(self.stream_count.filling() != Filling::Nothing);
-        let Some(change) = self.stream_count.decide(&sample, || port_bytes) else { return };
-        self.on_trial = 0;
-        let Change::To(wanted) = change else { return };
+        let wanted = self.stream_count.decide(&sample, || port_bytes);
+        if self.stream_count.filling() == Filling::Nothing {
+            self.on_trial = 0;
+        }
+        let Some(wanted) = wanted else { return };
         if wanted > self.streams {
             self.trials.push(self.now.0);
             if self.stream_count.filling() != Filling::Nothing {

@@ -54,6 +54,7 @@ impl VirtualChannel {
         self.standby.remove(index);
         self.cached_choice = None;
         self.subchannels[index].liveness.retire();
+        self.subchannels[index].estimate.fill_up_to(0);
         self.reassign(index);
         true
     }

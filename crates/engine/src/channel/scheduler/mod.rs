@@ -138,6 +138,9 @@ impl VirtualChannel {
 
     /// Padding over a subchannel that is to be filled.
     fn filling(&mut self, now: Instant) -> Option<Transmit> {
+        if !self.has_filled {
+            return None;
+        }
         let open = self.subchannels.iter().enumerate().filter(|(_, subchannel)| subchannel.budget > 0);
         let (index, len) = { open }.find_map(|(index, open)| Some((index, open.estimate.next_filling()?)))?;
         Some(self.padding_frame(now, index, len))

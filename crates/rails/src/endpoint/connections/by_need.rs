@@ -4,6 +4,7 @@
 //! A connection costs both hosts a few hundred microseconds, a descriptor and some 10 KiB each: nothing for the few peers of a
 //! small job, which get all at once, and most of the start of a large one, whose ranks say little to most of the others.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
@@ -80,6 +81,9 @@ impl Endpoint {
         if peer.is_closing || peer.known_paths.iter().any(|way| is_local(way.remote)) {
             return;
         }
+        if peer.role == Role::Acceptor && peer.address.is_none() {
+            return;
+        }
         peer.is_widened = true;
         match peer.role {
             Role::Initiator => _ = self.begin_attempts(vc, now),
@@ -151,6 +155,20 @@ impl Endpoint {
 
     fn streams_over(&self, rail: usize) -> impl Iterator<Item = &StreamLink> {
         self.links.streams.iter().map(|(_, link)| link).filter(move |link| usize::from(link.common.rail.0) == rail)
+    }
+
+    /// Peers that are to have one connection get all, where the first attempt is not answered soon: its rail may lead nowhere.
+    pub(in crate::endpoint) fn service_slow_ways(&mut self, now: Instant) {
+        if !self.connects_by_need {
+            return;
+        }
+        let is_slow = |attempt: &&Attempt| {
+            let peer = &self.peers[attempt.vc.0 as usize];
+            !attempt.is_taken() && !peer.is_connected() && now.since_ns(peer.since) >= SILENT_NS
+        };
+        let slow = self.attempts.iter().map(|(_, attempt)| attempt).filter(is_slow);
+        let slow: BTreeSet<VcId> = slow.map(|attempt| attempt.vc).collect();
+        slow.into_iter().for_each(|vc| self.try_other_ways(vc, now));
     }
 
     /// The only way to a peer that is in use has failed: others are tried beside it.

@@ -86,6 +86,7 @@ impl Endpoint {
     /// Starts attempts that are due, ends those that time out, and gives up peers that stay unreachable.
     pub(in crate::endpoint) fn service_attempts(&mut self, now: Instant) {
         self.start_attempts(now);
+        self.service_slow_ways(now);
         self.service_seeking(now);
         self.lose_silent_initiators(now);
     }
@@ -190,7 +191,8 @@ impl Endpoint {
             return;
         }
         if error.is_out_of_files() && (peer.is_connected() || now.since_ns(peer.since) >= PATIENCE_NS) {
-            self.attempts.remove(at);
+            let attempt = self.attempts.remove(at);
+            self.lost_added_way(vc, RailId(attempt.rail), now);
             if !self.peers[vc.0 as usize].is_connected() {
                 let why =
                     format!("{} is out of reach: {}", self.peers[vc.0 as usize].describe(), self.files.exhausted());

@@ -75,6 +75,7 @@ impl Endpoint {
         let why = self.failure_text(id, cause);
         if let LinkId::Stream(at) = id
             && self.links.streams[at].name.is_additional()
+            && self.links_over(subchannel.vc, self.links.streams[at].common.rail) <= 1
         {
             self.lost_added_way(subchannel.vc, self.links.streams[at].common.rail, now);
         }

@@ -15,8 +15,9 @@ impl Endpoint {
         let with_link = self.ofi.rails.iter().filter(|rail| rail.ends.iter().flatten().any(is_to));
         let giving_way: Vec<RailId> = with_link.flat_map(|rail| rail.own_rails.iter().copied()).collect();
         for at in self.peers[vc.0 as usize].streams() {
-            let common = &self.links.streams[at].common;
-            self.engine.set_standby(common.subchannel, giving_way.contains(&common.rail));
+            let link = &self.links.streams[at];
+            let stands_by = link.is_on_trial || giving_way.contains(&link.common.rail);
+            self.engine.set_standby(link.common.subchannel, stands_by);
         }
     }
 }

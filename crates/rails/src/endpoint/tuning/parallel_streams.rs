@@ -24,7 +24,7 @@ use crate::endpoint::links::Links;
 use crate::link::{NEAR_RTT_NS, StreamLink};
 use crate::link_name::{ASKS, FIRST_ADDITIONAL};
 use crate::random::random;
-use crate::streams::{Change, Estimate, Filling, Sample, StreamCount, Streams};
+use crate::streams::{Estimate, Filling, Sample, StreamCount, Streams};
 use crate::sys::interface;
 
 /// Where the kernel takes ports from, too, unless the system says otherwise (ip_local_port_range).
@@ -89,7 +89,9 @@ impl Endpoint {
         };
         let is_near = link.sampled.min_rtt_ns <= NEAR_RTT_NS;
         let is_on_trial = if link.name.by_peer { is_near } else { group.stream_count.filling() != Filling::Nothing };
-        if link.name.is_additional() && is_on_trial {
+        // The first connection over a rail may be an additional one of the peer's.
+        let has_others = self.links_of(group).any(|other| !other.is_on_trial && other.name != link.name);
+        if link.name.is_additional() && has_others && is_on_trial {
             self.set_on_trial(at, true);
         }
     }
@@ -139,7 +141,9 @@ impl Endpoint {
     fn end_trial(&mut self, at: usize) {
         let group = &self.stream_groups[at];
         let links = self.peers[group.vc.0 as usize].streams();
-        let is_own = |link: &StreamLink| group.has(link) && link.is_on_trial && !link.name.by_peer;
+        let is_own = |link: &StreamLink| {
+            group.has(link) && link.is_on_trial && !link.name.by_peer && !link.retirement.has_begun()
+        };
         let own: Vec<usize> = links.filter(|at| is_own(&self.links.streams[*at])).collect();
         own.into_iter().for_each(|at| self.set_on_trial(at, false));
     }
@@ -154,23 +158,27 @@ impl Endpoint {
 
     fn adjust_stream_groups(&mut self, now: Instant) {
         for at in 0..self.stream_groups.len() {
-            let Some(sample) = self.sample_streams(at, now) else { continue };
+            let Some(sample) = self.sample_streams(at, now) else {
+                if self.stream_groups[at].filling != Filling::Nothing {
+                    self.stream_groups[at].stream_count.failed(0, now);
+                    self.fill_streams(at);
+                }
+                continue;
+            };
             let Endpoint { stream_groups, rails, links, .. } = self;
             let StreamGroup { rail, stream_count, .. } = &mut stream_groups[at];
             let name = &rails[usize::from(rail.0)].name;
             let port_bytes = || interface::sent_bytes(name).unwrap_or_else(|| acknowledged_over(links, *rail));
             match stream_count.decide(&sample, port_bytes) {
-                Some(Change::To(wanted)) if wanted > sample.streams => {
-                    self.add_streams(at, wanted - sample.streams, now);
-                }
-                Some(Change::To(wanted)) => self.retire_streams(at, sample.streams - wanted, now),
-                Some(Change::Carry) => self.end_trial(at),
+                Some(wanted) if wanted > sample.streams => self.add_streams(at, wanted - sample.streams, now),
+                Some(wanted) => self.retire_streams(at, sample.streams - wanted, now),
                 None => {}
             }
             let has_ended = self.stream_groups[at].filling != Filling::Nothing;
             self.fill_streams(at);
             if has_ended && self.stream_groups[at].filling == Filling::Nothing {
                 self.share_verdict(at);
+                self.end_trial(at);
             }
         }
     }
@@ -266,7 +274,9 @@ impl Endpoint {
     /// An additional stream could not be set up: it is not tried again soon.
     pub(in crate::endpoint) fn additional_failed(&mut self, at: usize, now: Instant) {
         let attempt = self.attempts.remove(at);
-        self.lost_added_way(attempt.vc, RailId(attempt.rail), now);
+        if self.links_over(attempt.vc, RailId(attempt.rail)) == 0 {
+            self.lost_added_way(attempt.vc, RailId(attempt.rail), now);
+        }
         let Some(at) = self.stream_groups.iter().position(|group| group.is_tried_by(&attempt)) else { return };
         if !self.attempts.iter().any(|(_, other)| self.stream_groups[at].is_tried_by(other)) {
             self.set_up_failed(at, now);

@@ -33,7 +33,8 @@ impl Endpoint {
         if self.connects_by_need {
             self.widen_by_use(at, now);
         }
-        let link = &mut self.links.streams[at];
+        // Where files run out meanwhile, all peers are lost.
+        let Some(link) = self.links.streams.get_mut(at) else { return };
         let is_idle = link.transmit.taken() == link.sampled_at_bytes && !link.sampled.is_waiting() && !link.blocked;
         if is_idle {
             return;
@@ -51,7 +52,7 @@ impl Endpoint {
         link.stuck_since = is_stuck.then(|| link.stuck_since.unwrap_or(now));
         let waited_ns = link.unanswered_since.map_or(0, |since| now.since_ns(since));
         self.widen_if_silent(link_vc, waited_ns, now);
-        let link = &mut self.links.streams[at];
+        let Some(link) = self.links.streams.get_mut(at) else { return };
         // A peer that computes does answer, its kernel does.
         if waited_ns >= SILENT_FOR_NS && info.silent_ns >= SILENT_FOR_NS {
             return self.link_failed(LinkId::Stream(at), "the other side has not answered for 3 s");

@@ -114,6 +114,11 @@ impl Estimate {
         }
     }
 
+    /// Whether it is.
+    pub fn is_filled(&self) -> bool {
+        self.probe.next_filling(0).is_some()
+    }
+
     /// The length of padding that is to be sent for that.
     pub fn next_filling(&self) -> Option<u32> {
         self.probe.next_filling(self.in_flight())
