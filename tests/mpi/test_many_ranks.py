@@ -35,7 +35,7 @@ class ManyRanks(MpiTest):
         for cut in [link_down("r1"), loss("r1")]:
             with self.subTest(cut.name):
                 job = mpi_command(RANKS, bench("alltoall"), "--check", "--sizes", 1024, "--seconds", 4)
-                line = lambda here: f"{here} & job=$!\nsleep 2; {cut.for_a_while(60, 0)} & wait $job"
+                line = lambda here: f"{here} & job=$!\nsleep 2; {cut.for_a_while(15, 0)} & wait $job"
                 ran = self.run_command(on_first_host(job, line))
                 self.assertEqual(ran.code, 0, str(ran))
                 self.says(ran, TOLD)
