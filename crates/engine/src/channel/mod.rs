@@ -14,7 +14,7 @@ pub mod scheduler;
 pub mod subchannel;
 pub mod transmit;
 
-pub use failures::{InterruptedMessage, LeftBehind};
+pub use failures::{InterruptedMessage, LeftBehind, SILENCE_NS};
 pub use path::rate::ASSUMED_RATE;
 pub use path::rate_probe::PADDING_SEGMENT;
 pub use scheduler::Stripes;

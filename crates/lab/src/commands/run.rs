@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use nix::sys::statvfs::statvfs;
 use tempfile::TempDir;
 
 use crate::counters::stats_file::{self, Summary};
@@ -14,7 +13,7 @@ use crate::mpi::environment::Options;
 use crate::mpi::{command_line, stacks};
 use crate::output::text;
 use crate::system::child_process::{self, Signals};
-use crate::system::private_folder;
+use crate::system::{free_space, private_folder};
 
 /// Runs an MPI program over all rails, then shows what each rail carried.
 ///
@@ -80,8 +79,7 @@ const TOO_FULL: u64 = 4096;
 
 /// Why no process has left counters in a folder.
 fn unseen(folder: &Path) -> String {
-    let free = statvfs(folder).map(|disk| disk.blocks_available() * disk.fragment_size());
-    match free {
+    match free_space::of(folder) {
         Ok(free) if free < TOO_FULL => full(folder, free),
         _ => UNUSED.into(),
     }

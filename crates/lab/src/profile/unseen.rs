@@ -7,10 +7,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use fishplate_profile::rank_file::Layout;
-use nix::sys::statvfs::statvfs;
 
 use super::schema::Profile;
 use crate::output::text;
+use crate::system::free_space;
 
 /// Longer files are not looked through for an MPI of their own.
 const MOST_BYTES: u64 = 1 << 30;
@@ -38,8 +38,7 @@ pub fn causes(command: &[String]) -> Vec<String> {
 
 /// That ranks find no room for what they record, if it is so: they have said that themselves, one of each host.
 pub fn full_disk(folder: &Path) -> Option<String> {
-    let free = statvfs(folder).ok().map(|disk| disk.blocks_available() * disk.fragment_size())?;
-    too_full(folder, free)
+    too_full(folder, free_space::of(folder).ok()?)
 }
 
 fn too_full(folder: &Path, free: u64) -> Option<String> {

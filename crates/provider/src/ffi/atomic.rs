@@ -86,6 +86,26 @@ unsafe fn post(ep: *mut fid_ep, wanted: impl FnOnce() -> Outcome<Operation>) -> 
     call_long(|| unsafe { EndpointHandle::object(ep) }.atomic(wanted()?))
 }
 
+/// Posts an operation on `place` with the arrays of this side that `local` finds for it.
+///
+/// # Safety
+/// As of [`post`].
+unsafe fn start(
+    ep: *mut fid_ep,
+    (kind, datatype, op): (Call, Datatype, Op),
+    place: (fi_addr_t, u64, u64),
+    report: (Report, *mut c_void),
+    local: impl FnOnce(&Atomic) -> Outcome<Local>,
+) -> isize {
+    let wanted = || {
+        let what = kind.operation(datatype, op)?;
+        let local = local(&what)?;
+        operation(what, place, local, report)
+    };
+    // SAFETY: the caller promises it.
+    unsafe { post(ep, wanted) }
+}
+
 /// An operation as a message structure tells, with the arrays that are not in it.
 ///
 /// # Safety
@@ -126,13 +146,10 @@ unsafe extern "C" fn write(
     op: Op,
     context: *mut c_void,
 ) -> isize {
-    let wanted = || {
-        let what = Call::Atomic.operation(datatype, op)?;
-        let local = Local { operands: array(&what, buffer, count)?, comparands: NONE, result: NONE };
-        operation(what, (dest, address, key), local, (Report::Default, context))
-    };
+    let local = |what: &Atomic| Ok(Local { operands: array(what, buffer, count)?, comparands: NONE, result: NONE });
+    let report = (Report::Default, context);
     // SAFETY: the contract.
-    unsafe { post(ep, wanted) }
+    unsafe { start(ep, (Call::Atomic, datatype, op), (dest, address, key), report, local) }
 }
 
 unsafe extern "C" fn writev(
@@ -147,15 +164,14 @@ unsafe extern "C" fn writev(
     op: Op,
     context: *mut c_void,
 ) -> isize {
-    let wanted = || {
-        let what = Call::Atomic.operation(datatype, op)?;
+    let local = |what: &Atomic| {
         // SAFETY: the contract: `count` entries.
-        let operands = unsafe { counted_pieces(&what, iov, count)? };
-        let local = Local { operands, comparands: NONE, result: NONE };
-        operation(what, (dest, address, key), local, (Report::Default, context))
+        let operands = unsafe { counted_pieces(what, iov, count)? };
+        Ok(Local { operands, comparands: NONE, result: NONE })
     };
+    let report = (Report::Default, context);
     // SAFETY: the contract.
-    unsafe { post(ep, wanted) }
+    unsafe { start(ep, (Call::Atomic, datatype, op), (dest, address, key), report, local) }
 }
 
 unsafe extern "C" fn writemsg(ep: *mut fid_ep, msg: *const fi_msg_atomic, flags: u64) -> isize {
@@ -173,14 +189,11 @@ unsafe extern "C" fn inject(
     datatype: Datatype,
     op: Op,
 ) -> isize {
-    let wanted = || {
-        let what = Call::Atomic.operation(datatype, op)?;
-        let local = Local { operands: array(&what, buffer, count)?, comparands: NONE, result: NONE };
-        // Operands are always copied.
-        operation(what, (dest, address, key), local, (Report::Never, std::ptr::null_mut()))
-    };
+    let local = |what: &Atomic| Ok(Local { operands: array(what, buffer, count)?, comparands: NONE, result: NONE });
+    // Operands are always copied.
+    let report = (Report::Never, std::ptr::null_mut());
     // SAFETY: the contract.
-    unsafe { post(ep, wanted) }
+    unsafe { start(ep, (Call::Atomic, datatype, op), (dest, address, key), report, local) }
 }
 
 unsafe extern "C" fn readwrite(
@@ -197,14 +210,13 @@ unsafe extern "C" fn readwrite(
     op: Op,
     context: *mut c_void,
 ) -> isize {
-    let wanted = || {
-        let what = Call::Fetch.operation(datatype, op)?;
-        let (operands, result) = (array(&what, buffer, count)?, array(&what, result, count)?);
-        let local = Local { operands, comparands: NONE, result };
-        operation(what, (dest, address, key), local, (Report::Default, context))
+    let local = |what: &Atomic| {
+        let (operands, result) = (array(what, buffer, count)?, array(what, result, count)?);
+        Ok(Local { operands, comparands: NONE, result })
     };
+    let report = (Report::Default, context);
     // SAFETY: the contract.
-    unsafe { post(ep, wanted) }
+    unsafe { start(ep, (Call::Fetch, datatype, op), (dest, address, key), report, local) }
 }
 
 unsafe extern "C" fn readwritev(
@@ -222,16 +234,15 @@ unsafe extern "C" fn readwritev(
     op: Op,
     context: *mut c_void,
 ) -> isize {
-    let wanted = || {
-        let what = Call::Fetch.operation(datatype, op)?;
+    let local = |what: &Atomic| {
         // SAFETY: the contract: as many entries as are told.
         let (operands, result) =
-            unsafe { (counted_pieces(&what, iov, count)?, counted_pieces(&what, results, result_count)?) };
-        let local = Local { operands, comparands: NONE, result };
-        operation(what, (dest, address, key), local, (Report::Default, context))
+            unsafe { (counted_pieces(what, iov, count)?, counted_pieces(what, results, result_count)?) };
+        Ok(Local { operands, comparands: NONE, result })
     };
+    let report = (Report::Default, context);
     // SAFETY: the contract.
-    unsafe { post(ep, wanted) }
+    unsafe { start(ep, (Call::Fetch, datatype, op), (dest, address, key), report, local) }
 }
 
 unsafe extern "C" fn readwritemsg(
@@ -264,14 +275,13 @@ unsafe extern "C" fn compwrite(
     op: Op,
     context: *mut c_void,
 ) -> isize {
-    let wanted = || {
-        let what = Call::Compare.operation(datatype, op)?;
-        let (operands, comparands) = (array(&what, buffer, count)?, array(&what, compare, count)?);
-        let local = Local { operands, comparands, result: array(&what, result, count)? };
-        operation(what, (dest, address, key), local, (Report::Default, context))
+    let local = |what: &Atomic| {
+        let (operands, comparands) = (array(what, buffer, count)?, array(what, compare, count)?);
+        Ok(Local { operands, comparands, result: array(what, result, count)? })
     };
+    let report = (Report::Default, context);
     // SAFETY: the contract.
-    unsafe { post(ep, wanted) }
+    unsafe { start(ep, (Call::Compare, datatype, op), (dest, address, key), report, local) }
 }
 
 unsafe extern "C" fn compwritev(
@@ -292,20 +302,19 @@ unsafe extern "C" fn compwritev(
     op: Op,
     context: *mut c_void,
 ) -> isize {
-    let wanted = || {
-        let what = Call::Compare.operation(datatype, op)?;
+    let local = |what: &Atomic| {
         // SAFETY: the contract: as many entries as are told.
-        let local = unsafe {
+        Ok(unsafe {
             Local {
-                operands: counted_pieces(&what, iov, count)?,
-                comparands: counted_pieces(&what, compares, compare_count)?,
-                result: counted_pieces(&what, results, result_count)?,
+                operands: counted_pieces(what, iov, count)?,
+                comparands: counted_pieces(what, compares, compare_count)?,
+                result: counted_pieces(what, results, result_count)?,
             }
-        };
-        operation(what, (dest, address, key), local, (Report::Default, context))
+        })
     };
+    let report = (Report::Default, context);
     // SAFETY: the contract.
-    unsafe { post(ep, wanted) }
+    unsafe { start(ep, (Call::Compare, datatype, op), (dest, address, key), report, local) }
 }
 
 unsafe extern "C" fn compwritemsg(

@@ -113,18 +113,20 @@ impl Acceptor {
 
     /// The last message, to one that is proven: it is granted so many bytes.
     pub fn accept(&self, grant: u64) -> Vec<u8> {
-        let grant = grant.to_le_bytes();
-        let said = self.said.as_ref().map_or([&[][..]; 2], |said| [&said.hello, &said.fresh]);
-        let own = prove(&self.key, purpose::GRANT, &[said[0], said[1], &grant]);
-        [preamble(kind::ACCEPT, 0).as_slice(), &grant, own.as_ref()].concat()
+        self.last_message((kind::ACCEPT, purpose::GRANT), &grant.to_le_bytes())
     }
 
     /// The last message, to one that is proven and has asked for the addresses of this endpoint.
     pub fn tell(&self, addresses: &[u8]) -> Vec<u8> {
         let list = [&(addresses.len() as u16).to_le_bytes(), addresses].concat();
-        let said = self.said.as_ref().map_or([&[][..]; 2], |said| [&said.hello, &said.fresh]);
-        let own = prove(&self.key, purpose::ADDRESSES, &[said[0], said[1], &list]);
-        [preamble(kind::ADDRESSES, 0).as_slice(), &list, own.as_ref()].concat()
+        self.last_message((kind::ADDRESSES, purpose::ADDRESSES), &list)
+    }
+
+    /// A message of this kind with a proof for this purpose.
+    fn last_message(&self, (kind, purpose): (u8, &[u8]), body: &[u8]) -> Vec<u8> {
+        let [hello, fresh] = self.said.as_ref().map_or([&[][..]; 2], |said| [&said.hello, &said.fresh]);
+        let own = prove(&self.key, purpose, &[hello, fresh, body]);
+        [preamble(kind, 0).as_slice(), body, own.as_ref()].concat()
     }
 
     /// The keys of a connection whose peer is proven; `None`: it is not encrypted.

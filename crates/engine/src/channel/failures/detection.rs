@@ -13,7 +13,7 @@ use crate::wire::Body;
 
 /// A subchannel without progress for so long, in nanoseconds, and a round trip, is suspect: a kernel
 /// that has lost packets has retransmitted them twice by then.
-const SILENCE_NS: u64 = 150_000_000;
+pub const SILENCE_NS: u64 = 150_000_000;
 /// The same while others of its rail make progress: it has lost packets, and its kernel, which retransmits after
 /// 200 ms and after 400 more, is given both tries,
 const LOSSY_SILENCE_NS: u64 = 700_000_000;

@@ -9,4 +9,5 @@ mod detection;
 mod failover;
 mod left_behind;
 
+pub use detection::SILENCE_NS;
 pub use left_behind::{InterruptedMessage, LeftBehind};

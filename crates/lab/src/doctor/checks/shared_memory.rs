@@ -1,14 +1,15 @@
 //! Whether ranks of one host can share memory.
 
-use nix::sys::statvfs::statvfs;
 use nix::sys::uio::{RemoteIoVec, process_vm_readv};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 use std::io::IoSliceMut;
+use std::path::Path;
 
 use super::last_number;
 use crate::doctor::finding::Finding;
 use crate::output::text;
+use crate::system::free_space;
 
 const CHECK: &str = "shared memory";
 const FOLDER: &str = "/dev/shm";
@@ -30,9 +31,8 @@ pub struct Facts {
 
 /// Looks at this host.
 pub fn gather() -> Facts {
-    let free = statvfs(FOLDER).map(|folder| folder.blocks_available() * folder.fragment_size());
     Facts {
-        free: free.ok(),
+        free: free_space::of(Path::new(FOLDER)).ok(),
         error: tempfile::tempfile_in(FOLDER).err().map(|error| error.to_string()),
         yama: last_number("kernel/yama/ptrace_scope"),
         reading: read_own_memory().err().map(|error| error.to_string()),

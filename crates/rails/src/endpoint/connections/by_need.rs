@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
-use fishplate_engine::{Instant, RailId, VcId};
+use fishplate_engine::{Instant, RailId, SILENCE_NS, VcId};
 
 use crate::connect::outgoing::Attempt;
 use crate::endpoint::Endpoint;
@@ -24,9 +24,6 @@ const FEW_PEERS: u32 = 16;
 const PAYS_FROM: u64 = 16 << 10;
 /// So do as many bytes within this time: much is sent, or received, in short messages.
 const PAYS_WITHIN_NS: u64 = 5_000_000;
-/// What was sent over the only connection is not answered by the peer's kernel for so long: its rail may have failed. As for
-/// a rail beside others (`SILENCE_NS` of the engine).
-const SILENT_NS: u64 = 150_000_000;
 /// A rail is as near as the nearest up to this multiple of its round trip, and
 const AS_NEAR: u64 = 2;
 /// so much, which is what processors add.
@@ -65,7 +62,7 @@ impl Endpoint {
 
     /// The peer's kernel has not answered for so long over what may be the only connection.
     pub(in crate::endpoint) fn widen_if_silent(&mut self, vc: VcId, silent_ns: u64, now: Instant) {
-        if self.connects_by_need && silent_ns >= SILENT_NS {
+        if self.connects_by_need && silent_ns >= SILENCE_NS {
             self.widen(vc, now);
         }
     }
@@ -123,9 +120,8 @@ impl Endpoint {
     }
 
     /// Of the ways to a peer, the one over the nearest rail, and of several that are as near over that with the fewest
-    /// connections; once that has failed, all that are not being tried.
+    /// connections; once that has failed, all.
     pub(in crate::endpoint) fn keep_one_way(&self, vc: VcId, pairs: &mut Vec<Pair>) {
-        pairs.retain(|pair| !self.is_tried(vc, RailId(pair.local as u8)));
         let has_failed = !self.peers[vc.0 as usize].known_paths.is_empty()
             || self.attempts.iter().any(|(_, attempt)| attempt.vc == vc);
         if has_failed {
@@ -164,7 +160,7 @@ impl Endpoint {
         }
         let is_slow = |attempt: &&Attempt| {
             let peer = &self.peers[attempt.vc.0 as usize];
-            !attempt.is_taken() && !peer.is_connected() && now.since_ns(peer.since) >= SILENT_NS
+            !attempt.is_taken() && !peer.is_connected() && now.since_ns(peer.since) >= SILENCE_NS
         };
         let slow = self.attempts.iter().map(|(_, attempt)| attempt).filter(is_slow);
         let slow: BTreeSet<VcId> = slow.map(|attempt| attempt.vc).collect();

@@ -52,11 +52,11 @@ impl Endpoint {
         let (mut pairs, port) = (pair(&self.rails, &address.rails), address.port);
         let finds_way = !pairs.is_empty();
         let streams = self.first_streams(MAX_SUBCHANNELS / pairs.len().max(1));
+        // Some may lead to it already, or be tried.
+        pairs.retain(|pair| !self.leads_over(vc, RailId(pair.local as u8)));
         if self.is_sparing(vc) {
             self.keep_one_way(vc, &mut pairs);
         }
-        // Where the peer is widened, some lead to it already.
-        pairs.retain(|pair| !self.leads_over(vc, RailId(pair.local as u8)));
         // The first answer to a question ends all others.
         let streams = if asks { ASKS..=ASKS } else { streams };
         for Pair { local, remotes } in &pairs {

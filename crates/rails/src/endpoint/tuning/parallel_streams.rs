@@ -157,8 +157,11 @@ impl Endpoint {
     }
 
     fn adjust_stream_groups(&mut self, now: Instant) {
+        let is_filled = |group: &&StreamGroup| group.filling != Filling::Nothing;
+        let mut on_trial: Vec<RailId> = self.stream_groups.iter().filter(is_filled).map(|group| group.rail).collect();
         for at in 0..self.stream_groups.len() {
-            let Some(sample) = self.sample_streams(at, now) else {
+            let may_try = !on_trial.contains(&self.stream_groups[at].rail);
+            let Some(sample) = self.sample_streams(at, may_try, now) else {
                 if self.stream_groups[at].filling != Filling::Nothing {
                     self.stream_groups[at].stream_count.failed(0, now);
                     self.fill_streams(at);
@@ -174,11 +177,15 @@ impl Endpoint {
                 Some(wanted) => self.retire_streams(at, sample.streams - wanted, now),
                 None => {}
             }
-            let has_ended = self.stream_groups[at].filling != Filling::Nothing;
+            let was_filled = self.stream_groups[at].filling != Filling::Nothing;
             self.fill_streams(at);
-            if has_ended && self.stream_groups[at].filling == Filling::Nothing {
-                self.share_verdict(at);
-                self.end_trial(at);
+            match (was_filled, self.stream_groups[at].filling) {
+                (true, Filling::Nothing) => {
+                    self.share_verdict(at);
+                    self.end_trial(at);
+                }
+                (false, Filling::Carrying | Filling::All) => on_trial.push(self.stream_groups[at].rail),
+                _ => {}
             }
         }
     }
@@ -192,7 +199,8 @@ impl Endpoint {
         meant.for_each(|(group, _)| group.stream_count.wait_for(pause));
     }
 
-    fn sample_streams(&self, at: usize, now: Instant) -> Option<Sample> {
+    /// `may_try`: no streams over the rail are on trial.
+    fn sample_streams(&self, at: usize, may_try: bool, now: Instant) -> Option<Sample> {
         let group = &self.stream_groups[at];
         let mut sample = Sample {
             now,
@@ -202,10 +210,7 @@ impl Endpoint {
             acknowledged: 0,
             min_rtt_ns: u64::MAX,
             speed: self.rails[usize::from(group.rail.0)].speed,
-            may_try: !self
-                .stream_groups
-                .iter()
-                .any(|other| other.rail == group.rail && other.filling != Filling::Nothing),
+            may_try,
         };
         let has_backlog = self.engine.has_backlog(group.vc);
         for link in self.links_of(group) {

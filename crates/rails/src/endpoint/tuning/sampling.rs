@@ -25,16 +25,15 @@ impl Endpoint {
     }
 
     fn sample_path(&mut self, at: usize, now: Instant) {
-        let link = &mut self.links.streams[at];
-        if !self.settings.ablation.is_off(Mechanism::TailLossProbe) {
-            self.engine.probe_if_overdue(now, link.common.subchannel);
-        }
-        self.counters.touch(link.common.rail, &link.common.counts, now);
         if self.connects_by_need {
             self.widen_by_use(at, now);
         }
         // Where files run out meanwhile, all peers are lost.
         let Some(link) = self.links.streams.get_mut(at) else { return };
+        if !self.settings.ablation.is_off(Mechanism::TailLossProbe) {
+            self.engine.probe_if_overdue(now, link.common.subchannel);
+        }
+        self.counters.touch(link.common.rail, &link.common.counts, now);
         let is_idle = link.transmit.taken() == link.sampled_at_bytes && !link.sampled.is_waiting() && !link.blocked;
         if is_idle {
             return;
