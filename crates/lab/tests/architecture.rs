@@ -25,7 +25,7 @@ const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
     ("fishplate-longbow", "longbow", &["fishplate-link"], Unsafe::In("src/sys")),
     ("fishplate-mpi-trial", "mpi-trial", &[], Unsafe::In("src/sys")),
     ("fishplate-profile", "profile", &[], Unsafe::Nowhere),
-    ("fishplate-rails", "rails", &["fishplate-engine", "ofi-abi"], Unsafe::In("src/sys")),
+    ("fishplate-rails", "rails", &["fishplate-engine", "fishplate-guest", "ofi-abi"], Unsafe::In("src/sys")),
     ("ofi-abi", "ofi-abi", &[], Unsafe::Nowhere),
     (
         "fishplate-provider",

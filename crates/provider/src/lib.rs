@@ -20,7 +20,6 @@ mod error_report;
 mod event_queue;
 #[allow(unsafe_code)]
 mod ffi;
-mod idle_processors;
 mod idle_yield;
 mod info;
 mod pause;

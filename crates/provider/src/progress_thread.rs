@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 
 use fishplate_guest::without_signals;
 use fishplate_rails::settings::Progress;
+use fishplate_rails::transfer::IdleProcessors;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::{read, write};
 
 use crate::errno::lock_plain;
-use crate::idle_processors::IdleProcessors;
 use crate::shared_processor::{SharedProcessor, scheduling_wait};
 
 /// How often the thread runs, and how long a frame may be held back before it sends it; so nothing waits longer than

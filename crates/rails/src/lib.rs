@@ -56,6 +56,7 @@ pub mod streams;
 #[allow(unsafe_code)]
 mod sys;
 pub mod ticks;
+pub mod transfer;
 pub mod trial;
 mod waiting_frame;
 

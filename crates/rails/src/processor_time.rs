@@ -70,10 +70,12 @@ impl ProcessorTime {
     }
 
     /// The cost at the end that is busier, if it is not about what was told before: one sends the bytes and the other receives
-    /// them; a piece is sent and received by both, as its acknowledgement is.
-    pub fn news(&mut self) -> Option<ProcessorCost> {
+    /// them; a piece is sent and received by both, as its acknowledgement is. So many payloads as are `parallel` are moved at a
+    /// time.
+    pub fn news(&mut self, parallel: usize) -> Option<ProcessorCost> {
         let piece_ns = 2.0 * (self.send.call_ns + self.receive.call_ns);
-        let now = ProcessorCost { piece_ns, byte_ns: self.send.byte_ns.max(self.receive.byte_ns) };
+        let byte_ns = self.send.byte_ns.max(self.receive.byte_ns) / parallel as f32;
+        let now = ProcessorCost { piece_ns, byte_ns };
         let is_near = |a: f32, b: f32| (a - b).abs() <= b / 16.0;
         if is_near(now.piece_ns, self.told.piece_ns) && is_near(now.byte_ns, self.told.byte_ns) {
             return None;
@@ -96,9 +98,10 @@ mod tests {
             time.receive.sample(100, 1_000);
             time.receive.sample(100_000, 11_000);
         }
-        let cost = time.news().unwrap();
+        let cost = time.news(1).unwrap();
         assert!((cost.piece_ns - 12_000.0).abs() < 100.0 && (cost.byte_ns - 0.2).abs() < 0.01, "{cost:?}");
-        assert_eq!(time.news(), None);
+        assert_eq!(time.news(1), None);
+        assert!((time.news(4).unwrap().byte_ns - 0.05).abs() < 0.01, "four are moved at a time");
     }
 
     #[test]

@@ -16,6 +16,7 @@ use crate::ports::Ports;
 use crate::secret::{self, Secret};
 use crate::socket::may_use_congestion;
 use crate::streams::Streams;
+use crate::transfer::ThreadLimit;
 
 /// Everything that the environment can say.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +51,8 @@ pub struct Settings {
     pub shared_memory: bool,
     /// Who makes progress while the program computes.
     pub progress: Progress,
+    /// How many threads move long payloads.
+    pub threads: ThreadLimit,
     /// Where counters are appended at the end.
     pub stats: Option<PathBuf>,
     /// Events from this level on become lines on standard error.
@@ -170,6 +173,12 @@ pub const VARIABLES: &[Variable] = &[
         default: "auto",
     },
     Variable {
+        name: "FISHPLATE_THREADS",
+        meaning: "threads of a process that copy long messages to and from the kernel while others are copied",
+        allowed: ThreadLimit::ALLOWED,
+        default: "auto: as many as processors are free, up to one a rail",
+    },
+    Variable {
         name: "FISHPLATE_STATS",
         meaning: "file to which each process appends its per-rail counters when it ends",
         allowed: "a path in an existing folder",
@@ -227,6 +236,7 @@ impl Default for Settings {
             datagrams: true,
             shared_memory: true,
             progress: Progress::Automatic,
+            threads: ThreadLimit::default(),
             stats: None,
             log: LevelFilter::Warn,
             top: true,
@@ -267,6 +277,7 @@ impl Settings {
             datagrams: reader.parse("FISHPLATE_DATAGRAMS", on_or_off)?.unwrap_or(default.datagrams),
             shared_memory: reader.parse("FISHPLATE_SHARED_MEMORY", on_or_off)?.unwrap_or(default.shared_memory),
             progress: reader.parse("FISHPLATE_PROGRESS", progress)?.unwrap_or(default.progress),
+            threads: reader.parse("FISHPLATE_THREADS", |text| text.parse().ok())?.unwrap_or(default.threads),
             stats,
             log: reader.parse("FISHPLATE_LOG", log_level)?.unwrap_or(default.log),
             top: reader.parse("FISHPLATE_TOP", on_or_off)?.unwrap_or(default.top),
@@ -404,6 +415,9 @@ mod tests {
         assert_eq!(read("FISHPLATE_EAGER_LIMIT", "8K").unwrap().eager_limit, Some(8192));
         assert_eq!(read("FISHPLATE_GRANT", "1M").unwrap().grant, Some(1 << 20));
         assert_eq!(read("FISHPLATE_PROGRESS", "calls").unwrap().progress, Progress::Calls);
+        assert_eq!(read("FISHPLATE_THREADS", "3").unwrap().threads, ThreadLimit::Fixed(3));
+        assert_eq!(read("FISHPLATE_THREADS", "auto").unwrap().threads, ThreadLimit::Automatic);
+        assert_eq!(read("FISHPLATE_THREADS", "17").unwrap_err().name, "FISHPLATE_THREADS");
         assert_eq!(read("FISHPLATE_LOG", "debug").unwrap().log, LevelFilter::Debug);
         assert_eq!(read("FISHPLATE_RAILS", "eth0, eth1").unwrap().rails, ["eth0", "eth1"]);
         assert_eq!(read("FISHPLATE_RAILS", "tcp/msg:eth0").unwrap().rails, ["tcp/msg:eth0"]);

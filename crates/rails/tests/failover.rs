@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use fishplate_engine::{Completion, Context, Envelope, Failure, SendRequest, VcId};
 use fishplate_rails::streams::Streams;
+use fishplate_rails::transfer::ThreadLimit;
 use fishplate_rails::{Endpoint, Settings};
 use requests::{extent, recv};
 use socket2::SockRef;
@@ -24,9 +25,13 @@ struct Pair {
 
 impl Pair {
     fn open(streams: u8, encryption: bool) -> Pair {
-        let streams = Streams::Fixed(streams);
-        let settings =
-            Settings { rails: vec!["lo".into()], streams, encryption, shared_memory: false, ..Settings::default() };
+        Pair::with_threads(streams, encryption, ThreadLimit::Fixed(0))
+    }
+
+    /// The same; so many threads of each end move what is long.
+    fn with_threads(streams: u8, encryption: bool, threads: ThreadLimit) -> Pair {
+        let (rails, streams) = (vec!["lo".into()], Streams::Fixed(streams));
+        let settings = Settings { rails, streams, encryption, threads, shared_memory: false, ..Settings::default() };
         // SAFETY: the buffers of these tests outlive their operations.
         let mut ends = [(); 2].map(|()| unsafe { Endpoint::open(&settings) }.unwrap());
         let addresses = [ends[1].address().clone(), ends[0].address().clone()];
@@ -115,6 +120,12 @@ fn one_of_two_connections_may_be_cut_again_and_again() {
 #[test]
 fn an_encrypted_connection_may_be_cut_too() {
     cut_again_and_again(Pair::open(2, true));
+}
+
+#[test]
+fn connections_of_which_threads_send_and_receive_may_be_cut_too() {
+    cut_again_and_again(Pair::with_threads(4, false, ThreadLimit::Fixed(3)));
+    cut_again_and_again(Pair::with_threads(4, true, ThreadLimit::Fixed(3)));
 }
 
 fn cut_again_and_again(mut pair: Pair) {

@@ -13,6 +13,7 @@ mod silence;
 mod status_page;
 #[cfg(test)]
 mod test_pair;
+mod transfers;
 mod tuning;
 
 use std::collections::HashMap;
@@ -49,6 +50,7 @@ use crate::settings::Settings;
 use crate::socket;
 use crate::sys::memory::UserMemory;
 use crate::sys::poll::{Kind, Poller};
+use crate::transfer::Threads;
 
 use connections::by_need::connects_by_need;
 use connections::refuser::Refuser;
@@ -63,6 +65,7 @@ use send::batching::HeldLinks;
 use shared_memory::SharedMemoryState;
 use silence::Silences;
 use status_page::StatusPage;
+use transfers::Transfers;
 use tuning::parallel_streams::StreamGroup;
 
 /// One engine over all rails. Progresses only when called; never blocks except in [`Endpoint::close`].
@@ -119,6 +122,8 @@ pub struct Endpoint {
     /// How many have come that he has not named.
     guests: usize,
     held: HeldLinks,
+    /// Long payloads that threads move.
+    transfers: Transfers,
     /// Links with something to send.
     dirty: Vec<usize>,
     /// Links with a datagram that may have to be retransmitted.
@@ -219,6 +224,7 @@ impl Endpoint {
             log::log!(level, "{files}");
         }
         rails.iter().filter(|rail| rail.neighbour(&rails).is_some()).for_each(announce);
+        let ranks = process::local_ranks().unwrap_or(1) as usize;
         Ok(Endpoint {
             listed: Address::decode(&address.encode()).ok().filter(|listed| listed.has_more),
             party: Party { id: address.id, token: address.token, terms: settings.terms() },
@@ -237,7 +243,7 @@ impl Endpoint {
             poller,
             congestion,
             files,
-            keepalive: Keepalive::new(process::local_ranks().unwrap_or(1) as usize),
+            keepalive: Keepalive::new(ranks),
             refuser,
             accept_paused: false,
             first_listener: 0,
@@ -253,6 +259,7 @@ impl Endpoint {
             acquaintances: HashMap::new(),
             guests: 0,
             held: HeldLinks::default(),
+            transfers: Transfers::new(Threads::new(settings.threads, rails.len(), ranks)),
             dirty: Vec::new(),
             unacknowledged_datagrams: Vec::new(),
             awaiting_kernel_acks: Vec::new(),

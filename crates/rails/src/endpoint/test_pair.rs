@@ -30,10 +30,14 @@ impl Pair {
 
     /// The same with these words as FISHPLATE_RAILS.
     pub fn with_rails(words: &[&str]) -> Pair {
-        let (rails, congestion) = (words.iter().map(|word| word.to_string()).collect(), Some("reno".into()));
+        let rails = words.iter().map(|word| word.to_string()).collect();
         let (ablation, streams) = ("parallel-streams".parse().unwrap(), "auto:16".parse().unwrap());
-        let settings =
-            Settings { rails, top: false, congestion, shared_memory: false, ablation, streams, ..Settings::default() };
+        Pair::with(Settings { rails, ablation, streams, ..Settings::default() })
+    }
+
+    /// The same with these settings, of rails and streams first of all.
+    pub fn with(settings: Settings) -> Pair {
+        let settings = Settings { top: false, congestion: Some("reno".into()), shared_memory: false, ..settings };
         let mut ends = [(); 2].map(|()| Endpoint::begin(&settings, UserMemory::of_test()).unwrap());
         let addresses = [ends[1].address().clone(), ends[0].address().clone()];
         let names = [ends[0].peer(&addresses[0]), ends[1].peer(&addresses[1])];

@@ -12,10 +12,12 @@ pub use sequence::{Datagram, ReceiveSequence, SendSequence};
 pub use stream::Filled;
 pub use stream::kernel_acks::KernelAcks;
 pub use stream::receive::{Arrived, Destination, ReceiveState};
+pub use stream::transfer::{Lent, Moved, StreamTransfer};
 pub use stream::transmit::TransmitQueue;
 
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::AsFd;
+use std::sync::Arc;
 
 use fishplate_engine::retire::Retirement;
 use fishplate_engine::wire::{Body, Header};
@@ -31,8 +33,8 @@ use crate::sys::tcp_info::{TcpInfo, tcp_info};
 
 /// State of such a link.
 pub struct StreamLink {
-    /// Its socket.
-    pub socket: TcpStream,
+    /// Its socket; a thread that moves a payload has it as well.
+    pub socket: Arc<TcpStream>,
     /// What it has as all others.
     pub common: Common,
     /// The other end.
@@ -45,6 +47,8 @@ pub struct StreamLink {
     pub transmit: TransmitQueue,
     /// State of its receive path.
     pub receive: ReceiveState,
+    /// What of the two threads have.
+    pub lent: Lent,
     /// Sequence numbers of sent frames, and whether they go as datagrams.
     pub send_sequence: SendSequence,
     /// How much of the stream the peer's kernel has acknowledged.
@@ -168,13 +172,14 @@ impl StreamLink {
     ) -> Self {
         let (sealing, opening) = keys.map(|keys| (keys.sealing, keys.opening)).unzip();
         StreamLink {
-            socket,
+            socket: Arc::new(socket),
             common: Common::new(subchannel, rail),
             remote,
             name,
             congestion_phase,
             transmit: TransmitQueue::new(sealing),
             receive: ReceiveState::new(opening),
+            lent: Lent::default(),
             send_sequence: SendSequence::default(),
             kernel_acks: KernelAcks::default(),
             receive_sequence: ReceiveSequence::default(),
@@ -236,11 +241,13 @@ impl LinkKind for StreamLink {
     }
 
     fn detach(&mut self, ended: &Payload, places: Places<'_>) -> bool {
+        self.lent.end_sending(&mut self.transmit);
         self.transmit.detach(ended, places.memory);
         true
     }
 
     fn discard(&mut self, _: &mut BounceBuffers) {
+        self.lent.end_receiving(&mut self.receive);
         self.receive.discard();
     }
 

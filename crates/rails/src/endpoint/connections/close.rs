@@ -45,6 +45,7 @@ impl Endpoint {
     }
 
     fn finish(mut self) {
+        self.finish_transfers(self.clock.now());
         self.take_the_rest();
         let links: Vec<LinkId> = self.links.iter().map(|(link, _)| link).collect();
         links.into_iter().for_each(|link| self.remove_link(link));
@@ -173,7 +174,7 @@ impl Endpoint {
     fn take_the_rest(&mut self) {
         let mut sink = vec![0; 64 << 10];
         for (_, link) in &self.links.streams {
-            let mut socket = &link.socket;
+            let mut socket = &*link.socket;
             while socket.read(&mut sink).is_ok_and(|len| len > 0) {}
         }
     }

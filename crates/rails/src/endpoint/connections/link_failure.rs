@@ -117,6 +117,9 @@ impl Endpoint {
         if std::mem::replace(&mut link.is_ending, true) {
             return;
         }
+        let StreamLink { lent, receive, .. } = link;
+        lent.end_receiving(receive);
+        self.collect_received(at, now);
         let mut left = MOST_LAST_READS;
         while left > 0 && self.links.streams.contains(at) && self.read_link(at, now) {
             left -= 1;

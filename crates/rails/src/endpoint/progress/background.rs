@@ -62,6 +62,7 @@ impl Endpoint {
     pub fn progress_in_background(&mut self) -> bool {
         self.looks.expect();
         self.progress();
+        self.finish_transfers(self.now);
         self.register_active_link();
         // Nothing wakes anybody for what comes over a provider's endpoint.
         self.sleep_shared_memory() && self.links.ofi.is_empty()

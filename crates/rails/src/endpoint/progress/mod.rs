@@ -47,7 +47,8 @@ impl Endpoint {
     /// Until when [`Endpoint::progress`] would find nothing, unless something is posted.
     #[inline]
     pub fn pause(&self) -> Span {
-        let looks_at_memory = !self.shared_memory.is_empty() || !self.links.ofi.is_empty();
+        let looks_at_memory =
+            !self.shared_memory.is_empty() || !self.links.ofi.is_empty() || !self.transfers.is_empty();
         if looks_at_memory || self.is_crowded { Span::OVER } else { self.looks.pause() }
     }
 
@@ -63,7 +64,8 @@ impl Endpoint {
             return true;
         }
         self.skipped = 0;
-        if !moved && timeout.is_zero() && !self.is_crowded && self.looks.pause().goes_on() {
+        let is_due = self.is_crowded || !self.transfers.is_empty() || !self.looks.pause().goes_on();
+        if !moved && timeout.is_zero() && !is_due {
             moved = !self.links.ofi.is_empty() && self.poll_ofi(self.clock.now());
             if !moved {
                 self.ring_bells(true);
@@ -78,6 +80,10 @@ impl Endpoint {
         let now = self.clock.now();
         self.now = now;
         let is_rare = self.looks.begin(now);
+        moved |= self.collect_transfers(now);
+        if !timeout.is_zero() {
+            self.finish_transfers(now);
+        }
         moved |= self.poll_ofi(now);
         moved = self.poll_sockets(now, moved, timeout, is_rare);
         if now >= self.next_tick {
@@ -92,7 +98,10 @@ impl Endpoint {
             self.service_silences(now);
             // Before the engine gives anything up: after a long computation, only the kernel knows what has been acknowledged.
             self.sample_paths(now);
-            self.processor_time.news().into_iter().for_each(|cost| self.engine.processor_measured(cost));
+            self.processor_time
+                .news(self.transfers.parallel())
+                .into_iter()
+                .for_each(|cost| self.engine.processor_measured(cost));
             self.retransmit_datagrams(now);
         }
         self.query_kernel_acks(now);

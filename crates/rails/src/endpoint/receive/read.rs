@@ -10,15 +10,43 @@ use crate::endpoint::Endpoint;
 use crate::link::Filled;
 use crate::link_kind::LinkId;
 
+/// What a read of a link has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::endpoint) enum Read {
+    /// There is more.
+    More,
+    /// There was something, and that was all.
+    All,
+    /// There was nothing.
+    Nothing,
+    /// A signal came.
+    Interrupted,
+    /// The link is gone.
+    Gone,
+}
+
+impl Read {
+    /// Whether the link is there, to be read again.
+    pub fn goes_on(self) -> bool {
+        self != Read::Gone
+    }
+}
+
 impl Endpoint {
     /// Reads a link until it has no more data, or up to the limit of one call.
     pub(in crate::endpoint) fn read_link(&mut self, at: usize, now: Instant) -> bool {
         let mut moved = false;
         for _ in 0..MOST_READS {
             let Some(link) = self.links.streams.get_mut(at) else { return moved };
+            if link.receive.is_lent() {
+                link.read_deferred = true;
+                return moved;
+            }
             link.read_in_call = self.calls;
-            // A deferred read is of data from before the last poll.
-            let was_in_set = link.in_poll_set && !std::mem::take(&mut link.read_deferred);
+            if self.lend_payload(at) {
+                return true;
+            }
+            let link = &mut self.links.streams[at];
             let (held, missing) = (link.receive.held(), link.receive.missing());
             let started = self.processor_time.receive.wants(missing).then(|| self.clock.now());
             let filled = link.receive.fill(link.socket.as_fd(), &self.memory, &mut self.bounces);
@@ -26,43 +54,56 @@ impl Endpoint {
                 let took_ns = self.clock.now().since_ns(started);
                 self.processor_time.receive.sample(link.receive.held().saturating_sub(held), took_ns);
             }
-            match filled {
-                Ok(Filled::End) => {
-                    self.link_shut(LinkId::Stream(at));
-                    return true;
-                }
-                Ok(filled) => {
-                    moved = true;
-                    if self.active_link == Some(at) {
-                        self.poll_interval.active_link_had_data();
-                    }
-                    let polled_before = std::mem::replace(&mut link.polled_at, now);
-                    let (subchannel, hung_up, is_open) =
-                        (link.common.subchannel, link.hung_up, link.is_delivering(now));
-                    self.engine.arrived_after(subchannel, self.known_empty_at(was_in_set, polled_before));
-                    if is_open {
-                        self.engine.made_progress(now, subchannel);
-                    }
-                    self.set_active_link(at);
-                    let is_there = self.process_received(at, now);
-                    self.resume_datagram(at, now);
-                    if !is_there || (filled == Filled::Drained && !hung_up) {
-                        return true;
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    link.polled_at = now;
-                    return moved;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => {
-                    self.link_failed(LinkId::Stream(at), &error.to_string());
-                    return true;
-                }
+            match self.was_filled(at, filled, now) {
+                Read::More => moved = true,
+                Read::Interrupted => {}
+                Read::Nothing => return moved,
+                Read::All | Read::Gone => return true,
             }
         }
         // There may be more data, which the poll set will not report again.
         self.rearm(at);
         moved
+    }
+
+    /// A read of a link has ended as `filled` says: what has come whole goes to the engine.
+    pub(in crate::endpoint) fn was_filled(&mut self, at: usize, filled: io::Result<Filled>, now: Instant) -> Read {
+        let Some(link) = self.links.streams.get_mut(at) else { return Read::Gone };
+        // A deferred read is of data from before the last poll.
+        let was_in_set = link.in_poll_set && !std::mem::take(&mut link.read_deferred);
+        match filled {
+            Ok(Filled::End) => {
+                self.link_shut(LinkId::Stream(at));
+                Read::Gone
+            }
+            Ok(filled) => {
+                if self.active_link == Some(at) {
+                    self.poll_interval.active_link_had_data();
+                }
+                let polled_before = std::mem::replace(&mut link.polled_at, now);
+                let (subchannel, hung_up, is_open) = (link.common.subchannel, link.hung_up, link.is_delivering(now));
+                self.engine.arrived_after(subchannel, self.known_empty_at(was_in_set, polled_before));
+                if is_open {
+                    self.engine.made_progress(now, subchannel);
+                }
+                self.set_active_link(at);
+                let is_there = self.process_received(at, now);
+                self.resume_datagram(at, now);
+                match is_there {
+                    false => Read::Gone,
+                    true if filled == Filled::Drained && !hung_up => Read::All,
+                    true => Read::More,
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                link.polled_at = now;
+                Read::Nothing
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Read::Interrupted,
+            Err(error) => {
+                self.link_failed(LinkId::Stream(at), &error.to_string());
+                Read::Gone
+            }
+        }
     }
 }

@@ -11,6 +11,7 @@ mod datagrams;
 mod enqueue;
 mod kernel_acks;
 
+use std::io;
 use std::os::fd::AsFd;
 
 use fishplate_engine::{Instant, Payload};
@@ -51,7 +52,7 @@ impl Endpoint {
             let mut dirty = std::mem::take(&mut self.dirty);
             for at in dirty.drain(..) {
                 self.links.streams.get_mut(at).into_iter().for_each(|link| link.dirty = false);
-                if !self.hold_back(at, now) {
+                if !self.hold_back(at, now) && !self.lend_queue(at) {
                     self.flush(at);
                 }
             }
@@ -73,7 +74,7 @@ impl Endpoint {
 
     pub(in crate::endpoint) fn flush(&mut self, at: usize) {
         let Some(link) = self.links.streams.get_mut(at) else { return };
-        if link.blocked || link.is_shut {
+        if link.blocked || link.is_shut || link.transmit.is_lent() {
             return;
         }
         self.flushes += 1;
@@ -84,6 +85,12 @@ impl Endpoint {
             let took_ns = self.clock.now().since_ns(started);
             self.processor_time.send.sample(waiting - link.transmit.len(), took_ns);
         }
+        self.flushed(at, flushed);
+    }
+
+    /// The queue of a link was flushed: everything has left (true), or the socket takes no more.
+    pub(in crate::endpoint) fn flushed(&mut self, at: usize, flushed: io::Result<bool>) {
+        let Some(link) = self.links.streams.get_mut(at) else { return };
         match flushed {
             Ok(true) => self.engine.writable(link.common.subchannel, BUDGET),
             Ok(false) => {

@@ -3,6 +3,7 @@
 pub mod kernel_acks;
 pub mod receive;
 mod records;
+pub mod transfer;
 pub mod transmit;
 
 /// How a read ended.

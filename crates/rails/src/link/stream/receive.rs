@@ -28,6 +28,8 @@ const AHEAD_OF_DIRECT: usize = 128;
 /// After a payload of at least so many bytes the next is likely to be as long: only its header is read ahead. To copy a
 /// shorter one is cheaper than a second system call.
 const BULK_LEAST: u64 = 32 << 10;
+/// A thread that reads a payload gives it back after so many bytes: its endpoint may have to wait for it.
+const MOST_LENT: u64 = 1 << 20;
 /// Length of an extent list on the stack when a payload goes into several pieces.
 const MAX_EXTENTS: usize = 16;
 
@@ -89,6 +91,8 @@ pub struct ReceiveState {
     len: u64,
     /// The last payload was a long one.
     bulk: bool,
+    /// A thread has it.
+    is_lent: bool,
     /// With encryption, what is behind `end` in the buffer.
     records: Option<Box<RecordReader>>,
 }
@@ -115,7 +119,47 @@ impl ReceiveState {
             done: 0,
             len: 0,
             bulk: false,
+            is_lent: false,
             records: None,
+        }
+    }
+}
+
+impl ReceiveState {
+    /// Whether a thread has it.
+    pub fn is_lent(&self) -> bool {
+        self.is_lent
+    }
+
+    /// It, for a thread that reads the payload; `None` unless that goes to user memory.
+    pub fn lend(&mut self) -> Option<ReceiveState> {
+        let goes_to_user = matches!(self.destination, Destination::User(_));
+        goes_to_user.then(|| {
+            let rest = ReceiveState { is_lent: true, len: self.len, done: self.done, ..ReceiveState::with_buffer(0) };
+            std::mem::replace(self, rest)
+        })
+    }
+
+    /// Reads the payload, which goes to user memory, until it is whole or nothing more is there.
+    /// [`io::ErrorKind::WouldBlock`]: there was nothing.
+    pub fn fill_payload(&mut self, socket: BorrowedFd<'_>, memory: &UserMemory) -> io::Result<Filled> {
+        // None is named.
+        let mut bounces = BounceBuffers::default();
+        let before = self.done;
+        loop {
+            match self.fill(socket, memory, &mut bounces) {
+                Ok(filled) => {
+                    self.consume(memory, &mut bounces);
+                    if filled != Filled::More || self.missing() == 0 || self.done - before >= MOST_LENT {
+                        return Ok(filled);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && self.done > before => {
+                    return Ok(Filled::Drained);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
         }
     }
 }

@@ -36,6 +36,8 @@ pub struct TransmitQueue {
     len: u64,
     /// Bytes that it has ever been given.
     taken: u64,
+    /// Bytes that were in it when it was lent, while it is.
+    lent: Option<u64>,
     /// With encryption, what is on its way to the socket.
     records: Option<Box<RecordWriter>>,
 }
@@ -49,12 +51,39 @@ impl TransmitQueue {
 
     /// Whether everything has been sent.
     pub fn is_empty(&self) -> bool {
-        self.segments.is_empty() && self.records.as_ref().is_none_or(|records| records.is_empty())
+        self.lent.is_none()
+            && self.segments.is_empty()
+            && self.records.as_ref().is_none_or(|records| records.is_empty())
     }
 
-    /// Bytes to send.
+    /// Bytes to send; of those that are lent, all.
     pub fn len(&self) -> u64 {
-        self.len
+        self.len + self.lent.unwrap_or(0)
+    }
+
+    /// Whether a thread has it: then what is added waits here.
+    pub fn is_lent(&self) -> bool {
+        self.lent.is_some()
+    }
+
+    /// What is to be sent, for a thread to send it.
+    pub fn lend(&mut self) -> TransmitQueue {
+        let rest = TransmitQueue { taken: self.taken, lent: Some(self.len), ..TransmitQueue::default() };
+        std::mem::replace(self, rest)
+    }
+
+    /// What has not been sent of it, in front of what was added meanwhile.
+    pub fn take_back(&mut self, lent: TransmitQueue) {
+        let added = std::mem::replace(self, lent);
+        self.taken = added.taken;
+        self.len += added.len;
+        self.copied.extend_from_slice(&added.copied[added.sent..]);
+        for segment in added.segments {
+            match segment {
+                Segment::Copied(len) => self.add_copied(len),
+                user => self.segments.push_back(user),
+            }
+        }
     }
 
     /// Bytes that it has ever been given.
@@ -271,6 +300,32 @@ mod tests {
 
     fn extent(bytes: &[u8]) -> Extent {
         Extent { region: Region(bytes.as_ptr().expose_provenance() as u64), offset: 0, len: bytes.len() as u64 }
+    }
+
+    #[test]
+    fn what_is_added_while_a_thread_sends_comes_behind_it() {
+        let memory = UserMemory::of_test();
+        let users = [vec![1u8; 5000], vec![2u8; 4000]];
+        let mut queue = TransmitQueue::default();
+        let header = Header::without_acknowledgement(Body::Ack);
+        let push = |queue: &mut TransmitQueue, bytes: &[u8]| {
+            queue.push(&header, &Source::User(Payload::One(extent(bytes))), false, &memory, &BounceBuffers::default());
+        };
+        push(&mut queue, &users[0]);
+        let (len, mut lent) = (queue.len(), queue.lend());
+        push(&mut queue, &users[1]);
+        assert!(queue.is_lent() && !queue.is_empty());
+        assert_eq!((queue.len(), queue.taken(), lent.len()), (len + lent.len() - 1000, 2 * len - 1000, len));
+        let (here, mut there) = UnixStream::pair().unwrap();
+        lent.advance(100);
+        queue.take_back(lent);
+        assert!(!queue.is_lent());
+        let left = queue.len();
+        assert!(queue.flush(here.as_fd(), &memory).unwrap() && queue.is_empty());
+        let mut sent = vec![0; left as usize];
+        there.read_exact(&mut sent).unwrap();
+        let parts = sent.chunk_by(|a, b| a == b).filter(|part| part.len() > 100).map(|part| (part[0], part.len()));
+        assert_eq!(parts.collect::<Vec<_>>(), [(1, 5000 - 100 + (len as usize - 5000)), (2, 4000)]);
     }
 
     #[test]

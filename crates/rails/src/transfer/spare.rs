@@ -1,4 +1,4 @@
-//! Whether a processor that this process may use has nothing to do, so that a thread on it takes nothing from anybody.
+//! Which processors that this process may use have nothing to do, so that a thread on one takes nothing from anybody.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 
 /// The kernel's counts of idle time are looked at so often: they advance by 10 ms, and all of them are a file that takes the
 /// kernel some microseconds a processor to write.
-const PERIOD: Duration = Duration::from_millis(50);
+pub const PERIOD: Duration = Duration::from_millis(50);
 /// A processor is free if it was idle for this part of the time: one that another rank polls on never is.
 const FREE_PART: f64 = 0.5;
 /// The kernel counts in units of this length (`USER_HZ`).
@@ -18,30 +18,37 @@ pub struct IdleProcessors {
     looked_at: Option<Instant>,
     /// By processor, in units.
     idle: Vec<Option<u64>>,
-    is_any_free: bool,
+    free: usize,
 }
 
 impl IdleProcessors {
     /// Whether one was free for most of the time between the last two looks.
     pub fn is_any(&mut self) -> bool {
-        let now = Instant::now();
-        let passed = self.looked_at.map(|before| now - before);
-        if passed.is_none_or(|passed| passed >= PERIOD) {
-            let idle = idle_times(&std::fs::read_to_string("/proc/stat").unwrap_or_default());
-            self.is_any_free = passed.is_some_and(|passed| self.was_any_idle(&idle, passed));
-            (self.looked_at, self.idle) = (Some(now), idle);
-        }
-        self.is_any_free
+        self.look();
+        self.free > 0
     }
 
-    fn was_any_idle(&self, idle: &[Option<u64>], passed: Duration) -> bool {
-        let Ok(allowed) = sched_getaffinity(None) else { return false };
+    /// How many were, if this is a new look.
+    pub fn look(&mut self) -> Option<usize> {
+        let now = Instant::now();
+        let passed = self.looked_at.map(|before| now - before);
+        if passed.is_some_and(|passed| passed < PERIOD) {
+            return None;
+        }
+        let idle = idle_times(&std::fs::read_to_string("/proc/stat").unwrap_or_default());
+        self.free = passed.map_or(0, |passed| self.were_idle(&idle, passed));
+        (self.looked_at, self.idle) = (Some(now), idle);
+        passed.map(|_| self.free)
+    }
+
+    fn were_idle(&self, idle: &[Option<u64>], passed: Duration) -> usize {
+        let Ok(allowed) = sched_getaffinity(None) else { return 0 };
         let least = passed.as_secs_f64() / UNIT.as_secs_f64() * FREE_PART;
         let was_idle = |at: usize| match (self.idle.get(at), idle.get(at)) {
             (Some(Some(before)), Some(Some(now))) => now.saturating_sub(*before) as f64 >= least,
             _ => false,
         };
-        (0..idle.len().min(CpuSet::MAX_CPU)).any(|at| allowed.is_set(at) && was_idle(at))
+        (0..idle.len().min(CpuSet::MAX_CPU)).filter(|at| allowed.is_set(*at) && was_idle(*at)).count()
     }
 }
 
@@ -79,8 +86,8 @@ mod tests {
         let own = (0..CpuSet::MAX_CPU).find(|at| allowed.is_set(*at)).unwrap();
         let at = |idle: u64| (0..=own).map(|at| (at == own).then_some(idle)).collect::<Vec<_>>();
         let cores = IdleProcessors { idle: at(100), ..IdleProcessors::default() };
-        assert!(cores.was_any_idle(&at(105), Duration::from_millis(100)));
-        assert!(!cores.was_any_idle(&at(104), Duration::from_millis(100)));
-        assert!(!cores.was_any_idle(&[], Duration::from_millis(100)));
+        assert_eq!(cores.were_idle(&at(105), Duration::from_millis(100)), 1);
+        assert_eq!(cores.were_idle(&at(104), Duration::from_millis(100)), 0);
+        assert_eq!(cores.were_idle(&[], Duration::from_millis(100)), 0);
     }
 }

@@ -1,0 +1,306 @@
+//! The threads of one endpoint that move long payloads. They are started when the first payload is to be moved beside another,
+//! spin for a moment between two jobs, and sleep otherwise.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use fishplate_guest::without_signals;
+
+use super::ThreadLimit;
+use super::slot::{Fate, Slot};
+use super::spare::{IdleProcessors, PERIOD};
+
+/// For so long a thread looks for the next job before it sleeps: from one stripe to the next of a message that takes long, and
+/// ten times what waking it takes.
+const LOOKS_FOR: Duration = Duration::from_micros(100);
+/// A job that no thread has begun with for so long is taken back: the processor that was free is not any more.
+const BEGINS_WITHIN: Duration = Duration::from_micros(200);
+/// Enough for a system call and its way there.
+const STACK_BYTES: usize = 128 << 10;
+
+/// What can be lent to a thread.
+pub trait Transfer: Send + 'static {
+    /// Moves what can be moved now. Does not block.
+    fn carry_out(&mut self);
+}
+
+/// The threads of an endpoint.
+pub struct Threads<J: Transfer> {
+    limit: ThreadLimit,
+    /// No more pay.
+    most: usize,
+    /// Ranks of this host, which share what is free.
+    ranks: usize,
+    started: Vec<Thread<J>>,
+    /// None can be started any more.
+    has_failed: bool,
+    common: Arc<Common>,
+    /// When the thread that looks for free processors is to do so next.
+    next_look: Option<Instant>,
+    /// The process that has them; a forked child does not.
+    process: u32,
+}
+
+/// What the threads and their endpoint both see.
+#[derive(Default)]
+struct Common {
+    ended: AtomicBool,
+    looks: AtomicBool,
+    allowed: AtomicUsize,
+}
+
+struct Thread<J> {
+    slot: Arc<Slot<J>>,
+    handle: Option<JoinHandle<()>>,
+}
+
+/// A job that a thread has. Dropping it waits until the thread has let go of it.
+pub struct Lease<J: Transfer> {
+    slot: Arc<Slot<J>>,
+    since: Instant,
+    process: u32,
+}
+
+impl<J: Transfer> Lease<J> {
+    /// The job, if it is done. One that no thread has begun with for long is carried out now, and true: then no processor is
+    /// free.
+    pub fn look(&self) -> Option<(J, bool)> {
+        match self.slot.look() {
+            Fate::Done(job) => Some((job, false)),
+            Fate::Waits if self.since.elapsed() >= BEGINS_WITHIN => {
+                let mut job = self.slot.withdraw()?;
+                job.carry_out();
+                Some((job, true))
+            }
+            _ => None,
+        }
+    }
+
+    /// The job, as far as it has come: one that no thread has begun with is as it was.
+    pub fn end(&self) -> Option<J> {
+        (self.process == std::process::id()).then(|| self.slot.wait()).flatten()
+    }
+}
+
+impl<J: Transfer> Drop for Lease<J> {
+    fn drop(&mut self) {
+        drop(self.end());
+    }
+}
+
+impl<J: Transfer> Threads<J> {
+    /// None yet; at most as many as `rails`, for an endpoint of one of so many `ranks` of this host.
+    pub fn new(limit: ThreadLimit, rails: usize, ranks: usize) -> Threads<J> {
+        let processors = thread::available_parallelism().map_or(1, |processors| processors.get());
+        let most = match limit {
+            ThreadLimit::Automatic => rails.min(processors - 1),
+            ThreadLimit::Fixed(number) => number,
+        };
+        let common = Common::default();
+        if limit != ThreadLimit::Automatic {
+            common.allowed.store(most, Ordering::Relaxed);
+        }
+        Threads {
+            limit,
+            most,
+            ranks: ranks.max(1),
+            started: Vec::new(),
+            has_failed: false,
+            common: Arc::new(common),
+            next_look: None,
+            process: std::process::id(),
+        }
+    }
+
+    /// How many may move payloads at present.
+    pub fn allowed(&self) -> usize {
+        self.common.allowed.load(Ordering::Relaxed)
+    }
+
+    /// A payload is to be moved beside another: sees to it that it is known how many threads may.
+    pub fn want(&mut self) {
+        if self.most == 0 || self.has_failed || self.limit != ThreadLimit::Automatic {
+            return;
+        }
+        let now = Instant::now();
+        if self.next_look.is_none_or(|next| now >= next) {
+            self.next_look = Some(now + PERIOD);
+            if self.started.is_empty() {
+                self.start();
+            }
+            self.common.looks.store(true, Ordering::Release);
+            self.started.first().into_iter().for_each(Thread::wake);
+        }
+    }
+
+    /// Lends a job to a thread that has none; gives it back where there is no such thread.
+    pub fn lend(&mut self, mut job: J) -> Result<Lease<J>, J> {
+        for at in 0..self.allowed().min(self.most) {
+            if at == self.started.len() && !self.start() {
+                break;
+            }
+            let thread = &self.started[at];
+            match thread.slot.post(job) {
+                Ok(()) => {
+                    thread.wake();
+                    return Ok(Lease { slot: thread.slot.clone(), since: Instant::now(), process: self.process });
+                }
+                Err(back) => job = back,
+            }
+        }
+        Err(job)
+    }
+
+    /// A job was not begun with: no processor is free.
+    pub fn were_late(&self) {
+        if self.limit == ThreadLimit::Automatic {
+            self.common.allowed.store(0, Ordering::Relaxed);
+        }
+    }
+
+    fn start(&mut self) -> bool {
+        if self.has_failed {
+            return false;
+        }
+        let slot = Arc::new(Slot::default());
+        let looks = self.started.is_empty().then(|| Looks {
+            most: self.most,
+            ranks: self.ranks,
+            idle: IdleProcessors::default(),
+        });
+        let (theirs, common) = (slot.clone(), self.common.clone());
+        let builder = thread::Builder::new().name("fishplate-copy".into()).stack_size(STACK_BYTES);
+        match without_signals(|| builder.spawn(move || run(&theirs, &common, looks))) {
+            Ok(handle) => self.started.push(Thread { slot, handle: Some(handle) }),
+            Err(error) => {
+                log::info!("no thread for long payloads: {error}; the thread that calls MPI moves them");
+                self.has_failed = true;
+                self.most = self.started.len();
+            }
+        }
+        !self.has_failed
+    }
+}
+
+impl<J: Transfer> Drop for Threads<J> {
+    fn drop(&mut self) {
+        if self.process != std::process::id() {
+            return;
+        }
+        self.common.ended.store(true, Ordering::Release);
+        for thread in &mut self.started {
+            thread.wake();
+            // It cannot have panicked in a way that matters here.
+            let _ = thread.handle.take().map(JoinHandle::join);
+        }
+    }
+}
+
+impl<J> Thread<J> {
+    fn wake(&self) {
+        self.handle.iter().for_each(|handle| handle.thread().unpark());
+    }
+}
+
+/// How the first of the threads finds out how many may run.
+struct Looks {
+    most: usize,
+    ranks: usize,
+    idle: IdleProcessors,
+}
+
+impl Looks {
+    /// One more for each processor that is free for this rank; one less while there is none.
+    fn look(&mut self, allowed: &AtomicUsize) {
+        let Some(free) = self.idle.look() else { return };
+        let before = allowed.load(Ordering::Relaxed);
+        let now = if free == 0 { before.saturating_sub(1) } else { self.most.min(before + free / self.ranks) };
+        allowed.store(now, Ordering::Relaxed);
+    }
+}
+
+fn run<J: Transfer>(slot: &Slot<J>, common: &Common, mut looks: Option<Looks>) {
+    let mut idle_since = Instant::now();
+    while !common.ended.load(Ordering::Acquire) {
+        if let Some(looks) = &mut looks
+            && common.looks.swap(false, Ordering::Acquire)
+        {
+            looks.look(&common.allowed);
+        }
+        if slot.run(J::carry_out) {
+            idle_since = Instant::now();
+        } else if idle_since.elapsed() < LOOKS_FOR {
+            std::hint::spin_loop();
+        } else {
+            // Who leaves a job, or ends the thread, wakes it behind that.
+            thread::park();
+            idle_since = Instant::now();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Count(u32);
+
+    impl Transfer for Count {
+        fn carry_out(&mut self) {
+            self.0 += 1;
+        }
+    }
+
+    fn done(lease: &Lease<Count>) -> u32 {
+        loop {
+            if let Some((job, _)) = lease.look() {
+                return job.0;
+            }
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn jobs_go_to_as_many_threads_as_are_allowed_and_come_back_done() {
+        let mut threads = Threads::new(ThreadLimit::Fixed(2), 9, 1);
+        for _ in 0..100 {
+            let first = threads.lend(Count(0)).ok().unwrap();
+            let second = threads.lend(Count(10)).ok().unwrap();
+            assert!(threads.lend(Count(20)).is_err(), "both have one");
+            assert_eq!((done(&first), done(&second)), (1, 11));
+        }
+        assert_eq!(threads.started.len(), 2);
+    }
+
+    #[test]
+    fn a_lease_that_is_dropped_leaves_the_thread_free() {
+        let mut threads = Threads::new(ThreadLimit::Fixed(1), 1, 1);
+        for _ in 0..100 {
+            drop(threads.lend(Count(0)).ok().unwrap());
+        }
+        let lease = threads.lend(Count(5)).ok().unwrap();
+        assert!(matches!(lease.end(), Some(Count(5 | 6))));
+        assert!(lease.end().is_none());
+    }
+
+    #[test]
+    fn without_threads_jobs_stay_here() {
+        let mut threads = Threads::new(ThreadLimit::Fixed(0), 4, 1);
+        threads.want();
+        assert!(threads.lend(Count(0)).is_err() && threads.started.is_empty());
+        let mut alone = Threads::<Count>::new(ThreadLimit::Automatic, 0, 1);
+        alone.want();
+        assert!(alone.started.is_empty(), "no rail needs one");
+    }
+
+    #[test]
+    fn as_many_are_allowed_as_processors_are_free_for_this_rank() {
+        let threads = Threads::<Count>::new(ThreadLimit::Automatic, 2, 1);
+        assert_eq!(threads.allowed(), 0, "nothing is known yet");
+        threads.common.allowed.store(2, Ordering::Relaxed);
+        threads.were_late();
+        assert_eq!(threads.allowed(), 0);
+    }
+}
