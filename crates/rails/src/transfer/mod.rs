@@ -5,7 +5,10 @@
 //! `slot` is how a job goes to a thread and back, `threads` has the threads, `spare` says how many may run.
 
 mod slot;
+#[cfg(test)]
+mod slot_tests;
 mod spare;
+mod sync;
 mod threads;
 
 pub use spare::IdleProcessors;

@@ -1,16 +1,12 @@
 //! Where one thread leaves a job for another, and finds it again once it is done. Neither waits for the other, but in
 //! [`Slot::wait`].
 
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use super::sync::{AtomicU8, Mutex, MutexGuard, Ordering, PoisonError, pause};
 
 const EMPTY: u8 = 0;
 const POSTED: u8 = 1;
 const RUNNING: u8 = 2;
 const DONE: u8 = 3;
-
-/// Rounds of looking for the end of a job before the processor is given away between two.
-const SPINS: u32 = 1000;
 
 /// Room for one job.
 pub struct Slot<J> {
@@ -79,7 +75,7 @@ impl<J> Slot<J> {
 
     /// Takes the job back, done or not begun. Waits for a thread that is at it. `None`: there is none.
     pub fn wait(&self) -> Option<J> {
-        let mut spins = 0;
+        let mut rounds = 0;
         loop {
             match self.state.load(Ordering::Acquire) {
                 EMPTY => return None,
@@ -89,10 +85,9 @@ impl<J> Slot<J> {
                         return Some(job);
                     }
                 }
-                _ if spins < SPINS => std::hint::spin_loop(),
-                _ => std::thread::yield_now(),
+                _ => pause(rounds),
             }
-            spins += 1;
+            rounds += 1;
         }
     }
 
@@ -118,62 +113,5 @@ struct Ends<'a>(&'a AtomicU8);
 impl Drop for Ends<'_> {
     fn drop(&mut self) {
         self.0.store(DONE, Ordering::Release);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::AtomicBool;
-
-    use super::*;
-
-    #[test]
-    fn a_job_is_carried_out_once_and_comes_back() {
-        let slot = Slot::default();
-        assert!(!slot.run(|_: &mut u32| unreachable!()));
-        slot.post(7).unwrap();
-        assert_eq!(slot.post(8), Err(8));
-        assert_eq!(slot.look(), Fate::Waits);
-        assert!(slot.run(|job| *job += 1) && !slot.run(|_| unreachable!()));
-        assert_eq!(slot.look(), Fate::Done(8));
-        assert_eq!((slot.look(), slot.withdraw(), slot.wait()), (Fate::Waits, None, None));
-    }
-
-    #[test]
-    fn a_job_that_nobody_has_begun_can_be_taken_back() {
-        let slot = Slot::default();
-        slot.post(7).unwrap();
-        assert_eq!(slot.withdraw(), Some(7));
-        assert!(!slot.run(|_| unreachable!()));
-        slot.post(9).unwrap();
-        assert_eq!(slot.wait(), Some(9));
-    }
-
-    /// Two threads hand a counter to and fro, withdrawing now and then: each job is carried out or withdrawn, none twice.
-    #[test]
-    fn no_job_is_lost_or_carried_out_twice() {
-        let slot = Arc::new(Slot::<(u64, bool)>::default());
-        let ended = Arc::new(AtomicBool::new(false));
-        let (theirs, their_end) = (slot.clone(), ended.clone());
-        let thread = std::thread::spawn(move || {
-            let mut carried_out = 0;
-            while !their_end.load(Ordering::Acquire) {
-                carried_out += u64::from(theirs.run(|job| *job = (job.0 + 1, true)));
-            }
-            carried_out
-        });
-        let mut done = 0;
-        for number in 0..100_000 {
-            slot.post((number, false)).unwrap();
-            let (at, was_run) = match number % 3 {
-                0 => slot.withdraw().or_else(|| slot.wait()).unwrap(),
-                _ => slot.wait().unwrap(),
-            };
-            assert_eq!(at, number + u64::from(was_run));
-            done += u64::from(was_run);
-        }
-        ended.store(true, Ordering::Release);
-        assert_eq!(thread.join().unwrap(), done);
     }
 }
