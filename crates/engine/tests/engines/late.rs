@@ -37,17 +37,19 @@ impl Pair {
         over
     }
 
-    /// The peer acknowledges everything that was sent over a subchannel.
-    fn acknowledge(&mut self, now: Instant, over: SubchannelId) {
+    /// The peer, whose clock is this one's, has said at `said_at` that it has everything that was sent over a subchannel.
+    fn acknowledge(&mut self, now: Instant, over: SubchannelId, said_at: Instant) {
         let ack = self.sent[usize::from(over == self.far)];
-        let header = Header { ack, ack_delay_us: 0, said_at_us: 0, credit: 0, repetition: 0, body: Body::Ack };
+        let said_at_us = (said_at.0 / 1000) as u32;
+        let header = Header { ack, ack_delay_us: 0, said_at_us, credit: 0, repetition: 0, body: Body::Ack };
         self.engine.handle_header(now, over, &header).unwrap();
     }
 
-    /// Sends a short message, which is acknowledged so much later. Over which subchannel it went.
+    /// Sends a short message, which is acknowledged so much later, when the peer has just got it. Over which subchannel it went.
     fn exchange(&mut self, now: Instant, after_ns: u64) -> SubchannelId {
         let over = self.send(now);
-        self.acknowledge(now.plus_ns(after_ns), over);
+        let back_ns = if over == self.near { 10_000 } else { 110_000 };
+        self.acknowledge(now.plus_ns(after_ns), over, now.plus_ns(after_ns - back_ns));
         over
     }
 }
@@ -64,7 +66,8 @@ fn up(engine: &mut Engine, rail: u8, rtt_ns: u64) -> SubchannelId {
 #[test]
 fn short_messages_leave_a_subchannel_on_which_one_was_very_late_and_come_back() {
     let mut pair = Pair::new();
-    assert_eq!(pair.exchange(Instant(0), 200 * MS), pair.near);
+    assert_eq!(pair.exchange(Instant(0), 30_000), pair.near);
+    assert_eq!(pair.exchange(Instant(SECOND / 2), 200 * MS), pair.near);
     let over = [1, 2].map(|seconds| pair.exchange(Instant(seconds * SECOND), 230_000));
     assert_eq!(over, [pair.far; 2]);
     assert_eq!(pair.exchange(Instant(12 * SECOND), 30_000), pair.near);
@@ -75,6 +78,16 @@ fn they_stay_where_frames_are_as_late_as_processes_are_now_and_then() {
     let mut pair = Pair::new();
     let over = [0, 1, 2].map(|seconds| pair.exchange(Instant(seconds * SECOND), 3 * MS));
     assert_eq!(over, [pair.near; 3]);
+}
+
+#[test]
+fn an_acknowledgement_that_stands_behind_what_the_peer_sends_makes_nothing_late() {
+    let mut pair = Pair::new();
+    assert_eq!(pair.exchange(Instant(0), 30_000), pair.near);
+    let now = Instant(SECOND);
+    let over = pair.send(now);
+    pair.acknowledge(now.plus_ns(200 * MS), over, now.plus_ns(20_000));
+    assert_eq!(pair.exchange(Instant(2 * SECOND), 30_000), pair.near);
 }
 
 #[test]
@@ -119,7 +132,7 @@ fn a_question_that_is_not_answered_keeps_nobody_waiting_whether_the_peer_leaves_
     pair.engine.probe_if_overdue(Instant(SECOND), over);
     assert_eq!(pair.engine.poll_transmit(Instant(SECOND)).expect("it is asked").header.body, Body::Ping);
     assert!(!pair.engine.is_quiet());
-    pair.acknowledge(Instant(SECOND), over);
+    pair.acknowledge(Instant(SECOND), over, Instant(SECOND));
     assert!(pair.engine.is_quiet());
     for subchannel in [pair.near, pair.far] {
         pair.engine.subchannel_down(Instant(SECOND), subchannel, "the peer has closed");

@@ -291,13 +291,9 @@ impl Subchannel {
         self.made_progress(now);
         self.liveness.oldest_changed();
         let came = (self.arrived_after.get().unwrap_or(now), now);
-        let (mut acked, mut arrived_after, mut kernel_acked) = (AckedFrames::NONE, came.0, None);
+        let (mut acked, mut kernel_acked) = (AckedFrames::NONE, None);
         for at in 0..news as usize {
             let Some(frame) = self.in_flight.pop_front() else { break };
-            match frame.kernel_acked {
-                Some((acked_after, _)) if acked.oldest.bytes == 0 => arrived_after = arrived_after.min(acked_after),
-                _ => {}
-            }
             kernel_acked = frame.kernel_acked;
             if at >= self.kernel_acked as usize {
                 self.estimate.acknowledged(frame.sent);
@@ -313,11 +309,6 @@ impl Subchannel {
             return Ok(());
         }
         self.estimate.measure((came, kernel_acked), (said_at_us, waited_us), clock, &acked, behind);
-        // The delay field is saturated: the peer was away for longer than it can express.
-        if waited_us < u16::MAX {
-            let held_ns = self.lazy_ack_delay_ns().max(u64::from(waited_us) * 1000);
-            self.estimate.sample_lateness(arrived_after, &acked.oldest, held_ns);
-        }
         Ok(())
     }
 
@@ -406,7 +397,7 @@ impl Subchannel {
         let held_ns = self.lazy_ack_delay_ns();
         let is_measured = |oldest: &&SentFrame| now.since_ns(oldest.at) <= INTERRUPTION_NS;
         if let Some(oldest) = self.oldest().filter(is_measured).copied() {
-            self.estimate.sample_lateness(now, &oldest, held_ns);
+            self.estimate.failed(now, &oldest, held_ns);
         }
     }
 

@@ -225,6 +225,10 @@ impl Estimate {
         let arrival = lateness.map_or(by_round_trip, |(least, most)| (after(least), after(most)));
         let arrival = kernel_acked.map_or(arrival, |kernel| within(arrival, kernel));
         self.rate.sample(now, (min_rtt_ns, &self.window), arrival, acked);
+        // Acknowledgements, those of kernels too, may have stood behind what the peer sends: its clock alone tells.
+        if let Some((least, _)) = lateness {
+            self.lateness.sample(now, least.saturating_sub(self.time_of(frame.queued)));
+        }
         let left = |arrival: Instant| Instant(arrival.0.saturating_sub(min_rtt_ns));
         self.in_flight.adjust((left(arrival.0), left(arrival.1)), &self.rate, behind);
     }
@@ -236,14 +240,11 @@ impl Estimate {
         self.in_flight.adjust((Instant(0), left), &self.rate, behind);
     }
 
-    /// The oldest frame in flight was acknowledged, after `looked`: was that late? The peer may have
-    /// held the acknowledgement for up to `held_ns`. Or it was not acknowledged, as the subchannel has failed.
-    pub fn sample_lateness(&mut self, looked: Instant, oldest: &SentFrame, held_ns: u64) {
-        let usual_ns = self.min_rtt_ns() + held_ns;
-        let is_late = looked > oldest.at.plus_ns(usual_ns);
-        let due = || oldest.at.plus_ns(usual_ns + self.time_of(oldest.queued));
-        let late_ns = if is_late { looked.since_ns(due()) } else { 0 };
-        self.lateness.sample(looked, late_ns);
+    /// The subchannel has failed with this frame as the oldest in flight, the acknowledgement of which the peer may have held
+    /// for up to `held_ns`.
+    pub fn failed(&mut self, now: Instant, oldest: &SentFrame, held_ns: u64) {
+        let due = oldest.at.plus_ns(self.min_rtt_ns() + held_ns + self.time_of(oldest.queued));
+        self.lateness.sample(now, now.since_ns(due));
     }
 
     /// It comes in the place of one over the same rail, that has ended.
