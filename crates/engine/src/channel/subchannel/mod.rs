@@ -308,7 +308,8 @@ impl Subchannel {
             self.estimate.kernel_acknowledged(now, behind);
             return Ok(());
         }
-        self.estimate.measure((came, kernel_acked), (said_at_us, waited_us), clock, &acked, behind);
+        let said = (said_at_us, waited_us, self.lazy_ack_delay_ns());
+        self.estimate.measure((came, kernel_acked), said, clock, &acked, behind);
         Ok(())
     }
 

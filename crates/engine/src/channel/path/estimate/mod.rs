@@ -196,11 +196,12 @@ impl Estimate {
     /// rate, and how much still queues. The acknowledgement came between two times, and that of the peer's kernel for the newest
     /// frame, where the driver asks for it. The peer sent it at `said_at_us` of
     /// its clock, and may have held it for `waited_us`, or not at all; `clock` is what near paths show of that clock.
-    /// An estimate within the bounds that follow stays as it is.
+    /// An estimate within the bounds that follow stays as it is. Where nothing is known of the clock, the peer may have held the
+    /// acknowledgement for `held_ns`.
     pub fn measure<'a>(
         &mut self,
         (came, kernel_acked): (TimeRange, Option<TimeRange>),
-        (said_at_us, waited_us): (u32, u16),
+        (said_at_us, waited_us, held_ns): (u32, u16, u64),
         clock: &mut PeerClock,
         acked: &AckedFrames,
         behind: impl DoubleEndedIterator<Item = &'a SentFrame>,
@@ -225,10 +226,10 @@ impl Estimate {
         let arrival = lateness.map_or(by_round_trip, |(least, most)| (after(least), after(most)));
         let arrival = kernel_acked.map_or(arrival, |kernel| within(arrival, kernel));
         self.rate.sample(now, (min_rtt_ns, &self.window), arrival, acked);
-        // Acknowledgements, those of kernels too, may have stood behind what the peer sends: its clock alone tells.
-        if let Some((least, _)) = lateness {
-            self.lateness.sample(now, least.saturating_sub(self.time_of(frame.queued)));
-        }
+        // Acknowledgements, those of kernels too, may have stood behind what the peer sends: its clock tells, where it is known.
+        let least_late_ns = lateness
+            .map_or_else(|| came.0.since_ns(frame.at.plus_ns(min_rtt_ns + waited_ns.max(held_ns))), |(least, _)| least);
+        self.lateness.sample(now, least_late_ns.saturating_sub(self.time_of(frame.queued)));
         let left = |arrival: Instant| Instant(arrival.0.saturating_sub(min_rtt_ns));
         self.in_flight.adjust((left(arrival.0), left(arrival.1)), &self.rate, behind);
     }

@@ -37,7 +37,7 @@ impl Estimate {
         let mut clock = self.own_clock.clone();
         self.measure(
             (came, None),
-            (now.wrapping_us(), waited_us),
+            (now.wrapping_us(), waited_us, 0),
             &mut clock,
             &AckedFrames::of(frames),
             std::iter::empty(),
