@@ -60,6 +60,15 @@ class Cut(Failover):
                 ran = self.disturbed(link_down("r1").for_a_while(0.5), ranks, *job, on=["--rails", "1000,1000"])
                 self.survives(ran, "all contents right")
 
+    def test_rails_that_threads_carry(self):
+        cut = link_down("r1").for_a_while(0.3)
+        for mpi, encryption in [("mpich", "off"), ("openmpi", "on")]:
+            with self.subTest(mpi):
+                job = [bench("stress", mpi), "--duration", 2]
+                ran = self.disturbed(cut, 2, *job, mpi=mpi, on=["--rails", "2000,2000,2000"],
+                                     FISHPLATE_THREADS="3", FISHPLATE_ENCRYPTION=encryption)
+                self.survives(ran, "all contents right")
+
     def test_both_rails_in_turn_under_collectives(self):
         both = f"{link_down('r0').for_a_while(0.5)}; {link_down('r1').for_a_while(0.5)}"
         ran = self.disturbed(both, 4, *collective(bench("allreduce"), "64,64K", 3))
