@@ -19,10 +19,11 @@ macro_rules! pages {
 
 /// All of them, in order of their topics.
 pub static PAGES: &[Page] = &pages! {
-    "ablation" "apps" "architecture" "bench" "benchmarks" "collectives" "compare" "containers" "demo" "doctor" "env"
-    "experiments" "explain" "install" "interpose" "io" "lab" "links" "longbow" "models" "ofi" "one-sided" "policies" "predict"
-    "profile" "progress" "rails" "record" "report" "reproduce" "rpi" "run" "security" "settings" "setup" "shared-memory"
-    "simulate" "simulation" "stacks" "stats" "storage" "testbed" "timeouts" "top" "tour" "trace" "validate" "wire"
+    "ablation" "apps" "architecture" "bench" "benchmarks" "cluster" "collectives" "compare" "containers" "demo"
+    "doctor" "env" "experiments" "explain" "how-it-works" "install" "interpose" "io" "is-it-for-me" "lab" "limits"
+    "links" "longbow" "models" "ofi" "one-sided" "performance" "policies" "predict" "profile" "progress" "rails"
+    "record" "report" "reproduce" "rpi" "run" "security" "settings" "setup" "shared-memory" "simulate" "simulation"
+    "stacks" "stats" "storage" "testbed" "timeouts" "top" "tour" "trace" "validate" "wire"
 };
 
 impl Page {
