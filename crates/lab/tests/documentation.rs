@@ -12,11 +12,11 @@ fn page(name: &str) -> String {
 
 #[test]
 fn every_setting_is_documented_as_it_is() {
-    let settings = page("docs/settings.md");
+    let settings = page("docs/reference/settings.md");
     for variable in VARIABLES {
         let row =
             format!("| `{}` | {} | {} | {} |", variable.name, variable.meaning, variable.allowed, variable.default);
-        assert!(settings.contains(&row), "docs/settings.md lacks this row:\n{row}");
+        assert!(settings.contains(&row), "docs/reference/settings.md lacks this row:\n{row}");
     }
 }
 
