@@ -36,7 +36,7 @@ QUIET = $(if $(filter 1,$(V)),,$(if $(wildcard $(FISHPLATE)),--quiet))
 
 .PHONY: help build install wheel deb recipes modulefile setup bench demo check lint test test-all test-code test-bench test-fuzz
 .PHONY: test-report test-packages test-mpi test-mpi4py-all test-cuts test-ofi test-verbs fuzz soak throughput
-.PHONY: record-applications clean test-counts
+.PHONY: record-applications clean test-counts docs
 .DEFAULT_GOAL := build
 
 help:
@@ -49,6 +49,7 @@ help:
 	@echo 'make setup            MPI stacks into a folder of their own (FISHPLATE_CACHE, default ~/.cache/fishplate)'
 	@echo 'make bench            the MPI benchmark programs and applications for each stack: build/{bench,apps}/STACK/'
 	@echo 'make demo             MPI stacks over two unequal rails, side by side: a table and demo.html'
+	@echo 'make docs             the documentation as a site with a search: build/docs; MkDocs comes from PyPI'
 	@echo 'make check            for the minute before a commit: formatting, lints, documentation, tests without sockets'
 	@echo 'make lint             formatting, lints and documentation alone'
 	@echo 'make test             the seven that follow, two at a time, those of MPI alone: what must pass before a change is merged'
@@ -142,6 +143,9 @@ demo: setup
 	$(Q)for stack in $(STACKS); do $(MAKE) --no-print-directory -C bench PROGRAMS='latency bandwidth' \
 	  MPICC="$$($(FISHPLATE) setup --where $$stack)/mpicc" OUT=$(BUILD)/bench/$$stack || exit 1; done
 	$(Q)$(FISHPLATE) demo --output demo.html
+
+docs:
+	$(Q)packaging/site/build $(BUILD)/docs
 
 # What computes, two at a time, then what uses the network, which wants all processors for itself.
 test:
