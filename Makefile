@@ -31,7 +31,7 @@ V ?= 0
 Q := $(if $(filter 1,$(V)),,@)
 export V
 # Once it is there, little is left to build. Until then cargo says how many crates of the program it has built.
-LONG = $(if $(wildcard $(FISHPLATE)),, (about 5 minutes on two processors; cargo counts the crates of the program))
+LONG = $(if $(wildcard $(FISHPLATE)),, (12 minutes of processor time; cargo counts the crates of the program))
 QUIET = $(if $(filter 1,$(V)),,$(if $(wildcard $(FISHPLATE)),--quiet))
 
 .PHONY: help build install wheel deb recipes modulefile setup bench demo check lint test test-all test-code test-bench test-fuzz
