@@ -13,32 +13,30 @@ VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 STACKS := mpich openmpi
 PROGRAM_BUILD := $(CARGO) build
 LIBRARY_BUILD := $(CARGO) rustc
-# Where cargo puts what it builds.
-TARGET = "$${CARGO_TARGET_DIR:-target}/release"
+# Where cargo puts what it builds. The libraries have a folder of their own, as two builds in one wait for each other.
+TARGET = $${CARGO_TARGET_DIR:-target}
+RELEASE = release
 # `make wheel GLIBC=2.28` links for a glibc as old as that.
 ifdef GLIBC
 BUILD := $(CURDIR)/build/glibc-$(GLIBC)
 PROGRAM_BUILD := cargo-zigbuild zigbuild --target x86_64-unknown-linux-gnu.$(GLIBC)
 LIBRARY_BUILD := cargo-zigbuild rustc --target x86_64-unknown-linux-gnu.$(GLIBC)
-TARGET = "$${CARGO_TARGET_DIR:-target}/x86_64-unknown-linux-gnu/release"
+RELEASE = x86_64-unknown-linux-gnu/release
 endif
 # As a shared library alone: what is a Rust library as well is not optimized as a whole.
-LIBRARY := $(LIBRARY_BUILD) --config 'profile.release.lto="fat"' --release --crate-type cdylib
+LIBRARY = $(LIBRARY_BUILD) --quiet --config 'profile.release.lto="fat"' --release --crate-type cdylib \
+  --target-dir "$(TARGET)/libraries"
 # make V=1 shows every command, and what cargo says beyond warnings and errors.
 V ?= 0
-ifeq ($(V),1)
-QUIET :=
-else
-Q := @
-QUIET := --quiet
-endif
+Q := $(if $(filter 1,$(V)),,@)
 export V
-# Once it is there, little is left to build.
-LONG = $(if $(wildcard $(FISHPLATE)),, (about 2 minutes))
+# Once it is there, little is left to build. Until then cargo says how many crates of the program it has built.
+LONG = $(if $(wildcard $(FISHPLATE)),, (12 minutes of processor time; cargo counts the crates of the program))
+QUIET = $(if $(filter 1,$(V)),,$(if $(wildcard $(FISHPLATE)),--quiet))
 
-.PHONY: help build install wheel deb recipes modulefile setup bench demo check lint test test-code test-bench test-fuzz
+.PHONY: help build install wheel deb recipes modulefile setup bench demo check lint test test-all test-code test-bench test-fuzz
 .PHONY: test-report test-packages test-mpi test-mpi4py-all test-cuts test-ofi test-verbs fuzz soak throughput
-.PHONY: record-applications clean test-counts
+.PHONY: record-applications clean test-counts docs
 .DEFAULT_GOAL := build
 
 help:
@@ -51,9 +49,10 @@ help:
 	@echo 'make setup            MPI stacks into a folder of their own (FISHPLATE_CACHE, default ~/.cache/fishplate)'
 	@echo 'make bench            the MPI benchmark programs and applications for each stack: build/{bench,apps}/STACK/'
 	@echo 'make demo             MPI stacks over two unequal rails, side by side: a table and demo.html'
+	@echo 'make docs             the documentation as a site with a search: build/docs; MkDocs comes from PyPI'
 	@echo 'make check            for the minute before a commit: formatting, lints, documentation, tests without sockets'
 	@echo 'make lint             formatting, lints and documentation alone'
-	@echo 'make test             all tests: the seven that follow, those of MPI alone, the others two at a time'
+	@echo 'make test             the seven that follow, two at a time, those of MPI alone: what must pass before a change is merged'
 	@echo 'make test-code          formatting, lints, documentation, licences, unit and integration tests'
 	@echo 'make test-fuzz          hostile input, for half a minute'
 	@echo 'make test-bench         benchmark programs and applications, what needs no MPI'
@@ -61,6 +60,7 @@ help:
 	@echo 'make test-report        a report and a profile in a headless Chromium'
 	@echo 'make test-packages      wheel, Debian package and recipes: made, installed, used'
 	@echo 'make test-mpi           MPI programs in namespaces, a quarter of an hour'
+	@echo 'make test-all         make test, make fuzz, and the four that follow: an hour more'
 	@echo 'make test-cuts        random cuts of rails under MPI programs; CUTS=, CUTS_SEED='
 	@echo 'make test-ofi         random cuts, policies and mpi4py over rails of a provider; CUTS=, CUTS_SEED='
 	@echo 'make test-verbs       MPI over RDMA between two virtual machines with software adapters, some minutes'
@@ -73,16 +73,16 @@ help:
 	@echo
 	@echo 'V=1 shows every command.'
 
-# Renamed into place, since running programs may have the old files open.
+# The libraries beside the program: what is optimized as a whole keeps one processor busy. Renamed into place, since running
+# programs may have the old files open.
 build:
 	@echo 'Fishplate: the program and its libraries$(LONG)'
-	$(Q)$(PROGRAM_BUILD) $(QUIET) --release -p fishplate-lab
-	$(Q)$(LIBRARY) $(QUIET) -p fishplate-provider
-	$(Q)$(LIBRARY) $(QUIET) -p fishplate-interpose
+	$(Q)($(LIBRARY) -p fishplate-provider && $(LIBRARY) -p fishplate-interpose) & libraries=$$!; \
+	  $(PROGRAM_BUILD) $(QUIET) --release -p fishplate-lab; program=$$?; wait $$libraries && exit $$program
 	$(Q)mkdir -p $(BUILD)/bin $(BUILD)/lib/fishplate
-	$(Q)cp $(TARGET)/fishplate $(FISHPLATE).new && mv $(FISHPLATE).new $(FISHPLATE)
-	$(Q)cp $(TARGET)/libfishplate_fi.so $(PROVIDER).new && mv $(PROVIDER).new $(PROVIDER)
-	$(Q)cp $(TARGET)/libfishplate_mpi.so $(INTERPOSER).new && mv $(INTERPOSER).new $(INTERPOSER)
+	$(Q)cp "$(TARGET)/$(RELEASE)/fishplate" $(FISHPLATE).new && mv $(FISHPLATE).new $(FISHPLATE)
+	$(Q)cp "$(TARGET)/libraries/$(RELEASE)/libfishplate_fi.so" $(PROVIDER).new && mv $(PROVIDER).new $(PROVIDER)
+	$(Q)cp "$(TARGET)/libraries/$(RELEASE)/libfishplate_mpi.so" $(INTERPOSER).new && mv $(INTERPOSER).new $(INTERPOSER)
 	$(Q)$(FISHPLATE) write-manual $(BUILD)/share/man/man1
 	$(Q)mkdir -p $(BUILD)/$(BASH_COMPLETION) $(BUILD)/$(ZSH_COMPLETION) $(BUILD)/$(FISH_COMPLETION)
 	$(Q)$(FISHPLATE) completion bash > $(BUILD)/$(BASH_COMPLETION)/fishplate
@@ -138,14 +138,23 @@ $(STACKS:%=bench-%): bench-%: setup
 	@echo 'Applications for $*: build/apps/$*'
 	$(Q)$(MAKE) --no-print-directory -C apps MPICC="$$($(FISHPLATE) setup --where $*)/mpicc" OUT=$(BUILD)/apps/$*
 
-demo: bench
+# Of the benchmark programs, those that it needs.
+demo: setup
+	$(Q)for stack in $(STACKS); do $(MAKE) --no-print-directory -C bench PROGRAMS='latency bandwidth' \
+	  MPICC="$$($(FISHPLATE) setup --where $$stack)/mpicc" OUT=$(BUILD)/bench/$$stack || exit 1; done
 	$(Q)$(FISHPLATE) demo --output demo.html
 
-# What is optimized as a whole keeps one processor busy for minutes; the other tests meanwhile. Only MPI programs want all.
+docs:
+	$(Q)packaging/site/build $(BUILD)/docs
+
+# What computes, two at a time, then what uses the network, which wants all processors for itself.
 test:
-	$(Q)$(MAKE) --no-print-directory -j 2 -Oline test-code test-fuzz
-	$(Q)$(MAKE) --no-print-directory -j 2 -Oline test-bench test-counts test-report test-packages
+	$(Q)$(MAKE) --no-print-directory -j 2 -Oline test-code test-fuzz test-bench test-counts test-report test-packages
 	$(Q)$(MAKE) --no-print-directory test-mpi
+
+# Also what is slow and rarely finds anything: more random input, cuts of rails, all of mpi4py's suite, virtual machines.
+test-all: test
+	$(Q)$(MAKE) --no-print-directory fuzz test-cuts test-ofi test-mpi4py-all test-verbs
 
 # What the engine, its wire format, the models and the documentation say; without sockets, namespaces and long runs.
 CHECKED := fishplate-collectives fishplate-engine fishplate-link fishplate-profile ofi-abi

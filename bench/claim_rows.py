@@ -32,7 +32,7 @@ class Row:
         self.seconds = more.get("seconds", 0.3)
         # Options of `fishplate lab up`; empty: a testbed with these rails.
         self.lab = more.get("lab", [])
-        # What the rails of a testbed let pass at once: docs/testbed.md, "Bursts".
+        # What the rails of a testbed let pass at once: docs/guide/testbed.md, "Bursts".
         self.burst = more.get("burst", "default")
 
         # A shell line that is repeated on the first host meanwhile.

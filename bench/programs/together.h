@@ -1,5 +1,5 @@
 // Ranks that start at agreed times, each by its own clock. The window-based synchronisation
-// of SKaMPI and ReproMPI: see docs/benchmarks.md.
+// of SKaMPI and ReproMPI: see docs/reference/benchmarks.md.
 #ifndef FISHPLATE_BENCH_TOGETHER_H
 #define FISHPLATE_BENCH_TOGETHER_H
 

@@ -174,5 +174,5 @@ fn check(initiators: &[Side<Initiator>], acceptors: &[Side<Acceptor>]) {
     assert!(initiators[HONEST..].iter().all(|side| !side.is_proven), "somebody is proven without the token");
 }
 
-/// Length in bytes of the first message (docs/wire.md).
+/// Length in bytes of the first message (docs/internals/wire.md).
 const HELLO_LEN: usize = 80;

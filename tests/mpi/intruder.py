@@ -17,7 +17,7 @@ import sys
 import threading
 from pathlib import Path
 
-# docs/wire.md
+# docs/internals/wire.md
 MAGIC = b"FiPl"
 VERSION = 9
 HELLO, CHALLENGE, PROOF, ACCEPT, REFUSE = 1, 2, 3, 4, 5

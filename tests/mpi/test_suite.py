@@ -15,7 +15,8 @@ TWO_SIDED = {
     "latency_mt": "--sizes 1,64K --threads 3",
     "bandwidth_mt": "--sizes 1,64K --window 8 --threads 3",
 }
-# Several operations of 16 KiB or more at once are beyond MPICH without remote memory access: see docs/benchmarks.md.
+# Several operations of 16 KiB or more at once are beyond MPICH without remote memory access: see
+# docs/reference/benchmarks.md.
 ONE_SIDED = {
     "put_latency": "--sizes 0,1,64K",
     "get_latency": "--sizes 0,1,64K",

@@ -1,4 +1,5 @@
-"""A profile as `fishplate profile` writes it (docs/profile.md), made up: like a real one, and the same for the same seed."""
+"""A profile as `fishplate profile` writes it (docs/guide/profile.md), made up: like a real one, and the same for the
+same seed."""
 
 import base64
 import json

@@ -1,4 +1,5 @@
-"""Records as `fishplate bench` writes them (docs/record.md), made up: like real ones, and the same for the same seed."""
+"""Records as `fishplate bench` writes them (docs/reference/record.md), made up: like real ones, and the same for the
+same seed."""
 
 import json
 import math

@@ -80,7 +80,7 @@ class Verbs(unittest.TestCase):
 
     def mpi(self, *command, **settings):
         """The output of an MPI program with a rank on each guest."""
-        # Otherwise contents are wrong, with MPICH alone as well (docs/ofi.md).
+        # Otherwise contents are wrong, with MPICH alone as well (docs/reference/ofi.md).
         variables = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_MR_CACHE_MAX_COUNT": "0", **settings}
         words = [f"{name}='{value}'" for name, value in variables.items()]
         words += [self.mpi_home / "bin" / "mpiexec", "-launcher", "rsh", "-launcher-exec", "/remote", "-iface", "eth2",
@@ -175,7 +175,8 @@ class Verbs(unittest.TestCase):
         self.assertGreater(shares.get("verbs:rxe0", 0), 0.1, output)
 
     def test_g_an_interface_taken_down(self):
-        # (In later jobs rdma_rxe's connections over it do not come about, nor those of MPICH alone; docs/ofi.md.)
+        # (In later jobs rdma_rxe's connections over it do not come about, nor those of MPICH alone;
+        # docs/reference/ofi.md.)
         set_link = lambda state: self.b.run(f"ip link set eth1 {state}", LIMIT_S)  # noqa: E731
         self.cut("an interface taken down", "verbs:rxe1", lambda: set_link("down"), lambda: set_link("up"))
 

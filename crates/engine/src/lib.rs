@@ -3,8 +3,8 @@
 //!
 //! Whoever drives an [`Engine`] gives it the time with every call, carries frames between engines, in order on each
 //! subchannel, and moves bytes where the engine says. `fishplate-rails` does it with sockets, `fishplate-sim` with
-//! modelled links; both use the same engine. [`Engine`] lists commands, events and polls; docs/architecture.md says why
-//! it is made like this.
+//! modelled links; both use the same engine. [`Engine`] lists commands, events and polls;
+//! docs/internals/architecture.md says why it is made like this.
 //!
 //! ```
 //! use fishplate_engine::{Config, Engine, Instant, RailId};

@@ -11,8 +11,8 @@
 //!
 //! One library serves all binary interfaces of MPI (`src/ffi/`). In a process that is no MPI program it does nothing.
 //!
-//! It has no interface for Rust: `fishplate run` (docs/interpose.md) and `fishplate profile` (docs/profile.md) load it, and
-//! environment variables are its settings.
+//! It has no interface for Rust: `fishplate run` (docs/reference/interpose.md) and `fishplate profile`
+//! (docs/guide/profile.md) load it, and environment variables are its settings.
 #![deny(unsafe_code)]
 
 mod call_statistics;

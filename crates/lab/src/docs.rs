@@ -5,6 +5,8 @@ use crate::output::nearest;
 /// A page.
 #[derive(Debug)]
 pub struct Page {
+    /// Its folder: for whom it is.
+    pub folder: &'static str,
     /// Its file without the ending.
     pub topic: &'static str,
     /// Markdown.
@@ -12,17 +14,24 @@ pub struct Page {
 }
 
 macro_rules! pages {
-    ($($topic:literal)*) => {
-        [$(Page { topic: $topic, text: include_str!(concat!("../../../docs/", $topic, ".md")) }),*]
+    ($($folder:literal: $($topic:literal)*;)*) => {
+        [$($(Page {
+            folder: $folder,
+            topic: $topic,
+            text: include_str!(concat!("../../../docs/", $folder, "/", $topic, ".md")),
+        }),*),*]
     };
 }
 
-/// All of them, in order of their topics.
+/// All of them, by folder.
 pub static PAGES: &[Page] = &pages! {
-    "ablation" "apps" "architecture" "bench" "benchmarks" "collectives" "compare" "containers" "demo" "doctor" "env"
-    "experiments" "explain" "install" "interpose" "io" "lab" "links" "longbow" "models" "ofi" "one-sided" "policies" "predict"
-    "profile" "progress" "rails" "record" "report" "reproduce" "rpi" "run" "security" "settings" "setup" "shared-memory"
-    "simulate" "simulation" "stacks" "stats" "storage" "testbed" "timeouts" "top" "tour" "trace" "validate" "wire"
+    "guide": "bench" "cluster" "compare" "containers" "demo" "doctor" "env" "explain" "install" "is-it-for-me" "lab"
+        "limits" "performance" "predict" "profile" "rails" "report" "rpi" "run" "security" "setup" "simulate" "stacks"
+        "storage" "testbed" "top" "trace";
+    "reference": "apps" "benchmarks" "interpose" "io" "ofi" "record" "settings" "stats" "timeouts";
+    "papers": "experiments" "models" "reproduce" "validate";
+    "internals": "ablation" "architecture" "collectives" "how-it-works" "links" "longbow" "one-sided" "policies"
+        "progress" "shared-memory" "simulation" "tour" "wire";
 };
 
 impl Page {
@@ -50,12 +59,22 @@ mod tests {
 
     #[test]
     fn every_page_is_here() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
-        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let mut topics: Vec<String> = files.filter_map(|file| file.strip_suffix(".md").map(String::from)).collect();
-        topics.sort();
-        assert_eq!(PAGES.iter().map(|page| page.topic).collect::<Vec<_>>(), topics);
+        let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
+        let mut files = Vec::new();
+        for folder in std::fs::read_dir(docs).unwrap().flatten().filter(|entry| entry.path().is_dir()) {
+            let folder_name = folder.file_name().into_string().unwrap();
+            let names = std::fs::read_dir(folder.path())
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            files.extend(names.filter_map(|name| Some((folder_name.clone(), name.strip_suffix(".md")?.to_string()))));
+        }
+        let mut pages: Vec<_> = PAGES.iter().map(|page| (page.folder.to_string(), page.topic.to_string())).collect();
+        files.sort();
+        pages.sort();
+        assert_eq!(pages, files);
         assert!(PAGES.iter().all(|page| !page.title().is_empty()));
+        let topics: std::collections::BTreeSet<_> = PAGES.iter().map(|page| page.topic).collect();
+        assert_eq!(topics.len(), PAGES.len(), "two pages of one name");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Which crate may depend on which, which files may use each other, and where unsafe code may be (docs/architecture.md).
+//! Which crate may depend on which, which files may use each other, and where unsafe code may be
+//! (docs/internals/architecture.md).
 
 #[path = "common/source_graph.rs"]
 mod source_graph;

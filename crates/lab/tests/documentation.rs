@@ -1,7 +1,7 @@
 //! The documentation says what the program and the build say.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fishplate_rails::settings::VARIABLES;
 
@@ -12,27 +12,65 @@ fn page(name: &str) -> String {
 
 #[test]
 fn every_setting_is_documented_as_it_is() {
-    let settings = page("docs/settings.md");
+    let settings = page("docs/reference/settings.md");
     for variable in VARIABLES {
         let row =
             format!("| `{}` | {} | {} | {} |", variable.name, variable.meaning, variable.allowed, variable.default);
-        assert!(settings.contains(&row), "docs/settings.md lacks this row:\n{row}");
+        assert!(settings.contains(&row), "docs/reference/settings.md lacks this row:\n{row}");
     }
+}
+
+/// All Markdown files below a folder, but for what was built or fetched.
+fn markdown(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let (path, name) = (entry.path(), entry.file_name().into_string().unwrap());
+        if path.is_dir() && !name.starts_with('.') && !["target", "build", "__pycache__"].contains(&name.as_str()) {
+            markdown(&path, found);
+        } else if name.ends_with(".md") {
+            found.push(path);
+        }
+    }
+}
+
+/// What GitHub calls the place of a heading.
+fn fragment(heading: &str) -> String {
+    let kept = heading.trim().chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+/// Places that a link to a page can name.
+fn fragments(page: &str) -> Vec<String> {
+    let mut is_code = false;
+    let mut found = Vec::new();
+    for line in page.lines() {
+        is_code ^= line.starts_with("```");
+        let heading = line.trim_start_matches('#');
+        if !is_code && heading.starts_with(' ') && heading.len() < line.len() {
+            let heading = heading.split("](").next().unwrap_or_default();
+            found.push(fragment(heading));
+        }
+    }
+    found
 }
 
 #[test]
 fn links_between_pages_lead_somewhere() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let docs = fs::read_dir(root.join("docs")).unwrap().flatten().map(|entry| entry.path());
-    let pages = docs.chain([root.join("README.md"), root.join("CONTRIBUTING.md"), root.join("CHANGELOG.md")]);
-    for page in pages.filter(|page| page.extension().is_some_and(|extension| extension == "md")) {
+    let mut pages = Vec::new();
+    markdown(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."), &mut pages);
+    assert!(pages.len() > 50, "the project has more pages than {pages:?}");
+    for page in pages {
         let text = fs::read_to_string(&page).unwrap();
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let target = link.split('#').next().unwrap_or_default();
-            if target.is_empty() || target.contains("://") {
+            if link.contains("://") {
                 continue;
             }
-            assert!(page.parent().unwrap().join(target).exists(), "{}: {link} is not there", page.display());
+            let (file, place) = link.split_once('#').unwrap_or((link, ""));
+            let target = if file.is_empty() { page.clone() } else { page.parent().unwrap().join(file) };
+            assert!(target.exists(), "{}: {link} is not there", page.display());
+            if !place.is_empty() {
+                let places = fragments(&fs::read_to_string(&target).unwrap());
+                assert!(places.iter().any(|name| name == place), "{}: {link}: no such heading", page.display());
+            }
         }
     }
 }

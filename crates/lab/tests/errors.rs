@@ -212,6 +212,15 @@ fn a_page_that_cannot_be_made() {
     fishplate.run(&["demo", "--from", "no-such.json"]).fails_saying(&["no-such.json"]);
     fs::write(fishplate.path("bad.json"), "{}").unwrap();
     fishplate.run(&["demo", "--from", "bad.json"]).fails_saying(&["bad.json"]);
+    let results = r#"{"schema": "fishplate-demo/1", "conditions": {"date": "", "facts": [], "rounds": 1}, "rails": [],
+        "sum": [150.0], "stacks": [], "shares": []}"#;
+    fs::write(fishplate.path("demo.json"), results).unwrap();
+    let show = |picture| fishplate.run(&["demo", "--from", "demo.json", "--picture", picture]);
+    show("no-such-folder/demo.svg").fails_saying(&["cannot write no-such-folder/demo.svg"]);
+    assert_eq!(show("demo.svg").code, Some(0));
+    for picture in ["demo.svg", "demo-dark.svg"] {
+        assert!(fs::read_to_string(fishplate.path(picture)).unwrap().starts_with("<svg "), "{picture}");
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use common::Installed;
 #[test]
 fn a_topic_is_a_page_of_the_documentation() {
     let fishplate = Installed::new();
-    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/settings.md")).unwrap();
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/settings.md")).unwrap();
     assert_eq!(fishplate.run(&["help", "settings"]).out, page);
     // The page of a subcommand, and the help of one that has none.
     assert!(fishplate.run(&["help", "lab", "up"]).out.starts_with("# fishplate lab\n"));

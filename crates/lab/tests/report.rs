@@ -202,7 +202,7 @@ fn bad_records_and_options() {
 #[test]
 fn the_documented_example_is_a_record() {
     let fishplate = Installed::new();
-    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/record.md");
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/record.md");
     let page = fs::read_to_string(page).unwrap();
     let example = page.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     fs::write(fishplate.path("r.jsonl"), example).unwrap();

@@ -92,7 +92,7 @@ fn nothing_stays_behind() {
     if !available(&fishplate) {
         return;
     }
-    // Short and without spaces, or testbeds would not take it (docs/testbed.md).
+    // Short and without spaces, or testbeds would not take it (docs/guide/testbed.md).
     let temporary = tempfile::tempdir_in("/tmp").unwrap();
     let temporary = temporary.path();
     for signal in ["INT", "TERM", "KILL"] {

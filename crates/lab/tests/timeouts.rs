@@ -1,4 +1,4 @@
-//! `docs/timeouts.md` has every time-out of the product, with its value: none is missing, none is left over.
+//! `docs/reference/timeouts.md` has every time-out of the product, with its value: none is missing, none is left over.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -77,7 +77,7 @@ fn of_code() -> BTreeMap<(String, String), f64> {
 
 /// Those of the page. The time is the first cell that is one.
 fn of_page() -> BTreeMap<(String, String), f64> {
-    let page = fs::read_to_string(root().join("../docs/timeouts.md")).unwrap();
+    let page = fs::read_to_string(root().join("../docs/reference/timeouts.md")).unwrap();
     let rows = page.lines().filter(|line| line.starts_with("| `"));
     let entry = |row: &str| {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
@@ -98,9 +98,9 @@ fn the_page_of_time_outs_has_all_of_the_code_and_no_others() {
     assert!(code.len() > 40, "the code has more than these: {code:?}");
     for (name, nanoseconds) in &code {
         let told = page.get(name);
-        assert!(told.is_some(), "docs/timeouts.md lacks {name:?}, of {} ms", nanoseconds / 1e6);
-        assert_eq!(told, Some(nanoseconds), "docs/timeouts.md has another value of {name:?}");
+        assert!(told.is_some(), "docs/reference/timeouts.md lacks {name:?}, of {} ms", nanoseconds / 1e6);
+        assert_eq!(told, Some(nanoseconds), "docs/reference/timeouts.md has another value of {name:?}");
     }
     let others: Vec<_> = page.keys().filter(|name| !code.contains_key(name)).collect();
-    assert!(others.is_empty(), "docs/timeouts.md has what is not in the code: {others:?}");
+    assert!(others.is_empty(), "docs/reference/timeouts.md has what is not in the code: {others:?}");
 }

@@ -2,7 +2,7 @@
 //! as often, as a [`fishplate_link::Link`] says.
 //!
 //! One process with one thread serves all rails of a laboratory ([`serve`]); another drives it over a pair of pipes or
-//! a socket, a line of JSON each way ([`Emulator`]). docs/longbow.md tells what is emulated and how exactly.
+//! a socket, a line of JSON each way ([`Emulator`]). docs/internals/longbow.md tells what is emulated and how exactly.
 //!
 //! `fishplate lab` is made of it. By itself it needs the right to make network namespaces; [`check()`] says what is missing.
 //! `examples/measure.rs` measures how exact it is on a machine.

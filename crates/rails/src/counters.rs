@@ -1,4 +1,4 @@
-//! Per-rail counters, and the lines that tell them at the end. See `docs/stats.md`.
+//! Per-rail counters, and the lines that tell them at the end. See `docs/reference/stats.md`.
 
 use std::io::{self, Write};
 use std::path::Path;

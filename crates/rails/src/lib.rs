@@ -9,7 +9,7 @@
 //! - [`live`]: the page that each process keeps for `fishplate top`; [`rail_bytes`]: the same from inside, for profiles.
 //!
 //! ```
-//! // What the user may set, and to what: the table of docs/settings.md.
+//! // What the user may set, and to what: the table of docs/reference/settings.md.
 //! let timeout = fishplate_rails::settings::VARIABLES.iter().find(|variable| variable.name == "FISHPLATE_TIMEOUT");
 //! assert_eq!(timeout.unwrap().default, "900; for one that has not been reached yet 30, or as long as the process has run");
 //! ```

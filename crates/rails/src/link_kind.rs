@@ -1,7 +1,7 @@
 //! What every kind of link is to its endpoint: one subchannel to a peer, over whatever carries its frames.
 //!
 //! [`LinkKind`] has what the endpoint asks and says alike; what a kind has of its own (how it is set up, watched and read)
-//! is in `endpoint/` under its name. `docs/architecture.md` says what a new kind has to bring along.
+//! is in `endpoint/` under its name. `docs/internals/architecture.md` says what a new kind has to bring along.
 
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, Payload, RailId, SubchannelId};

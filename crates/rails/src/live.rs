@@ -1,5 +1,5 @@
 //! Live diagnostics of a running process: a small file that only its user can read, as `fishplate top` does. See
-//! `docs/top.md`.
+//! `docs/guide/top.md`.
 //!
 //! The file is in memory (`/dev/shm`), is locked while its process runs, and removed at its end. A file without a lock was
 //! left by a killed process; the next process that makes one, or looks for all, removes it.

@@ -1,4 +1,5 @@
-//! Events for the user: a line each on standard error, from the level of `FISHPLATE_LOG` on. See `docs/settings.md`.
+//! Events for the user: a line each on standard error, from the level of `FISHPLATE_LOG` on. See
+//! `docs/reference/settings.md`.
 //!
 //! Nothing is logged for a single message or frame, so a level that is off costs nothing that could be measured.
 

@@ -14,7 +14,8 @@ use requests::{extent, recv};
 
 /// How long a test waits for what must come: long enough for a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// What each side says until frames may follow, in bytes (docs/wire.md): HELLO and PROOF, CHALLENGE and ACCEPT.
+/// What each side says until frames may follow, in bytes (docs/internals/wire.md): HELLO and PROOF, CHALLENGE and
+/// ACCEPT.
 const HANDSHAKE_LENS: [usize; 2] = [80 + 120, 120 + 48];
 
 fn open(encryption: bool, streams: u8) -> Endpoint {

@@ -1,4 +1,5 @@
-//! Traces: what each rank of an MPI program did, call by call, and how long it computed in between (docs/trace.md).
+//! Traces: what each rank of an MPI program did, call by call, and how long it computed in between
+//! (docs/guide/trace.md).
 //!
 //! - [`operation`]: what a call does, without times;
 //! - [`duration_code`]: times in one or two bytes;

@@ -1,4 +1,4 @@
-//! The wire format: what travels over a subchannel once its connection is proven. See `docs/wire.md`.
+//! The wire format: what travels over a subchannel once its connection is proven. See `docs/internals/wire.md`.
 
 mod decode;
 mod header;

@@ -1,4 +1,4 @@
-//! Profiles: what the program asks of MPI, recorded while it runs (docs/profile.md).
+//! Profiles: what the program asks of MPI, recorded while it runs (docs/guide/profile.md).
 //!
 //! [`crate::ffi`] hands every call of the program to a [`Recorder`], which keeps counts in a file that is mapped to memory:
 //! they are there however the process ends. `fishplate profile` reads the files of all ranks.

@@ -1,4 +1,4 @@
-//! Traces: what the program does, call by call, for `fishplate predict` (docs/trace.md).
+//! Traces: what the program does, call by call, for `fishplate predict` (docs/guide/trace.md).
 //!
 //! [`crate::ffi`] makes an operation of each call; a [`Tracer`] writes it with the computation before it.
 //!

@@ -1,4 +1,4 @@
-//! `fishplate bench`: stacks x links x benchmarks, in turn, into a record (docs/bench.md).
+//! `fishplate bench`: stacks x links x benchmarks, in turn, into a record (docs/guide/bench.md).
 //!
 //! A [`plan`] says what; [`matrix`] in which order; a [`site`] is where: an emulated link ([`emulated_link`]) or a
 //! network that is there. [`session`] measures cell after cell, each by [`execute`]; all of it goes to a record at

@@ -82,7 +82,7 @@ const fn traits(name: &'static str, ranks: Ranks, needs: Needs, sizes: Option<&'
     Traits { name, ranks, needs, sizes }
 }
 
-/// All programs (docs/benchmarks.md, docs/apps.md).
+/// All programs (docs/reference/benchmarks.md, docs/reference/apps.md).
 const PROGRAMS: [Traits; 40] = [
     traits("latency", Ranks::Two, Needs::Nothing, Some("1:4M")),
     traits("bandwidth", Ranks::Two, Needs::Nothing, Some("1:4M")),

@@ -28,7 +28,7 @@ const INTERVAL: &str = "interval";
 /// The end of an interval, in seconds since the begin.
 const TIME: &str = "time";
 
-/// A line of a benchmark program (docs/benchmarks.md, "JSON").
+/// A line of a benchmark program (docs/reference/benchmarks.md, "JSON").
 #[derive(Clone, Debug, Deserialize)]
 pub struct BenchLine {
     kind: String,

@@ -1,15 +1,16 @@
 //! `fishplate demo`: MPI stacks over two unequal rails, a table and a page.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::demo::measure::Plan;
-use crate::demo::print::{page, table};
+use crate::demo::print::{chart, page, table};
 use crate::demo::{RAILS_MBIT, Results, SCHEMA, measure, stacks};
 use crate::lab::{Lab, Topology};
+use crate::output::page::picture::Theme;
 use crate::system::child_process::Signals;
 use crate::testbed::{Rate, isolate};
 
@@ -33,6 +34,10 @@ pub struct Args {
     /// Keep all measured values in this file
     #[arg(long, value_name = "FILE")]
     keep_json: Option<PathBuf>,
+
+    /// Also the chart of bandwidth as SVG, for documents: FILE.svg, and FILE-dark.svg for a dark ground
+    #[arg(long, value_name = "FILE.svg")]
+    picture: Option<PathBuf>,
 
     /// Measure nothing; show again what --keep-json kept
     #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "keep_json"])]
@@ -63,6 +68,9 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
         demo_stack.invocation(&[])?;
     }
     check_output(&args.output)?;
+    for (file, _) in args.picture.iter().flat_map(|file| pictures(file)) {
+        check_output(&file)?;
+    }
     let Some(folder) = inside else { return isolate::run_again_inside() };
 
     let signals = Signals::take()?;
@@ -81,14 +89,26 @@ fn show(results: &Results, args: &Args) -> Result<ExitCode> {
     let file = &args.output;
     fs::write(file, page::render(results)).with_context(|| format!("cannot write {}", file.display()))?;
     println!("page: {}", file.display());
+    for (file, theme) in args.picture.iter().flat_map(|file| pictures(file)) {
+        let picture = chart::picture(results, theme);
+        fs::write(&file, picture).with_context(|| format!("cannot write {}", file.display()))?;
+        println!("picture: {}", file.display());
+    }
     match results.fishplate().and_then(|stack| stack.failure.as_ref()) {
         Some(_) => bail!("Fishplate itself failed: see above"),
         None => Ok(ExitCode::SUCCESS),
     }
 }
 
+/// The files of the picture, with their themes.
+fn pictures(file: &Path) -> [(PathBuf, Theme); 2] {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    [("", Theme::Light), ("-dark", Theme::Dark)]
+        .map(|(ending, theme)| (file.with_file_name(format!("{stem}{ending}.svg")), theme))
+}
+
 /// Says now what would be a pity after two minutes.
-fn check_output(file: &std::path::Path) -> Result<()> {
+fn check_output(file: &Path) -> Result<()> {
     let existed = file.exists();
     fs::OpenOptions::new()
         .append(true)

@@ -48,11 +48,16 @@ fn about(topic: &str, program: &mut Command) -> Result<String> {
     Err(anyhow!("no page is about \"{topic}\"{proposal} (`fishplate help` lists them)"))
 }
 
-/// The topics that are no subcommands, with the titles of their pages.
+/// The topics that are no subcommands, with the titles of their pages, by folder.
 fn list(program: &Command) -> String {
     let mut text =
         String::from("`fishplate help TOPIC` shows the page of the documentation about a subcommand, or about:\n");
+    let mut folder = "";
     for page in PAGES.iter().filter(|page| program.find_subcommand(page.topic).is_none()) {
+        if page.folder != folder {
+            folder = page.folder;
+            text += &format!("\n{folder}\n");
+        }
         text += &format!("  {:14} {}\n", page.topic, page.title());
     }
     text

@@ -1,4 +1,4 @@
-//! The per-rail counters that processes leave in a file of JSON lines (docs/stats.md).
+//! The per-rail counters that processes leave in a file of JSON lines (docs/reference/stats.md).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;

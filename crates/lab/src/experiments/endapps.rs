@@ -42,7 +42,9 @@ pub const FACTS: &[Fact] = &[
     Fact {
         id: "E6",
         text: "NAS, messages by size: IS and CG have the largest, LU the most and the smallest",
-        decide: |_| Err("counts do not depend on links: `fishplate profile` counts them (docs/experiments.md)".into()),
+        decide: |_| {
+            Err("counts do not depend on links: `fishplate profile` counts them (`fishplate help experiments`)".into())
+        },
     },
     Fact {
         id: "E7",
@@ -139,7 +141,8 @@ fn relative_improvements(values: &Values) -> Judgement {
 }
 
 fn gromacs(_: &Values) -> Judgement {
-    Err("the inputs of 2006 come with no package; `fishplate bench` runs GROMACS with others (docs/apps.md)".into())
+    Err("the inputs of 2006 come with no package; `fishplate bench` runs GROMACS with others (`fishplate help apps`)"
+        .into())
 }
 
 /// Links with a parallel file system: one port, two, the fast one.

@@ -1,5 +1,5 @@
 //! Ready experiments: a plan each, and the published statements that its values are held against
-//! (docs/experiments.md). `fishplate lab run` calls this.
+//! (docs/papers/experiments.md). `fishplate lab run` calls this.
 
 mod endapps;
 mod judgement;

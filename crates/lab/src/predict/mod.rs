@@ -1,4 +1,4 @@
-//! Predictions (docs/predict.md): how long a recorded program takes on modelled networks, and what of it helps.
+//! Predictions (docs/guide/predict.md): how long a recorded program takes on modelled networks, and what of it helps.
 //!
 //! - [`source`]: the program;
 //! - [`networks`]: what is asked of;

@@ -1,5 +1,5 @@
-//! Relative performance improvement across predicted networks, as `fishplate rpi` measures it (docs/rpi.md): between a base
-//! and the best one, how much of the gain of the best a network has.
+//! Relative performance improvement across predicted networks, as `fishplate rpi` measures it (docs/guide/rpi.md):
+//! between a base and the best one, how much of the gain of the best a network has.
 
 use super::prediction::Prediction;
 

@@ -1,5 +1,5 @@
 //! Time in MPI that was spent waiting for other ranks, told from the messages and collective operations that both sides
-//! have recorded (docs/profile.md, *Late peers*).
+//! have recorded (docs/guide/profile.md, *Late peers*).
 
 use std::collections::HashMap;
 

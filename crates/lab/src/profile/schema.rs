@@ -1,4 +1,4 @@
-//! What a profile holds, as it is in records (docs/profile.md). Times are in nanoseconds, sizes in bytes.
+//! What a profile holds, as it is in records (docs/guide/profile.md). Times are in nanoseconds, sizes in bytes.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,5 @@
-//! The record of a measurement: JSON lines (docs/record.md). `bench`, `simulation` and `validate` write records;
+//! The record of a measurement: JSON lines (docs/reference/record.md). `bench`, `simulation` and `validate` write
+//! records;
 //! `report`,
 //! `compare`, `experiments` and `validate` read them.
 

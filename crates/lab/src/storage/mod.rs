@@ -1,4 +1,4 @@
-//! Storage for programs in labs (docs/storage.md), as data: what there is ([`description`]), what a user asks for
+//! Storage for programs in labs (docs/guide/storage.md), as data: what there is ([`description`]), what a user asks for
 //! ([`Asked`]), where `fishplate setup` puts its packages ([`packages`]), and how it runs on hosts of a lab ([`Storage`]):
 //! its processes ([`process`], [`started`]) with what is filled into their files and arguments ([`template`]).
 

@@ -1,4 +1,4 @@
-//! Traces of programs (docs/trace.md), as `fishplate trace` shows them and `fishplate predict` uses them.
+//! Traces of programs (docs/guide/trace.md), as `fishplate trace` shows them and `fishplate predict` uses them.
 //!
 //! - [`facts`]: what a trace says of its run;
 //! - [`show`]: call by call; [`summary`]: numbers of all ranks; [`export`], [`time_independent`]: in the formats of others.

@@ -1,6 +1,6 @@
 //! Measured against simulated: the modelled machine `emulated`, set up as the links of a record are, against what was
-//! measured on these (docs/validate.md). [`calibrate`] sets [`parameter`]s of the model, [`simulate`] predicts all other
-//! [`point`]s, [`accuracy`] judges, [`print`](mod@print) shows. `fishplate validate` calls this.
+//! measured on these (docs/papers/validate.md). [`calibrate`] sets [`parameter`]s of the model, [`simulate`] predicts
+//! all other [`point`]s, [`accuracy`] judges, [`print`](mod@print) shows. `fishplate validate` calls this.
 
 mod accuracy;
 mod calibrate;

@@ -1,4 +1,4 @@
-//! Small records (docs/record.md).
+//! Small records (docs/reference/record.md).
 
 use std::fs;
 use std::path::Path;

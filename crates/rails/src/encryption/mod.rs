@@ -1,5 +1,5 @@
 //! Encryption of connections: keys that both sides agree on while they prove themselves, and records under these keys.
-//! Free of I/O. See `docs/wire.md` (*Records*) and `docs/security.md`.
+//! Free of I/O. See `docs/internals/wire.md` (*Records*) and `docs/guide/security.md`.
 
 mod exchange;
 mod record;

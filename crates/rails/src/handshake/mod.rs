@@ -1,5 +1,5 @@
 //! How a connection is set up: both sides prove that they know the acceptor's token before anything else is parsed, the
-//! initiator that it knows its own, and they agree on keys if they encrypt. Free of I/O. See `docs/wire.md`.
+//! initiator that it knows its own, and they agree on keys if they encrypt. Free of I/O. See `docs/internals/wire.md`.
 //!
 //! ```text
 //! initiator                                acceptor

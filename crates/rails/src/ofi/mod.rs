@@ -4,7 +4,7 @@
 //! the receiver has posted, as many as it has for the link. Long payloads are lent: the frame says where they are in the
 //! sender's registered memory, and the receiver reads them from there to where they belong. `record` says what is sent.
 //!
-//! Docs: `docs/ofi.md`.
+//! Docs: `docs/reference/ofi.md`.
 
 pub mod adapters;
 mod choice;

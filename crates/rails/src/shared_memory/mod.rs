@@ -3,7 +3,7 @@
 //! [`SharedMemoryLink`] is one subchannel: a `sender`, a `receiver`, and a socket between the two processes, by which
 //! either notices the end of the other and wakes it. Beside these, each side has a table of memory that the other one may
 //! access by itself (`exposed`), and does so (`direct`). [`layout`] says what is where in the memory, `setup` how two
-//! endpoints come to share it. Docs: `docs/shared-memory.md`.
+//! endpoints come to share it. Docs: `docs/internals/shared-memory.md`.
 
 mod direct;
 #[cfg(any(test, feature = "hostile-input"))]

@@ -5,7 +5,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 
 use fishplate_rails::Address;
 
-/// Lengths of the first two messages of each direction (docs/wire.md): HELLO and PROOF, CHALLENGE and ACCEPT.
+/// Lengths of the first two messages of each direction (docs/internals/wire.md): HELLO and PROOF, CHALLENGE and ACCEPT.
 const LENS: [[usize; 2]; 2] = [[80, 120], [120, 48]];
 
 /// A message, and where it is put into the next connection.

@@ -1,5 +1,5 @@
-//! Recorded programs on modelled machines (docs/predict.md): each rank does again what its trace says, with the engine and
-//! the collective operations of the simulator, and computes for as long as it did.
+//! Recorded programs on modelled machines (docs/guide/predict.md): each rank does again what its trace says, with the
+//! engine and the collective operations of the simulator, and computes for as long as it did.
 //!
 //! - `rank`: one rank goes through its trace;
 //! - `requests`: what is under way meanwhile;

@@ -52,7 +52,7 @@ impl World {
     }
 }
 
-/// Changes some of the numbers in a header (docs/wire.md): four of 32 bits, then some of 64.
+/// Changes some of the numbers in a header (docs/internals/wire.md): four of 32 bits, then some of 64.
 fn spoil(chance: &mut Random, bytes: &mut [u8]) {
     for _ in 0..1 + chance.below(3) {
         match chance.below(8) {

@@ -6,6 +6,7 @@ use crate::demo::{Results, stacks};
 use crate::output::page::axis::{Axis, Base};
 use crate::output::page::bars::{self, Part, Whole};
 use crate::output::page::chart::{Chart, Horizontal, Level, Line};
+use crate::output::page::picture::{self, Theme};
 use crate::output::page::units;
 use crate::statistics::Spread;
 
@@ -43,6 +44,12 @@ pub fn bandwidth(results: &Results) -> Markup {
         named: true,
     };
     chart.draw()
+}
+
+/// The same as a file of its own.
+pub fn picture(results: &Results, theme: Theme) -> String {
+    let stacks: Vec<String> = results.stacks.iter().map(|stack| stack.name.clone()).collect();
+    picture::render(&bandwidth(results), SIZE, &stacks, theme)
 }
 
 /// Shares of the rails: what Fishplate sent over each, above what each can carry.

@@ -1,5 +1,5 @@
 //! The results of the demonstration: a [`table`] for the terminal, and a [`page`] with its [`chart`]s.
 
-mod chart;
+pub mod chart;
 pub mod page;
 pub mod table;

@@ -4,11 +4,14 @@ pub mod axis;
 pub mod bars;
 pub mod chart;
 pub mod palette;
+pub mod picture;
 pub mod units;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+const COLOURS: &str = include_str!("colours.css");
 const STYLE: &str = include_str!("style.css");
+const CHARTS: &str = include_str!("charts.css");
 const SCRIPT: &str = include_str!("script.js");
 
 /// A page with a title, the switch of its theme, a legend of its stacks, and a body. All of it works without the
@@ -22,7 +25,10 @@ pub fn render(title: &str, stacks: &[String], body: &Markup) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (title) }
-                style { (PreEscaped(STYLE)) (PreEscaped(palette::rules(stacks))) }
+                style {
+                    (PreEscaped(COLOURS)) (PreEscaped(CHARTS)) (PreEscaped(STYLE))
+                    (PreEscaped(palette::colours(stacks))) (PreEscaped(palette::switches(stacks.len())))
+                }
             }
             body {
                 (theme_switch())

@@ -30,8 +30,8 @@ const PLUS: [(f64, f64); 12] = [
     (-0.45, -0.45),
 ];
 
-/// Style rules: colours by the stacks' positions, and what unticking a stack in the legend takes away.
-pub fn rules(stacks: &[String]) -> String {
+/// Style rules: colours by the stacks' positions.
+pub fn colours(stacks: &[String]) -> String {
     let (mut warm, mut cool) = (0, 0);
     let mut rules = String::new();
     for (index, name) in stacks.iter().enumerate() {
@@ -44,9 +44,14 @@ pub fn rules(stacks: &[String]) -> String {
         let width = if own { 2.8 } else { 1.8 };
         // Writing to a string cannot fail.
         let _ = writeln!(rules, ".s{index} {{ --own: light-dark({light}, {dark}); --width: {width};{dash} }}");
-        let _ = writeln!(rules, "body:has(#show-s{index}:not(:checked)) .plot .s{index} {{ display: none; }}");
     }
     rules
+}
+
+/// Style rules: unticking a stack in the legend takes it out of the charts.
+pub fn switches(stacks: usize) -> String {
+    let rule = |index| format!("body:has(#show-s{index}:not(:checked)) .plot .s{index} {{ display: none; }}\n");
+    (0..stacks).map(rule).collect()
 }
 
 /// The outline of a stack's mark: shapes tell stacks apart where colours do not.
@@ -71,11 +76,11 @@ mod tests {
     #[test]
     fn colours_go_by_name_and_place() {
         let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
-        let rules = rules(&names(&["tcp", "Fishplate", "ucx"]));
+        let rules = colours(&names(&["tcp", "Fishplate", "ucx"]));
         assert!(rules.contains(&format!(".s0 {{ --own: light-dark({}", COOL[0].0)));
         assert!(rules.contains(&format!(".s1 {{ --own: light-dark({}", WARM[0].0)));
         assert!(rules.contains(&format!(".s2 {{ --own: light-dark({}", COOL[1].0)));
-        let many = crate::output::page::palette::rules(&vec!["tcp".to_string(); 6]);
+        let many = colours(&vec!["tcp".to_string(); 6]);
         assert_eq!(many.matches("--dash").count(), 1);
     }
 
