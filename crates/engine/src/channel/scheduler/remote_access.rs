@@ -1,6 +1,6 @@
 //! Remote memory access in the scheduler: short writes, read requests, responses to the peer's reads, refusals.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::atomic_window::OutgoingAtomics;
 use super::send::Send;
@@ -53,6 +53,9 @@ pub struct RemoteAccess {
     responses: u32,
     /// Refusals of writes that are still to be sent.
     refused: u32,
+    /// Why writes that came over memory are refused, by number, until the peer is known to have heard of it: if that memory
+    /// fails before, they may come again without the bytes, over which nothing can be said any more.
+    refused_in_memory: BTreeMap<u64, Refusal>,
     /// Number of the next frame of an access.
     next_number: u64,
     /// Numbers of the peer's frames that have come.
@@ -83,6 +86,7 @@ impl RemoteAccess {
             pending_reads: VecDeque::new(),
             responses: 0,
             refused: 0,
+            refused_in_memory: BTreeMap::new(),
             next_number: 0,
             recorded: Intervals::new(),
             atomics: OutgoingAtomics::new(),
@@ -139,7 +143,19 @@ impl RemoteAccess {
 
     /// Whether another of the peer's writes may be refused: otherwise it has sent more than it may.
     pub fn may_refuse(&self) -> bool {
-        self.refused < MAX_WRITES
+        self.refused.max(self.refused_in_memory.len() as u32) < MAX_WRITES
+    }
+
+    /// Why a write of the peer's was refused that came over memory, if it was and the peer may not have heard of it.
+    pub fn refused_in_memory(&self, number: u64) -> Option<Refusal> {
+        self.refused_in_memory.get(&number).copied()
+    }
+
+    /// The peer has heard that a write of its is refused: it will not retransmit it.
+    pub fn refusal_acknowledged(&mut self, number: u64) {
+        self.refused_in_memory.remove(&number);
+        // This cannot exceed the bound on gaps.
+        let _ = self.record(number);
     }
 
     /// A frame of a write is sent.
@@ -187,6 +203,9 @@ impl VirtualChannel {
     /// A write that came over subchannel `index` is refused.
     pub fn refuse_write(&mut self, index: usize, (number, write): (u64, SendRef), why: Refusal) {
         self.remote.refused += 1;
+        if self.subchannels[index].is_in_memory {
+            self.remote.refused_in_memory.insert(number, why);
+        }
         self.subchannels[index].refusals.push_back((number, write, why));
     }
 
@@ -212,7 +231,7 @@ impl VirtualChannel {
 
     /// The refusal of a write. It precedes whatever would carry an acknowledgement over the same subchannel.
     pub(super) fn next_refusal(&mut self, now: Instant) -> Option<Transmit> {
-        if self.remote.refused == 0 {
+        if self.remote.refused == 0 || self.has_many_unacknowledged() {
             return None;
         }
         let index = self.subchannels.iter().position(|sub| sub.budget > 0 && !sub.refusals.is_empty())?;

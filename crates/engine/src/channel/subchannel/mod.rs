@@ -420,7 +420,12 @@ impl Subchannel {
 
     /// Whether everything is acknowledged both ways.
     pub fn is_drained(&self) -> bool {
-        self.is_quiet() && self.ack_due.get().is_none() && self.refusals.is_empty()
+        self.is_quiet() && self.has_acknowledged()
+    }
+
+    /// Whether everything that came is acknowledged.
+    pub fn has_acknowledged(&self) -> bool {
+        self.ack_due.get().is_none() && self.refusals.is_empty()
     }
 
     /// The oldest frame that is not acknowledged.
@@ -435,6 +440,11 @@ impl Subchannel {
         if self.refusals.is_empty() {
             self.refusals.clear();
         }
+    }
+
+    /// How many frames are not acknowledged.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight.len()
     }
 
     /// Frames that were not acknowledged, and their bytes.
