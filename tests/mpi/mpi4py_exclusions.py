@@ -18,7 +18,7 @@ TESTS_OF_TWO = {
         "MPI_Win_test of MPICH 5.0.2 looks before it takes in what has come. The test expects it to know of what the "
         "first rank said before a barrier, but a rank hears of that from the first one, and that the barrier has ended "
         "from others: in shared memory, or over other connections, perhaps sooner. tests/programs/win_test.c counts how "
-        "often: with four ranks that talk over two rails of two streams only, 3 times in 300."
+        "often: with four ranks past MPICH's shared memory, over two rails of two streams, 1 and 3 times in 300."
     ),
 }
 

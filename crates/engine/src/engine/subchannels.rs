@@ -105,12 +105,6 @@ impl Engine {
         subchannel.is_none_or(|subchannel| subchannel.is_drained())
     }
 
-    /// Whether everything that came over a subchannel is acknowledged: it may be shut without that the peer has to repeat any.
-    pub fn has_acknowledged(&self, subchannel: SubchannelId) -> bool {
-        let subchannel = self.vcs[subchannel.vc.0 as usize].subchannels.get(usize::from(subchannel.index));
-        subchannel.is_none_or(Subchannel::has_acknowledged)
-    }
-
     /// The peer's kernel has acknowledged bytes of this subchannel, or bytes have come over it: it makes progress, although
     /// no frame is whole yet. What is acknowledged may have to wait behind a long payload that comes.
     pub fn made_progress(&mut self, now: Instant, subchannel: SubchannelId) {

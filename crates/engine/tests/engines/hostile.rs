@@ -209,6 +209,17 @@ fn answers_to_a_peer_that_reads_and_never_acknowledges_are_bounded() {
 }
 
 #[test]
+fn refusals_of_writes_to_a_peer_that_reads_and_never_acknowledges_are_bounded() {
+    let mut victim = Victim::new(1);
+    let end = (1..).find_map(|number| {
+        victim.engine.writable(victim.subchannels[0], 1 << 20);
+        while victim.engine.poll_transmit(Instant(0)).is_some() {}
+        victim.header(0, &write(number, KEY, 0, 0)).err().map(|end| (number - 1, end))
+    });
+    assert_eq!(end, Some((1 << 18, ProtocolViolation::Writes)));
+}
+
+#[test]
 fn accesses_out_of_place_are_refused_with_their_reason() {
     let mut victim = Victim::new(1);
     victim.switch_memory();

@@ -141,9 +141,8 @@ impl World {
         for (connection, end) in self.hosts[host.0].links.iter().flatten().copied().collect::<Vec<_>>() {
             let at = &self.connections[connection.0].ends[end.0];
             let is_asked = !at.is_closed && at.goodbye_received && !at.is_shut;
-            let engine = &self.hosts[host.0].engine;
-            let is_over = || engine.is_quiet_with(at.subchannel.vc) && engine.has_acknowledged(at.subchannel);
-            if is_asked && is_over() && !self.flow(FlowId { connection, from: end }).has_waiting() {
+            let is_quiet = || self.hosts[host.0].engine.is_quiet_with(at.subchannel.vc);
+            if is_asked && is_quiet() && !self.flow(FlowId { connection, from: end }).has_waiting() {
                 self.shut_once(connection, end);
             }
         }

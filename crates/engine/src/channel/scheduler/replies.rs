@@ -8,7 +8,8 @@ use crate::time::Instant;
 use crate::wire::Body;
 
 /// While so many frames to a peer are not acknowledged, it gets no replies: each is kept until it is, and a peer that reads and
-/// never acknowledges must not have them pile up (10 MiB). What waits is bounded by what the peer is charged for it.
+/// never acknowledges must not have them pile up (10 MiB). What waits is bounded by what the peer is charged for it. (Refusals of
+/// writes do not wait: nothing is acknowledged before them, so that two peers could wait for each other.)
 const MOST_UNACKNOWLEDGED: usize = 1 << 16;
 
 impl VirtualChannel {

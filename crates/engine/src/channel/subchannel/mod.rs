@@ -420,12 +420,7 @@ impl Subchannel {
 
     /// Whether everything is acknowledged both ways.
     pub fn is_drained(&self) -> bool {
-        self.is_quiet() && self.has_acknowledged()
-    }
-
-    /// Whether everything that came is acknowledged.
-    pub fn has_acknowledged(&self) -> bool {
-        self.ack_due.get().is_none() && self.refusals.is_empty()
+        self.is_quiet() && self.ack_due.get().is_none() && self.refusals.is_empty()
     }
 
     /// The oldest frame that is not acknowledged.

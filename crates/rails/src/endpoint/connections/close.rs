@@ -161,9 +161,7 @@ impl Endpoint {
             let Some(link) = links.streams.get_mut(*at).filter(|link| link.common.goodbye_received) else {
                 return false;
             };
-            let subchannel = link.common.subchannel;
-            let is_quiet = engine.is_quiet_with(subchannel.vc) && engine.has_acknowledged(subchannel);
-            let is_over = is_quiet && link.transmit.is_empty();
+            let is_over = link.transmit.is_empty() && engine.is_quiet_with(link.common.subchannel.vc);
             if is_over {
                 link.shut();
             }
