@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from mpi4py_exclusions import MODULES, TESTS, TESTS_BESIDE_SHARED_MEMORY
+from mpi4py_exclusions import MODULES, TESTS, TESTS_OF_TWO
 from support import MpiTest, program, stack, testbed
 
 VERSION = "4.1.2"
@@ -64,10 +64,11 @@ class Mpi4py(MpiTest):
         self.passes(2)
 
     def test_four_ranks(self):
-        self.passes(4, excluded=TESTS | TESTS_BESIDE_SHARED_MEMORY)
+        self.passes(4, excluded=TESTS | TESTS_OF_TWO)
 
     def test_four_ranks_that_meet_over_the_rails_only(self):
-        self.passes(4, ["p2p", "rma", "win"], 250, MPIR_CVAR_NOLOCAL="1", FISHPLATE_STREAMS="2")
+        excluded = TESTS | TESTS_OF_TWO
+        self.passes(4, ["p2p", "rma", "win"], 250, excluded, MPIR_CVAR_NOLOCAL="1", FISHPLATE_STREAMS="2")
 
     def test_two_ranks_under_open_mpi(self):
         self.passes(2, ["p2p", "cco", "msgzero", "comm", "request", "threads", "util_pkl5", "win"], mpi="openmpi")

@@ -7,11 +7,14 @@ import sys
 from pathlib import Path
 
 import every_call
+import unrecorded
 from support import AS_ROOT, FISHPLATE, HERE, INTERFACES, MpiTest, mpiexec, program, stack, tool
 
 LOOKED_UP = HERE.parent / "programs" / "looked_up.py"
 
 KINDS = ["mpich", "openmpi"]
+# Headers of each with functions of MPI, how many these declare, and how many of them a profile knows.
+DECLARED = {"mpich": (["mpi.h", "mpi_proto.h"], 700, 358), "openmpi": (["mpi.h"], 468, 216)}
 # Of `unusual`: the longest message; what each rank sends by buffered sends; how late the sender was, in all.
 LONG = 2300 << 20
 BUFFERED = 3 << 22
@@ -161,6 +164,21 @@ class Recorder(MpiTest):
                     self.assertNotIn("cannot be preloaded", ran.err)
                 self.assertEqual([self.calls(rank)["MPI_Isend"] for rank in self.ranks()], [11, 11])
                 self.begin()
+
+    def test_every_function_is_known_or_has_nothing_to_record(self):
+        known, fitting = set(every_call.table()), set()
+        for interface, (headers, functions, recorded) in DECLARED.items():
+            with self.subTest(interface):
+                include = stack(interface).parent / "include"
+                declared = unrecorded.declared(*[include / header for header in headers])
+                self.assertEqual((len(declared), len(declared & known)), (functions, recorded))
+                reasons = {name: unrecorded.reasons(name) for name in declared}
+                self.assertEqual(sorted(name for name in declared - known if not reasons[name]), [])
+                self.assertEqual(sorted(name for name in declared & known if reasons[name]), [])
+                fitting.update(*reasons.values())
+                if interface == "mpich":
+                    self.assertEqual(known - declared, set())
+        self.assertEqual(set(unrecorded.REASONS) - fitting, set())
 
     def test_every_function_once(self):
         for interface in KINDS:

@@ -27,6 +27,13 @@ pub const MIN_GUEST_GRANT: u64 = 16 << 10;
 /// Messages that all of them together may announce beyond their grants (64 MiB).
 pub const GUESTS_ANNOUNCED: u64 = 1 << 20;
 
+/// Bytes of atomic operations under way, and of their results, that one of them may have here to begin with: more than one
+/// operation takes. It may have twice as many whenever these are used up, as far as there are some left,
+pub const FIRST_GUEST_ATOMICS: u64 = 16 << 10;
+
+/// of so many for all of them together.
+pub const GUESTS_ATOMICS: u64 = 64 << 20;
+
 /// Most subchannels of one rail between two peers, whoever has set them up. TCP over a path that loses one segment in
 /// 10,000 gets the rate of a long rail by as many.
 pub const MAX_STREAMS: u8 = 16;

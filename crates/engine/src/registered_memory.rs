@@ -21,6 +21,13 @@ pub struct Registration {
     pub writable: bool,
 }
 
+impl Registration {
+    /// Whether peers may do anything with it: otherwise it is for local use.
+    fn is_accessible(&self) -> bool {
+        self.readable || self.writable
+    }
+}
+
 /// Some memory is registered under that key already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyInUse;
@@ -42,6 +49,8 @@ pub enum Permission {
 #[derive(Default)]
 pub struct RegisteredMemory {
     by_key: BTreeMap<u64, (RegionId, Registration)>,
+    /// How many of these peers may access.
+    accessible: usize,
     last: u64,
 }
 
@@ -52,6 +61,7 @@ impl RegisteredMemory {
             return Err(KeyInUse);
         }
         self.last += 1;
+        self.accessible += usize::from(registration.is_accessible());
         self.by_key.insert(registration.key, (RegionId(self.last), registration));
         Ok(())
     }
@@ -61,14 +71,16 @@ impl RegisteredMemory {
         self.by_key.values().map(|(_, registration)| registration)
     }
 
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.by_key.is_empty()
+    /// Whether peers may access any.
+    pub fn is_accessible(&self) -> bool {
+        self.accessible > 0
     }
 
     /// Takes memory out.
     pub fn remove(&mut self, key: u64) -> Option<(RegionId, Payload)> {
-        self.by_key.remove(&key).map(|(id, registration)| (id, registration.memory))
+        let (id, registration) = self.by_key.remove(&key)?;
+        self.accessible -= usize::from(registration.is_accessible());
+        Some((id, registration.memory))
     }
 
     /// `len` bytes from `address` on of the memory under `key`, if they may be accessed.
@@ -122,6 +134,19 @@ mod tests {
         }
         assert_eq!(regions.find(1, 1000, 1, Permission::Write), Err(Refusal::Rights));
         assert_eq!(regions.find(2, 1000, 1, Permission::Read), Err(Refusal::Key));
+    }
+
+    #[test]
+    fn memory_for_local_use_is_accessible_to_nobody() {
+        let mut regions = RegisteredMemory::default();
+        regions.add(Registration { readable: false, ..registration(1, 0, 100) }).unwrap();
+        assert!(!regions.is_accessible());
+        assert_eq!(regions.find(1, 0, 1, Permission::Read), Err(Refusal::Rights));
+        regions.add(registration(2, 0, 100)).unwrap();
+        for (key, is_accessible) in [(1, true), (2, false)] {
+            assert!(regions.remove(key).is_some());
+            assert_eq!(regions.is_accessible(), is_accessible);
+        }
     }
 
     #[test]

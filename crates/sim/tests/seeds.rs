@@ -34,6 +34,19 @@ fn a_cut_rail_of_two_costs_nothing() {
 }
 
 #[test]
+fn one_sided_operations_over_two_streams_a_rail_end_when_their_bytes_are_there() {
+    let setups = (0..).map(draw).filter(|setup| setup.shared_memory.is_none() && setup.hostile.is_none());
+    for mut setup in setups.take(150) {
+        let seed = setup.seed;
+        setup.streams = 2;
+        setup.mix.commands = setup.mix.commands.min(150);
+        (setup.mix.accesses, setup.mix.sends) = (setup.mix.accesses + 50, setup.mix.sends + 20);
+        let outcome = run(setup, false);
+        assert_eq!(outcome.violation, None, "one-sided operations, seed {seed}");
+    }
+}
+
+#[test]
 fn memory_that_hosts_share_may_fail_at_any_time() {
     let run_all = |seeds: std::ops::Range<u64>| {
         let short = seeds.map(|seed| {

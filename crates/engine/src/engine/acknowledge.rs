@@ -21,6 +21,7 @@ impl Engine {
         if !channel.subchannels[index].is_news(frames) {
             return Ok(());
         }
+        let replies_waited = channel.has_many_unacknowledged();
         let sends = &mut self.sends;
         let mut done = std::mem::take(&mut self.delivered);
         let mut writes = 0;
@@ -29,11 +30,7 @@ impl Engine {
         let delivered = |owner: FrameOwner| {
             let (key, offset) = match owner {
                 FrameOwner::Send { key, offset } => (key, offset),
-                FrameOwner::Refusal(number) => {
-                    // The peer knows: it will not retransmit the write. (This cannot exceed the bound on gaps.)
-                    let _ = remote.record(number);
-                    return;
-                }
+                FrameOwner::Refusal(number) => return remote.refusal_acknowledged(number),
                 FrameOwner::Ping => return probe_answered = true,
                 FrameOwner::Message | FrameOwner::Control => return,
             };
@@ -55,7 +52,7 @@ impl Engine {
         if probe_answered {
             channel.probe_answered(now);
         }
-        if probe_answered || was_shut {
+        if probe_answered || was_shut || replies_waited {
             self.make_ready(subchannel.vc);
         }
         let channel = &mut self.vcs[subchannel.vc.0 as usize];

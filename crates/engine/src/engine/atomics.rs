@@ -43,7 +43,8 @@ impl Engine {
         self.check_inject(true, operands.len())?;
         let operands = operands.clone();
         let is_loopback = self.check_open(vc)?.loopback;
-        let operation = self.reassemblies.insert(Reassembly::of_atomic(request));
+        let number = if is_loopback { 0 } else { self.vcs[vc.0 as usize].remote.atomics.post() };
+        let operation = self.reassemblies.insert(Reassembly::of_atomic(request, number));
         if is_loopback {
             self.apply_here(vc, operation, (to, what), operands);
             return Ok(SendKey(u64::MAX));
@@ -147,8 +148,12 @@ impl Engine {
                 return Ok((Target::Nothing, Placement::Discard));
             }
         }
+        while self.vcs[vc.0 as usize].remote.incoming_atomics.check(number, &what).is_err() {
+            if !self.may_have_more_atomics(vc) {
+                return Err(ProtocolViolation::Atomics);
+            }
+        }
         let operations = &mut self.vcs[vc.0 as usize].remote.incoming_atomics;
-        operations.check(number, &what).map_err(|_| ProtocolViolation::Atomics)?;
         let operands = (what.operands_len() > 0).then(|| self.bounces.take());
         operations.add(number, WaitingAtomic { operation, at, what, operands, is_complete: false });
         let Some(operands) = operands else {
@@ -187,11 +192,17 @@ impl Engine {
     /// The peer has applied an operation without a result. It may say so twice.
     pub(super) fn handle_applied(&mut self, vc: VcId, operation: ReceiveRef) -> Result<(), ProtocolViolation> {
         let Some(reassembly) = self.reassemblies.get(operation.0) else { return Ok(()) };
-        if reassembly.vc != vc || !reassembly.is_atomic_without_result() {
+        if reassembly.vc != vc || !reassembly.is_atomic_without_result() || !self.may_be_answered(reassembly) {
             return Err(ProtocolViolation::Applied);
         }
         self.atomic_ended(operation.0, None);
         Ok(())
+    }
+
+    /// Whether the peer can have answered what `reassembly` waits for: not an atomic operation that was not sent.
+    pub(super) fn may_be_answered(&self, reassembly: &Reassembly) -> bool {
+        let atomics = &self.vcs[reassembly.vc.0 as usize].remote.atomics;
+        reassembly.atomic_number().is_none_or(|number| atomics.was_sent(number))
     }
 
     fn atomic_ended(&mut self, operation: u64, why: Option<Refusal>) {

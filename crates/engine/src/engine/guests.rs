@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use super::{Engine, FIRST_GRANT_PART, ProtocolViolation};
 use crate::channel::State;
 use crate::channel::flow_control::{MESSAGE_CHARGE, OverGrant, PeerGrant};
+use crate::channel::scheduler::atomic_window::ATOMIC_WINDOW;
 use crate::ids::VcId;
-use crate::limits::{GUESTS_ANNOUNCED, GUESTS_PART, MIN_GRANT, MIN_GUEST_GRANT};
+use crate::limits::{FIRST_GUEST_ATOMICS, GUESTS_ANNOUNCED, GUESTS_ATOMICS, GUESTS_PART, MIN_GRANT, MIN_GUEST_GRANT};
 
 /// Messages that a guest may announce beyond its grant to begin with; twice as many whenever these are used up, as far as there
 /// are some left.
@@ -20,6 +21,8 @@ pub struct Guests {
     granted: u64,
     /// Bytes that they may announce beyond that.
     reserve: u64,
+    /// Windows of their atomic operations, in bytes.
+    atomics: u64,
     /// What is kept of those that are lost, in bytes.
     kept: BTreeMap<u32, u64>,
 }
@@ -47,6 +50,7 @@ impl Engine {
         let (grant, reserve) = (channel.peer_grant.bytes(), channel.peer_grant.reserve());
         self.guests.granted -= grant;
         self.guests.reserve -= reserve;
+        self.guests.atomics -= channel.remote.incoming_atomics.window();
         channel.peer_grant.set_reserve(self.config.max_announced * MESSAGE_CHARGE);
         let left = self.config.memory.saturating_sub(self.granted);
         let more = self.config.grant.min((left / FIRST_GRANT_PART).max(MIN_GRANT)).saturating_sub(grant);
@@ -96,14 +100,35 @@ impl Engine {
         more > 0
     }
 
-    /// The peer of `vc` is lost. What a guest has left that can still be received counts until it is.
-    pub(super) fn count_lost(&mut self, vc: VcId) {
+    /// The peer of `vc` has used up the window of its atomic operations. True if it is wider now: that of a guest as far as there
+    /// is some left for all of them.
+    #[cold]
+    pub(super) fn may_have_more_atomics(&mut self, vc: VcId) -> bool {
+        let channel = &mut self.vcs[vc.0 as usize];
+        let atomics = &mut channel.remote.incoming_atomics;
+        let left = ATOMIC_WINDOW - atomics.window();
+        let more = match channel.is_guest {
+            false => left,
+            true => atomics.window().max(FIRST_GUEST_ATOMICS).min(left),
+        };
+        if more == 0 || (channel.is_guest && self.guests.atomics + more > GUESTS_ATOMICS) {
+            return false;
+        }
+        atomics.widen(more);
+        self.guests.atomics += if channel.is_guest { more } else { 0 };
+        true
+    }
+
+    /// The peer of `vc` is lost, and with it its atomic operations, whose window was `atomics`. What a guest has left that can
+    /// still be received counts until it is.
+    pub(super) fn count_lost(&mut self, vc: VcId, atomics: u64) {
         let channel = &self.vcs[vc.0 as usize];
         let (is_guest, granted, reserve) = (channel.is_guest, channel.peer_grant.bytes(), channel.peer_grant.reserve());
         if !is_guest {
             self.granted -= granted;
             return;
         }
+        self.guests.atomics -= atomics;
         let kept: u64 = self.unmatched.values().filter(|message| message.vc == vc).map(|message| message.charge).sum();
         if kept > 0 {
             self.guests.kept.insert(vc.0, kept);

@@ -205,6 +205,10 @@ impl Engine {
     ) -> Result<(Target, Placement), ProtocolViolation> {
         let (key, len) = (receive.0, u64::from(len));
         let name = Name::Stripe(receive, offset);
+        let is_unasked = |reassembly: &Reassembly| reassembly.vc == vc && !self.may_be_answered(reassembly);
+        if self.reassemblies.get(key).is_some_and(is_unasked) {
+            return Err(ProtocolViolation::Stripe);
+        }
         let place = |engine: &mut Engine| {
             // A reassembly that has ended had all of it before.
             let reassembly = engine.reassemblies.get_mut(key).filter(|reassembly| reassembly.vc == vc)?;

@@ -24,12 +24,13 @@ impl Engine {
             return;
         }
         channel.state = State::Lost(why.clone());
+        let atomics = channel.remote.incoming_atomics.window();
         let operands = channel.remote.existing().map(|remote| remote.incoming_atomics.drain());
         channel.drop_queues();
         operands.into_iter().flatten().for_each(|operands| self.release(operands));
         let failure = Failure::PeerLost(why);
         self.drop_incomplete(vc);
-        self.count_lost(vc);
+        self.count_lost(vc, atomics);
         for key in self.sends.keys_where(|send| send.vc == vc) {
             let Some(send) = self.sends.remove(key) else { continue };
             if let Some(bounce) = send.bounce() {

@@ -20,7 +20,7 @@ impl Engine {
 
     /// Whether peers may access memory of this side, which its user does not hear of.
     pub fn is_accessible(&self) -> bool {
-        !self.regions.is_empty()
+        self.regions.is_accessible()
     }
 
     /// From now on peers' accesses under `key` are refused. Once the memory actions are done, nothing touches the memory
@@ -159,7 +159,9 @@ impl Engine {
         if is_repeated && !self.supersede(subchannel.vc, Name::Write(number), repetition) {
             return Ok((Target::Nothing, Placement::Discard));
         }
-        match self.regions.find(at.key, at.address, u64::from(len), Permission::Write) {
+        let refused = self.vcs[subchannel.vc.0 as usize].remote.refused_in_memory(number);
+        let find = || self.regions.find(at.key, at.address, u64::from(len), Permission::Write);
+        match refused.map_or_else(find, Err) {
             Ok((region, memory)) => {
                 let channel = &mut self.vcs[subchannel.vc.0 as usize];
                 channel.remote.record(number).map_err(|_| ProtocolViolation::Writes)?;
@@ -231,8 +233,9 @@ impl Engine {
 
     /// The read ends at once: what is still on its way for it is dropped.
     fn read_refused(&mut self, vc: VcId, key: u64, why: Refusal) -> Result<(), ProtocolViolation> {
-        let Some(reassembly) = self.reassemblies.get_mut(key) else { return Ok(()) };
-        if reassembly.vc != vc || !reassembly.refuse(why) {
+        let Some(reassembly) = self.reassemblies.get(key) else { return Ok(()) };
+        let is_asked = reassembly.vc == vc && self.may_be_answered(reassembly);
+        if !is_asked || !self.reassemblies.get_mut(key).is_some_and(|reassembly| reassembly.refuse(why)) {
             return Err(ProtocolViolation::Refusal);
         }
         for (index, incoming) in frames(&mut self.incoming[vc.0 as usize]) {

@@ -32,8 +32,9 @@ pub struct Reassembly {
     refused: Option<Refusal>,
     /// A receive, a read or an atomic operation.
     operation: Operation,
-    /// Bytes of operands of an atomic operation.
+    /// Bytes of operands of an atomic operation, and its number among those posted to the peer.
     operands: u32,
+    number: u64,
     /// Bytes whose headers have come: how many, and of stripes and pieces, which.
     announced: u64,
     pieces: Intervals,
@@ -64,6 +65,7 @@ impl Reassembly {
             refused: None,
             operation: Operation::Recv,
             operands: 0,
+            number: 0,
             announced: 0,
             pieces: Intervals::default(),
             placed: 0,
@@ -80,20 +82,26 @@ impl Reassembly {
         Reassembly { operation: Operation::Read, ..Reassembly::new(taken, vc, Envelope::Message, None, len) }
     }
 
-    /// The result of an atomic operation, also where it has none.
-    pub fn of_atomic(request: AtomicRequest) -> Self {
+    /// The result of the atomic operation of that number, also where it has none.
+    pub fn of_atomic(request: AtomicRequest, number: u64) -> Self {
         let AtomicRequest { vc, what, result, notify, context, .. } = request;
         let len = result.len();
         let taken = Taken { key: 0, place: result, context, notify, multi: false };
         let operation = if what.fetches() { Operation::FetchAtomic } else { Operation::Atomic };
         let operands = what.operands_len() as u32;
-        Reassembly { operation, operands, ..Reassembly::new(taken, vc, Envelope::Message, None, len) }
+        Reassembly { operation, operands, number, ..Reassembly::new(taken, vc, Envelope::Message, None, len) }
     }
 
     /// Bytes of operands, if this is of an atomic operation.
     #[inline]
     pub fn atomic_operands(&self) -> Option<u64> {
         matches!(self.operation, Operation::Atomic | Operation::FetchAtomic).then_some(self.operands.into())
+    }
+
+    /// The number of the atomic operation, if this is of one.
+    #[inline]
+    pub fn atomic_number(&self) -> Option<u64> {
+        self.atomic_operands().map(|_| self.number)
     }
 
     /// Whether it is of one that is answered without a result.

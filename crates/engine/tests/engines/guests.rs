@@ -1,10 +1,10 @@
 //! Peers that the user has not named: what they leave is bounded for all of them together.
 
-use fishplate_engine::limits::{GUESTS_ANNOUNCED, GUESTS_PART, MIN_GUEST_GRANT};
-use fishplate_engine::wire::{Body, Header, SendRef};
+use fishplate_engine::limits::{GUESTS_ANNOUNCED, GUESTS_ATOMICS, GUESTS_PART, MIN_GUEST_GRANT};
+use fishplate_engine::wire::{Body, Header, ReceiveRef, SendRef};
 use fishplate_engine::{
-    Config, Context, Engine, Envelope, Extent, Instant, MessageSeq, Pattern, Payload, ProtocolViolation, RailId,
-    RecvRequest, Region, Space, SubchannelId, VcId,
+    Atomic, AtomicOperation, Config, Context, Datatype, Engine, Envelope, Extent, Instant, MessageSeq, Pattern,
+    Payload, ProtocolViolation, RailId, RecvRequest, Region, Space, SubchannelId, VcId,
 };
 
 const NOW: Instant = Instant(0);
@@ -29,7 +29,8 @@ fn flood(engine: &mut Engine, subchannel: SubchannelId, body: impl Fn(MessageSeq
             Ok(_) if header.body.payload_len() > 0 => engine.payload_placed(NOW, subchannel),
             Ok(_) => {}
             Err(violation) => {
-                assert_eq!(violation, ProtocolViolation::Grant);
+                let is_atomic = matches!(header.body, Body::Atomic { .. });
+                assert_eq!(violation, if is_atomic { ProtocolViolation::Atomics } else { ProtocolViolation::Grant });
                 return seq.into();
             }
         }
@@ -91,6 +92,30 @@ fn announcements_by_many_names_are_bounded_together_and_forgotten_with_their_nam
         assert!(taken >= GUESTS_ANNOUNCED, "{counts:?}");
         // The last had what it was granted all the same.
         assert!(counts.iter().all(|count| *count >= 64), "{counts:?}");
+        guests.iter().for_each(|(vc, _)| engine.lose(*vc, "it has ended"));
+    }
+}
+
+/// Operations of which the first never comes: all wait, with 8000 bytes of operands each.
+fn atomic(seq: MessageSeq) -> Body {
+    let what = Atomic::new(AtomicOperation::Sum, Datatype::Uint64, false, 1000).unwrap();
+    Body::Atomic { number: u64::from(seq.0) + 2, operation: ReceiveRef(1), key: 1, address: 0, what }
+}
+
+#[test]
+fn operands_by_many_names_are_bounded_together_and_forgotten_with_their_names() {
+    let mut engine = engine();
+    let of_one = (1 << 20) / (8000 + CHARGE);
+    for _ in 0..2 {
+        let guests: Vec<_> = (0..100).map(|_| guest(&mut engine)).collect();
+        let counts: Vec<u64> = guests.iter().map(|(_, subchannel)| flood(&mut engine, *subchannel, atomic)).collect();
+        assert_eq!(counts[0], of_one);
+        let bytes = counts.iter().sum::<u64>() * (8000 + CHARGE);
+        assert!((GUESTS_ATOMICS * 9 / 10..=GUESTS_ATOMICS).contains(&bytes), "{counts:?}");
+        // Who is named has what others have, and leaves what it had to the guests.
+        let (named, unnamed) = (guests[0], guests[99]);
+        engine.welcome(named.0);
+        assert_eq!(flood(&mut engine, unnamed.1, |seq| atomic(MessageSeq(seq.0 + 500))), of_one);
         guests.iter().for_each(|(vc, _)| engine.lose(*vc, "it has ended"));
     }
 }

@@ -141,6 +141,36 @@ fn an_atomic_operation_that_runs_far_ahead_breaks_the_protocol() {
     assert_eq!(victim.header(0, &atomic(8193, 1)), Err(ProtocolViolation::Atomics));
 }
 
+/// The name of the victim's first operation.
+const FIRST: ReceiveRef = ReceiveRef(1 << 32);
+
+fn add(fetches: bool) -> Atomic {
+    Atomic::new(AtomicOperation::Sum, Datatype::Uint64, fetches, 1).unwrap()
+}
+
+#[test]
+fn an_answer_to_an_atomic_operation_that_was_not_sent_breaks_the_protocol() {
+    let refused = Body::Refused { what: Access::Read(FIRST), why: Refusal::Key };
+    for (fetches, answer, end) in [
+        (false, Body::Applied { operation: FIRST }, ProtocolViolation::Applied),
+        (false, refused, ProtocolViolation::Refusal),
+        (true, refused, ProtocolViolation::Refusal),
+        (true, Body::Stripe { receive: FIRST, offset: 0, len: 8 }, ProtocolViolation::Stripe),
+    ] {
+        let mut victim = Victim::new(1);
+        // No budget: it waits.
+        victim.atomic(add(fetches));
+        assert_eq!(victim.header(0, &plain(answer)), Err(end));
+        victim.lose();
+        let mut victim = Victim::new(1);
+        victim.engine.writable(victim.subchannels[0], 1 << 20);
+        victim.atomic(add(fetches));
+        assert_eq!(victim.header(0, &plain(answer)), Ok(()));
+        victim.place(0);
+        victim.lose();
+    }
+}
+
 #[test]
 fn an_atomic_operation_that_comes_twice_is_applied_once() {
     let mut victim = Victim::new(1);
@@ -154,6 +184,39 @@ fn an_atomic_operation_that_comes_twice_is_applied_once() {
         let answers = bodies(&mut victim, 0).into_iter().filter(stripes).count();
         assert_eq!(answers, usize::from(repetition == 0));
     }
+}
+
+#[test]
+fn answers_to_a_peer_that_reads_and_never_acknowledges_are_bounded() {
+    let mut victim = Victim::new(1);
+    let replies = |victim: &mut Victim| {
+        let sent = std::iter::from_fn(|| victim.engine.poll_transmit(Instant(0)));
+        sent.filter(|transmit| transmit.header.body.is_counted()).count()
+    };
+    let mut sent = 0;
+    let end = (1..).find_map(|number| {
+        victim.engine.writable(victim.subchannels[0], 1 << 20);
+        sent += replies(&mut victim);
+        let answer = victim.header(0, &read(number, KEY, 0, 1));
+        victim.header(0, &plain(Body::Ack)).unwrap();
+        answer.err()
+    });
+    assert_eq!((end, sent), (Some(ProtocolViolation::Grant), 1 << 16));
+    // Nothing is lost on one that acknowledges after all.
+    victim.header(0, &Header { ack: 1 << 16, ..plain(Body::Ack) }).unwrap();
+    let rest = replies(&mut victim) as u64;
+    assert_eq!(rest, GRANT / 128 + ANNOUNCED);
+}
+
+#[test]
+fn refusals_of_writes_to_a_peer_that_reads_and_never_acknowledges_are_bounded() {
+    let mut victim = Victim::new(1);
+    let end = (1..).find_map(|number| {
+        victim.engine.writable(victim.subchannels[0], 1 << 20);
+        while victim.engine.poll_transmit(Instant(0)).is_some() {}
+        victim.header(0, &write(number, KEY, 0, 0)).err().map(|end| (number - 1, end))
+    });
+    assert_eq!(end, Some((1 << 18, ProtocolViolation::Writes)));
 }
 
 #[test]
@@ -192,6 +255,24 @@ fn a_write_over_one_subchannel_is_not_acknowledged_before_its_refusal() {
     victim.engine.writable(one, 1 << 20);
     let acks = std::iter::from_fn(|| victim.engine.poll_transmit(Instant(0))).map(|transmit| transmit.header.ack);
     assert_eq!(acks.collect::<Vec<_>>(), [0, 0, 3]);
+}
+
+#[test]
+fn a_write_that_was_refused_in_memory_is_refused_again_when_it_comes_without_its_bytes() {
+    let mut victim = Victim::new(2);
+    victim.switch_memory();
+    let [rail, memory] = victim.subchannels[..] else { unreachable!("two") };
+    victim.engine.prefer(memory);
+    assert!(victim.header(1, &write(1, KEY, MEMORY_LEN - 4, 10)).is_ok());
+    victim.place(1);
+    // The peer has seen the memory fail, this side has not.
+    let again = Header { repetition: 1, ..write(1, KEY, MEMORY_LEN - 4, 0) };
+    victim.header(0, &again).unwrap();
+    victim.engine.subchannel_down(Instant(0), memory, "a test");
+    victim.header(0, &again).unwrap();
+    victim.engine.writable(rail, 1 << 20);
+    let refused = Body::Refused { what: Access::Write(SendRef(7)), why: Refusal::Bounds };
+    assert_eq!(bodies(&mut victim, 0), [refused; 2]);
 }
 
 #[test]

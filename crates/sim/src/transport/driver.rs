@@ -10,6 +10,7 @@ use super::frame::{Encoded, Frame, Load, Segment};
 use super::ids::{ConnectionId, End, FlowId, HostId};
 use super::ledger::{peer, vc};
 use super::link_kind::Flushed;
+use super::memory::InvalidAccess;
 use super::mutation::Mutation;
 use super::oracle::Observation;
 use super::trace::{Note, Text};
@@ -315,7 +316,7 @@ impl World {
         if flushed == Flushed::All {
             self.hosts[host.0].engine.writable(subchannel, BUDGET);
         }
-        self.check_memory(host);
+        self.check_read(host, self.across(connection, end));
         self.schedule(flow);
     }
 
@@ -350,6 +351,15 @@ impl World {
         if let Some(access) = self.memories[host.0].invalid_accesses.pop() {
             self.observe(Observation::InvalidAccess(host, access));
         }
+    }
+
+    /// The same where memory of `host` was read for `peer`: one that acknowledges what it has not got may find anything there.
+    pub(super) fn check_read(&mut self, host: HostId, peer: HostId) {
+        if self.setup.hostile == Some(peer) {
+            let is_read = |access: &InvalidAccess| matches!(access, InvalidAccess::Read(_));
+            self.memories[host.0].invalid_accesses.retain(|access| !is_read(access));
+        }
+        self.check_memory(host);
     }
 
     /// The user takes the completions that there are.

@@ -35,7 +35,7 @@ impl World {
         let now = self.queue.now();
         let Some((_, header)) = self.hosts[host.0].engine.send_in_memory(now.into(), request) else { return false };
         self.enqueue(connection, end, header, (Source::User(request.payload.clone()), true));
-        self.check_memory(host);
+        self.check_read(host, peer(request.vc));
         self.schedule(flow);
         true
     }
@@ -126,7 +126,7 @@ impl World {
             _ if placement == Placement::Discard => Some(blank.clone()),
             _ => Some(of_sender.gather(&all, 0, lent.len())),
         };
-        self.check_memory(sender);
+        self.check_read(sender, host);
         if fetched.is_none() {
             // What was read is anything.
             if let Placement::User(place) = placement {

@@ -5,7 +5,6 @@ use fishplate_engine::retire::Retirement;
 use fishplate_engine::wire::Body;
 use fishplate_engine::{Payload, Source, Transmit};
 
-use super::connection::ConnectionEnd;
 use super::data::Data;
 use super::ids::{ConnectionId, End, FlowId, HostId};
 use super::ledger::peer;
@@ -186,8 +185,10 @@ impl World {
             return self.link_failed(connection, end, "the connection was closed without a goodbye");
         }
         let (host, subchannel) = self.connections[connection.0].at(end);
-        let ConnectionEnd { counted, acknowledged, .. } = self.connections[connection.0].ends[end.0];
-        let is_drained = counted == acknowledged;
+        let at = &self.connections[connection.0].ends[end.0];
+        // A peer that answers a goodbye has all that it has sent acknowledged, and does not wait for what still comes.
+        let has_parted = at.goodbye_sent || at.goodbye_received;
+        let is_drained = at.counted == at.acknowledged || has_parted;
         self.retired += 1;
         self.observe(Observation::Retired { host, peer: peer(subchannel.vc), is_drained });
         let at = &mut self.connections[connection.0].ends[end.0];

@@ -39,12 +39,24 @@ pub struct IncomingAtomics {
     unanswered: u64,
     /// Charges of results that the peer has not acknowledged.
     results: u64,
+    /// How many each of the two may be.
+    window: u64,
 }
 
 impl IncomingAtomics {
-    /// None have come.
+    /// None have come, and none may.
     pub const fn new() -> IncomingAtomics {
-        IncomingAtomics { next: 1, waiting: BTreeMap::new(), unanswered: 0, results: 0 }
+        IncomingAtomics { next: 1, waiting: BTreeMap::new(), unanswered: 0, results: 0, window: 0 }
+    }
+
+    /// The charges that those under way may have.
+    pub fn window(&self) -> u64 {
+        self.window
+    }
+
+    /// They may have `more`.
+    pub fn widen(&mut self, more: u64) {
+        self.window += more;
     }
 
     /// Whether the operation of that number has come before.
@@ -55,7 +67,7 @@ impl IncomingAtomics {
     /// Whether one that has not may come.
     pub fn check(&self, number: u64, what: &Atomic) -> Result<(), TooManyAtomics> {
         let is_in_window = number - self.next < ATOMIC_WINDOW / charge(0);
-        let is_allowed = is_in_window && self.unanswered + charge(what.operands_len()) <= ATOMIC_WINDOW;
+        let is_allowed = is_in_window && self.unanswered + charge(what.operands_len()) <= self.window;
         if is_allowed { Ok(()) } else { Err(TooManyAtomics) }
     }
 
@@ -84,7 +96,7 @@ impl IncomingAtomics {
         let first = self.waiting.first_entry()?;
         let is_next = *first.key() == self.next && first.get().is_complete;
         let result = first.get().what.result_len();
-        if !is_next || (result > 0 && self.results + charge(result) > ATOMIC_WINDOW) {
+        if !is_next || (result > 0 && self.results + charge(result) > self.window) {
             return None;
         }
         self.next += 1;
@@ -117,6 +129,13 @@ mod tests {
     use super::*;
     use crate::atomic::{AtomicOperation, Datatype};
 
+    /// Of a peer that may have as many as the protocol allows.
+    fn none() -> IncomingAtomics {
+        let mut none = IncomingAtomics::new();
+        none.widen(ATOMIC_WINDOW);
+        none
+    }
+
     fn one(count: u32) -> WaitingAtomic {
         let what = Atomic::new(AtomicOperation::Sum, Datatype::Uint64, true, count).unwrap();
         let (operation, at) = (ReceiveRef(1), Remote { key: 0, address: 0 });
@@ -125,7 +144,7 @@ mod tests {
 
     #[test]
     fn they_are_applied_in_order_and_each_once() {
-        let mut all = IncomingAtomics::new();
+        let mut all = none();
         for number in [2, 1, 3] {
             assert!(!all.has(number));
             all.check(number, &one(1).what).unwrap();
@@ -142,7 +161,7 @@ mod tests {
 
     #[test]
     fn what_was_cut_off_comes_again() {
-        let mut all = IncomingAtomics::new();
+        let mut all = none();
         all.add(1, one(7));
         assert_eq!(all.forget(1), Some(BounceId(7)));
         assert!(!all.has(1));
@@ -152,19 +171,19 @@ mod tests {
 
     #[test]
     fn a_peer_that_has_too_many_under_way_is_seen() {
-        let mut all = IncomingAtomics::new();
+        let mut all = none();
         let most = ATOMIC_WINDOW / charge(8192);
         for number in 1..=most {
             assert_eq!(all.check(number, &one(1024).what), Ok(()));
             all.add(number, one(1024));
         }
         assert_eq!(all.check(most + 1, &one(1024).what), Err(TooManyAtomics));
-        assert_eq!(IncomingAtomics::new().check(u64::MAX, &one(1).what), Err(TooManyAtomics));
+        assert_eq!(none().check(u64::MAX, &one(1).what), Err(TooManyAtomics));
     }
 
     #[test]
     fn results_that_nobody_acknowledges_hold_the_next_ones_up() {
-        let mut all = IncomingAtomics::new();
+        let mut all = none();
         let most = ATOMIC_WINDOW / charge(8192);
         for number in 1..=most + 1 {
             all.add(number, one(1024));

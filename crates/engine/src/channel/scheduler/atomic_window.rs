@@ -19,8 +19,10 @@ pub const fn charge(bytes: u64) -> u64 {
 pub struct OutgoingAtomics {
     /// Keys of sends that wait, in order.
     pub queue: VecDeque<u64>,
-    /// Number of the last one that was sent.
-    last: u64,
+    /// Number of the last one that was posted.
+    posted: u64,
+    /// Number of the last one that was sent: they are sent in order.
+    sent: u64,
     /// Charges of those that were sent and are not answered.
     unanswered: u64,
 }
@@ -28,7 +30,13 @@ pub struct OutgoingAtomics {
 impl OutgoingAtomics {
     /// None were posted.
     pub const fn new() -> OutgoingAtomics {
-        OutgoingAtomics { queue: VecDeque::new(), last: 0, unanswered: 0 }
+        OutgoingAtomics { queue: VecDeque::new(), posted: 0, sent: 0, unanswered: 0 }
+    }
+
+    /// One is posted. Its number.
+    pub fn post(&mut self) -> u64 {
+        self.posted += 1;
+        self.posted
     }
 
     /// Whether one with so many bytes of operands may be sent.
@@ -36,11 +44,16 @@ impl OutgoingAtomics {
         self.unanswered + charge(operands) <= ATOMIC_WINDOW
     }
 
-    /// It is sent. Its number.
+    /// The oldest one that waits is sent. Its number.
     pub fn sent(&mut self, operands: u64) -> u64 {
         self.unanswered += charge(operands);
-        self.last += 1;
-        self.last
+        self.sent += 1;
+        self.sent
+    }
+
+    /// Whether the one of that number was sent: only then the peer can answer it.
+    pub fn was_sent(&self, number: u64) -> bool {
+        number <= self.sent
     }
 
     /// The peer has answered it. True if others may wait for that.

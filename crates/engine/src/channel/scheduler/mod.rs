@@ -2,12 +2,14 @@
 //!
 //! [`VirtualChannel::next_transmit`] is its face, called by `Engine::poll_transmit`. `protocol` decides between eager and
 //! rendezvous, `subchannel_choice` asks the policy, `stripes` cuts long messages, [`send`] is the state of a send,
-//! `remote_access` schedules writes, reads and their responses, `atomics` atomic operations and their answers. Nothing is bound to a subchannel before that can take it.
+//! `remote_access` schedules writes, reads and their responses, `atomics` atomic operations, `replies` answers to the peer. Nothing
+//! is bound to a subchannel before that can take it.
 
 pub mod atomic_window;
 mod atomics;
 mod protocol;
 mod remote_access;
+mod replies;
 pub mod send;
 mod stripes;
 mod subchannel_choice;
@@ -25,7 +27,7 @@ use stripes::Piece;
 use super::flow_control::MESSAGE_CHARGE;
 use super::subchannel::FrameOwner;
 use super::transmit::{NO_PAYLOAD, Source, Transmit};
-use super::{CreditReturn, Reply, State, VirtualChannel};
+use super::{State, VirtualChannel};
 use crate::envelope::Envelope;
 use crate::generational_slab::GenerationalSlab;
 use crate::limits::MAX_SUBCHANNELS;
@@ -166,29 +168,6 @@ impl VirtualChannel {
         let open = views.iter().enumerate().filter(|(_, view)| view.open);
         let (position, _) = open.min_by(|(_, a), (_, b)| a.finish_ns(len).total_cmp(&b.finish_ns(len)))?;
         Some(usize::from(self.live[position]))
-    }
-
-    /// The oldest reply: a CTS, the refusal of a read, or the answer to an atomic operation.
-    fn reply(&mut self, now: Instant) -> Option<Transmit> {
-        self.replies.front()?;
-        let index = self.nearest(now)?;
-        let Reply { body, credit_return } = self.replies.pop_front()?;
-        // Not earlier: replies that wait are memory, for which the peer is charged.
-        match credit_return {
-            CreditReturn::RequestToSend => self.peer_grant.release_request(),
-            CreditReturn::Message => self.peer_grant.release_eager(MESSAGE_CHARGE),
-            CreditReturn::Atomic(what) => self.remote.incoming_atomics.answered(&what),
-            CreditReturn::Nothing => {}
-        }
-        Some(self.frame(now, index, body, NO_PAYLOAD, FrameOwner::Control))
-    }
-
-    /// The return of idle credit.
-    fn relinquishment(&mut self, now: Instant) -> Option<Transmit> {
-        self.surplus.to_relinquish?;
-        let index = self.nearest(now)?;
-        let total = self.surplus.to_relinquish.take()?;
-        Some(self.frame(now, index, Body::Relinquish { total }, NO_PAYLOAD, FrameOwner::Control))
     }
 
     /// A message that a policy assigned to a subchannel when that was busy.

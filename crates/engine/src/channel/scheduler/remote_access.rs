@@ -1,6 +1,6 @@
 //! Remote memory access in the scheduler: short writes, read requests, responses to the peer's reads, refusals.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::atomic_window::OutgoingAtomics;
 use super::send::Send;
@@ -23,6 +23,10 @@ const MAX_WRITES: u32 = 1 << 16;
 /// Most responses to one peer that are being sent or not acknowledged at a time: 1 MiB of records. Reads
 /// beyond that wait; the peer is charged for them.
 const MAX_RESPONSES: u32 = 4096;
+
+/// Most refusals of writes to one peer that it has not acknowledged, four times what one that does so can cause in a round trip:
+/// 40 MiB of records.
+const MAX_REFUSALS: u32 = 4 * MAX_WRITES;
 
 /// Most gaps in the numbers of the peer's frames: each is a frame on its way over another subchannel, or refused.
 const MAX_GAPS: usize = 1 << 18;
@@ -53,6 +57,11 @@ pub struct RemoteAccess {
     responses: u32,
     /// Refusals of writes that are still to be sent.
     refused: u32,
+    /// Refusals of writes that the peer has not acknowledged, those that are still to be sent included.
+    unacknowledged_refusals: u32,
+    /// Why writes that came over memory are refused, by number, until the peer is known to have heard of it: if that memory
+    /// fails before, they may come again without the bytes, over which nothing can be said any more.
+    refused_in_memory: BTreeMap<u64, Refusal>,
     /// Number of the next frame of an access.
     next_number: u64,
     /// Numbers of the peer's frames that have come.
@@ -83,6 +92,8 @@ impl RemoteAccess {
             pending_reads: VecDeque::new(),
             responses: 0,
             refused: 0,
+            unacknowledged_refusals: 0,
+            refused_in_memory: BTreeMap::new(),
             next_number: 0,
             recorded: Intervals::new(),
             atomics: OutgoingAtomics::new(),
@@ -130,6 +141,7 @@ impl RemoteAccess {
     /// So many refusals need not be sent any more.
     pub fn forget_refusals(&mut self, count: usize) {
         self.refused -= count as u32;
+        self.unacknowledged_refusals -= count as u32;
     }
 
     /// Whether another frame of a write may be sent.
@@ -139,7 +151,21 @@ impl RemoteAccess {
 
     /// Whether another of the peer's writes may be refused: otherwise it has sent more than it may.
     pub fn may_refuse(&self) -> bool {
-        self.refused < MAX_WRITES
+        let waiting = self.refused.max(self.refused_in_memory.len() as u32);
+        waiting < MAX_WRITES && self.unacknowledged_refusals < MAX_REFUSALS
+    }
+
+    /// Why a write of the peer's was refused that came over memory, if it was and the peer may not have heard of it.
+    pub fn refused_in_memory(&self, number: u64) -> Option<Refusal> {
+        self.refused_in_memory.get(&number).copied()
+    }
+
+    /// The peer has heard that a write of its is refused: it will not retransmit it.
+    pub fn refusal_acknowledged(&mut self, number: u64) {
+        self.unacknowledged_refusals -= 1;
+        self.refused_in_memory.remove(&number);
+        // This cannot exceed the bound on gaps.
+        let _ = self.record(number);
     }
 
     /// A frame of a write is sent.
@@ -187,6 +213,10 @@ impl VirtualChannel {
     /// A write that came over subchannel `index` is refused.
     pub fn refuse_write(&mut self, index: usize, (number, write): (u64, SendRef), why: Refusal) {
         self.remote.refused += 1;
+        self.remote.unacknowledged_refusals += 1;
+        if self.subchannels[index].is_in_memory {
+            self.remote.refused_in_memory.insert(number, why);
+        }
         self.subchannels[index].refusals.push_back((number, write, why));
     }
 

@@ -429,6 +429,11 @@ impl Subchannel {
         }
     }
 
+    /// How many frames are not acknowledged.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight.len()
+    }
+
     /// Frames that were not acknowledged, and their bytes.
     pub fn unanswered(&self) -> (u64, u64) {
         (self.in_flight.len() as u64, self.in_flight.iter().map(|frame| frame.sent.bytes).sum())

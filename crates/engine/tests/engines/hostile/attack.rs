@@ -145,6 +145,12 @@ impl Attacker {
         Header { ack, ack_delay_us: 0, said_at_us: 0, credit, repetition: 0, body: self.body() }
     }
 
+    /// A name that the victim may have given to an operation of which it has not said anything yet.
+    fn guess(&mut self) -> ReceiveRef {
+        let newest = self.victim.named >> 32;
+        ReceiveRef((newest + self.rng.range(1, 4)) << 32 | self.rng.below(8))
+    }
+
     fn is_sloppy(&mut self) -> bool {
         self.rng.below(1000) < self.nonsense
     }
@@ -189,6 +195,7 @@ impl Attacker {
             12..14 => self.write(),
             14..16 if self.spend(0, GRANT + ANNOUNCED * 128) => self.read(),
             16 => self.refused(),
+            _ if self.nonsense > 50 && self.is_sloppy() => self.unasked(),
             22..24 => self.atomic(),
             24 if !self.victim.applications.is_empty() => {
                 let operation = self.victim.applications.swap_remove(0);
@@ -293,6 +300,16 @@ impl Attacker {
             return Body::Ack;
         };
         Body::Refused { what, why }
+    }
+
+    /// Answers what was not asked for.
+    fn unasked(&mut self) -> Body {
+        let guess = self.guess();
+        match self.rng.below(3) {
+            0 => Body::Applied { operation: guess },
+            1 => Body::Refused { what: Access::Read(guess), why: Refusal::Key },
+            _ => Body::Stripe { receive: guess, offset: 0, len: *self.rng.pick(&[1, 8, 100]) },
+        }
     }
 
     fn clear(&mut self) -> Body {

@@ -43,6 +43,8 @@ pub struct Victim {
     pub reads: Vec<(ReceiveRef, u64)>,
     /// The other atomic operations.
     pub applications: Vec<ReceiveRef>,
+    /// The newest name of any of them.
+    pub named: u64,
     is_registered: bool,
     /// Credit that the peer was told of.
     pub told: u32,
@@ -83,6 +85,7 @@ impl Victim {
             writes: Vec::new(),
             reads: Vec::new(),
             applications: Vec::new(),
+            named: 0,
             is_registered: false,
             told: 0,
             sent: vec![0; subchannels.len()],
@@ -206,6 +209,11 @@ impl Victim {
             let at = usize::from(transmit.subchannel.index);
             self.sent[at] += u32::from(transmit.header.body.is_counted());
             self.told = transmit.header.credit;
+            if let Body::Atomic { operation: ReceiveRef(name), .. } | Body::Read { receive: ReceiveRef(name), .. } =
+                transmit.header.body
+            {
+                self.named = self.named.max(name);
+            }
             match transmit.header.body {
                 Body::Eager { len, .. } => self.used += len + 128,
                 Body::RequestToSend { send, total, early, .. } => {
