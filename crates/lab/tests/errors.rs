@@ -197,6 +197,8 @@ fn testbeds_that_cannot_be() {
     testbed(&["--rails", "1,1,1,1,1,1,1,1,1"]).fails_saying(&["1 to 8"]);
     testbed(&["--burst", "2048"]).fails_saying(&["--burst", "2048", "default, packet"]);
     testbed(&["--hosts", "0"]).fails_saying(&["--hosts", "1..=16"]);
+    testbed(&["--hosts", "3", "--port", "0"]).fails_saying(&["--port takes an even number of hosts"]);
+    testbed(&["--port", "fast"]).fails_saying(&["fast", "Mbit/s", "unshaped"]);
     testbed(&["--schedule", "soon"]).fails_saying(&["soon", "3s r0=250"]);
     testbed(&["--schedule", "1s r5=10"]).fails_saying(&["r5", "r0,r1"]);
     fishplate.run(&["--inside", "/tmp", "testbed", "--", "true"]).fails_saying(&["own use"]);

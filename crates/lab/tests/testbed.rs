@@ -39,13 +39,30 @@ fn its_rails_are_found_and_nothing_else() {
     if !available(&fishplate) {
         return;
     }
+    let rails = rails(&fishplate, &[]);
+    assert_eq!([&rails[0]["name"], &rails[1]["name"]], ["r0", "r1"]);
+    assert_eq!((rails.len(), &rails[1]["peer"]["reachable"]), (2, &true.into()));
+}
+
+#[test]
+fn hosts_with_one_port_have_a_rail_for_each_path() {
+    let fishplate = Installed::new();
+    if !available(&fishplate) {
+        return;
+    }
+    let rails = rails(&fishplate, &["--port", "0"]);
+    assert_eq!([&rails[0]["name"], &rails[1]["name"]], ["r0/10.77.0.1", "r0/10.77.1.1"]);
+    assert_eq!([&rails[0]["gateway"], &rails[1]["gateway"]], ["10.77.0.254", "10.77.1.254"]);
+    assert_eq!((rails.len(), &rails[1]["peer"]["reachable"]), (2, &true.into()));
+}
+
+/// The rails of the first host of a testbed, and what they have to do with the second one.
+fn rails(fishplate: &Installed, options: &[&str]) -> Vec<serde_json::Value> {
     let program = fishplate.path("bin/fishplate");
-    let ran = fishplate.run(&["testbed", "--", program.to_str().unwrap(), "rails", "--json", "--peer", "10.77.1.2"]);
-    let rows: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
-    let used = |row: &&serde_json::Value| row["rail"].as_bool().unwrap();
-    let names: Vec<_> = rows.as_array().unwrap().iter().filter(used).map(|row| row["name"].clone()).collect();
-    assert_eq!(names, ["r0", "r1"]);
-    assert_eq!(rows[1]["peer"]["reachable"], true);
+    let show = ["--", program.to_str().unwrap(), "rails", "--json", "--peer", "10.77.1.2"];
+    let ran = fishplate.run(&[&["testbed"], options, &show].concat());
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&ran.out).unwrap();
+    rows.into_iter().filter(|row| row["rail"] == true).collect()
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub fn announce(rail: &Rail) {
     for own in rail.addresses.iter().filter(|own| own.prefix <= LONGEST_PREFIX) {
         let IpAddr::V4(ip) = own.ip else { continue };
         let Some(nobody) = any_in_network(ip, own.prefix) else { continue };
-        if let Ok(socket) = socket::datagrams(SocketAddr::new(own.ip, 0), Some(&rail.name)) {
+        if let Ok(socket) = socket::datagrams(SocketAddr::new(own.ip, 0), Some(&rail.interface)) {
             let _ = socket.send_to(&[], (nobody, PORT));
         }
     }

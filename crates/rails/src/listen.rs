@@ -25,6 +25,15 @@ pub struct Listener {
     pub rail: Option<u8>,
 }
 
+/// Where a rail is listened on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// Its interface; `None`: a rail without one.
+    pub device: Option<&'a str>,
+    /// Its addresses, where it is not all that comes over the interface.
+    pub addresses: Vec<IpAddr>,
+}
+
 /// Why nothing listens.
 #[derive(Debug)]
 pub enum ListenError {
@@ -57,20 +66,20 @@ impl From<io::Error> for ListenError {
     }
 }
 
-/// Listens on one port, of `ports` if there are any: on every interface of `devices` (`None`: a rail without one), and for
-/// what comes over others. `congestion`: see [`crate::socket::connect`]; accepted connections inherit it.
+/// Listens on one port, of `ports` if there are any: at every place of a rail that has an interface, and for what comes over
+/// others. `congestion`: see [`crate::socket::connect`]; accepted connections inherit it.
 ///
 /// An accepted connection stays on its interface in both directions, with the answer that sets it up: without that, two rails
 /// in one network would be one, as routes lead to it over the first. Old kernels let only root bind sockets to interfaces;
 /// then routes decide, and the address tells the rail.
 pub fn listen(
-    devices: &[Option<&str>],
+    places: &[Place<'_>],
     congestion: &str,
     ports: Option<Ports>,
 ) -> Result<(Vec<Listener>, u16), ListenError> {
     let candidates: Vec<u16> = ports.map_or(vec![0; PORT_TRIES], |ports| ports.range().collect());
     for port in candidates {
-        match listen_on(port, devices, congestion) {
+        match listen_on(port, places, congestion) {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
             listening => return Ok(listening?),
         }
@@ -79,7 +88,7 @@ pub fn listen(
 }
 
 /// On `port`; 0: one that is free.
-fn listen_on(port: u16, devices: &[Option<&str>], congestion: &str) -> io::Result<(Vec<Listener>, u16)> {
+fn listen_on(port: u16, places: &[Place<'_>], congestion: &str) -> io::Result<(Vec<Listener>, u16)> {
     let all = [IpAddr::from(Ipv4Addr::UNSPECIFIED), IpAddr::from(Ipv6Addr::UNSPECIFIED)];
     // Those that are not bound to an interface come first: no other process has a port that they get, on any interface.
     let (mut chosen, mut listeners) = (port, Vec::new());
@@ -97,10 +106,12 @@ fn listen_on(port: u16, devices: &[Option<&str>], congestion: &str) -> io::Resul
     for listener in &listeners {
         SockRef::from(&listener.socket).set_reuse_port(true)?;
     }
-    for (rail, device) in devices.iter().enumerate().filter_map(|(rail, device)| Some((rail as u8, (*device)?))) {
-        for ip in all {
-            match listen_at(ip, chosen, Some(device), congestion) {
-                Ok(socket) => listeners.push(Listener { socket, rail: Some(rail) }),
+    for (rail, place) in places.iter().enumerate().filter(|(_, place)| place.device.is_some()) {
+        // Of listeners the kernel takes one that has the address first, so a path gets what is meant for it.
+        let ips = if place.addresses.is_empty() { &all[..] } else { &place.addresses };
+        for ip in ips {
+            match listen_at(*ip, chosen, place.device, congestion) {
+                Ok(socket) => listeners.push(Listener { socket, rail: Some(rail as u8) }),
                 Err(error) if is_unsupported(&error) || error.kind() == io::ErrorKind::PermissionDenied => {}
                 Err(error) => return Err(error),
             }
@@ -140,14 +151,38 @@ mod tests {
         format!("{first}-{}", first + 1).parse().unwrap()
     }
 
+    fn on_loopback() -> Place<'static> {
+        Place { device: Some("lo"), addresses: Vec::new() }
+    }
+
+    #[test]
+    fn what_comes_to_a_path_is_taken_by_its_listener() {
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        let path = |own: &str| Place { device: Some("lo"), addresses: vec![ip(own)] };
+        let (listeners, port) = listen(&[path("127.0.0.2"), path("127.0.0.3"), on_loopback()], "reno", None).unwrap();
+        for (at, rail) in [("127.0.0.2", 0), ("127.0.0.3", 1), ("127.0.0.4", 2)] {
+            let _client = TcpStream::connect((at, port)).unwrap();
+            for listener in &listeners {
+                listener.socket.set_nonblocking(true).unwrap();
+                assert_eq!(listener.socket.accept().is_ok(), listener.is_of(rail, ip(at)), "{at}: {listener:?}");
+            }
+        }
+    }
+
+    impl Listener {
+        fn is_of(&self, rail: u8, ip: IpAddr) -> bool {
+            self.rail == Some(rail) && self.socket.local_addr().unwrap().is_ipv4() == ip.is_ipv4()
+        }
+    }
+
     #[test]
     fn several_take_different_ports_of_the_range_until_there_are_no_more() {
         let ports = two_ports(21_000);
-        let devices = [None, Some("lo")];
-        let (first, a) = listen(&devices, "reno", Some(ports)).unwrap();
-        let (second, b) = listen(&devices, "reno", Some(ports)).unwrap();
+        let places = [Place::default(), on_loopback()];
+        let (first, a) = listen(&places, "reno", Some(ports)).unwrap();
+        let (second, b) = listen(&places, "reno", Some(ports)).unwrap();
         assert_eq!([a, b], [*ports.range().start(), *ports.range().end()]);
-        let error = listen(&devices, "reno", Some(ports)).unwrap_err().to_string();
+        let error = listen(&places, "reno", Some(ports)).unwrap_err().to_string();
         let range = format!("FISHPLATE_PORTS={ports}: no port of 2 is free");
         for part in [range.as_str(), "needs one for each of its ranks", "widen the range"] {
             assert!(error.contains(part), "{error}");
@@ -162,7 +197,7 @@ mod tests {
         let start = std::sync::Barrier::new(8);
         let listen = || {
             start.wait();
-            listen(&[Some("lo")], "reno", Some(ports)).unwrap()
+            listen(&[on_loopback()], "reno", Some(ports)).unwrap()
         };
         let listening: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..8).map(|_| scope.spawn(listen)).collect();
@@ -175,19 +210,19 @@ mod tests {
     #[test]
     fn a_port_is_free_again_at_once_when_its_process_ends() {
         let ports = two_ports(22_000);
-        let (listeners, port) = listen(&[Some("lo")], "reno", Some(ports)).unwrap();
+        let (listeners, port) = listen(&[on_loopback()], "reno", Some(ports)).unwrap();
         let client = TcpStream::connect(("127.0.0.1", port)).unwrap();
         let on_lo = listeners.iter().find(|one| one.rail.is_some() && one.socket.local_addr().unwrap().is_ipv4());
         let (accepted, _) = on_lo.unwrap().socket.accept().unwrap();
         // Its side closes first, and so has to be remembered.
         drop((accepted, listeners, client));
-        assert_eq!(listen(&[Some("lo")], "reno", Some(ports)).unwrap().1, port);
+        assert_eq!(listen(&[on_loopback()], "reno", Some(ports)).unwrap().1, port);
     }
 
     #[test]
     fn without_a_range_any_port_does() {
-        let (_held, a) = listen(&[Some("lo")], "reno", None).unwrap();
-        let (_also, b) = listen(&[Some("lo")], "reno", None).unwrap();
+        let (_held, a) = listen(&[on_loopback()], "reno", None).unwrap();
+        let (_also, b) = listen(&[on_loopback()], "reno", None).unwrap();
         assert!(a != 0 && b != 0 && a != b);
     }
 }

@@ -241,11 +241,12 @@ pub fn program() -> String {
 mod tests {
     use super::*;
     use crate::address::MAX_RAILS;
+    use crate::rail::LONGEST_RAIL_NAME;
 
     fn shown(pid: u32) -> Page {
         let (schema, host, program) = (SCHEMA.to_string(), "here".into(), "x".into());
         let rail = Rail {
-            name: "n".repeat(15),
+            name: "n".repeat(LONGEST_RAIL_NAME),
             address: "fd00:1111:2222:3333:4444:5555:6666:7777".parse().ok(),
             state: State::Connecting,
             links: u32::MAX,

@@ -42,6 +42,13 @@ const NLMSG_DONE: u16 = 3;
 const ROUTE_LEN: usize = 12;
 const RTM_NEWROUTE: u16 = 24;
 const RTM_GETROUTE: u16 = 26;
+const RTM_NEWRULE: u16 = 32;
+const RTM_GETRULE: u16 = 34;
+/// `struct fib_rule_hdr`.
+const RULE_LEN: usize = 12;
+/// Where the length of the source's prefix is in it.
+const RULE_SOURCE_LEN: usize = 2;
+const FRA_SRC: u16 = 2;
 const RTA_DST: u16 = 1;
 const RTA_SRC: u16 = 2;
 const RTA_OIF: u16 = 4;
@@ -78,8 +85,7 @@ pub fn links() -> io::Result<Vec<Link>> {
 /// The route from `source` to `remote`.
 pub fn route(source: IpAddr, remote: IpAddr) -> io::Result<Route> {
     let [from, to] = [source, remote].map(octets);
-    let mut body = [0; ROUTE_LEN];
-    body[0] = if remote.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 } as u8;
+    let mut body = family_of(remote.is_ipv4());
     (body[1], body[2]) = (8 * to.len() as u8, 8 * from.len() as u8);
     let body = [&body[..], &attribute(RTA_DST, &to), &attribute(RTA_SRC, &from)].concat();
     let mut found = None;
@@ -93,15 +99,64 @@ pub fn route(source: IpAddr, remote: IpAddr) -> io::Result<Route> {
 
 /// Numbers of the interfaces over which routes lead to other hosts than those of the link alone.
 pub fn routed_devices(is_ipv4: bool) -> io::Result<BTreeSet<u32>> {
-    let mut body = [0; ROUTE_LEN];
-    body[0] = if is_ipv4 { libc::AF_INET } else { libc::AF_INET6 } as u8;
     let mut devices = BTreeSet::new();
-    ask(&message(RTM_GETROUTE, NLM_F_DUMP, &body), |kind, body| {
-        if kind == RTM_NEWROUTE && body.get(RTM_TYPE) == Some(&RTN_UNICAST) {
-            devices.extend(devices_of(body.get(ROUTE_LEN..).unwrap_or_default()));
+    each_route(is_ipv4, |_, list| devices.extend(devices_of(list)))?;
+    Ok(devices)
+}
+
+/// Networks that a route leads to over `device`, by a gateway; of all routing tables, at most `most`.
+pub fn routed_networks(is_ipv4: bool, device: u32, most: usize) -> io::Result<BTreeSet<(IpAddr, u8)>> {
+    let mut networks = BTreeSet::new();
+    each_route(is_ipv4, |prefix, list| {
+        let has_gateway = attributes(list).any(|(kind, _)| matches!(kind, RTA_GATEWAY | RTA_MULTIPATH));
+        if networks.len() < most && has_gateway && devices_of(list).contains(&device) {
+            networks.extend(prefixed(list, RTA_DST, is_ipv4, prefix));
         }
     })?;
-    Ok(devices)
+    Ok(networks)
+}
+
+/// Networks from which packets take routes of their own (`ip rule from NETWORK table N`).
+pub fn rule_sources(is_ipv4: bool) -> io::Result<BTreeSet<(IpAddr, u8)>> {
+    let mut sources = BTreeSet::new();
+    ask(&message(RTM_GETRULE, NLM_F_DUMP, &family_of(is_ipv4)), |kind, body| {
+        if let (RTM_NEWRULE, Some(prefix @ 1..), Some(list)) =
+            (kind, body.get(RULE_SOURCE_LEN).copied(), body.get(RULE_LEN..))
+        {
+            sources.extend(prefixed(list, FRA_SRC, is_ipv4, prefix));
+        }
+    })?;
+    Ok(sources)
+}
+
+/// Hands over every route to other hosts, of all tables: the length of its destination's prefix, and its attributes.
+fn each_route(is_ipv4: bool, mut take: impl FnMut(u8, &[u8])) -> io::Result<()> {
+    ask(&message(RTM_GETROUTE, NLM_F_DUMP, &family_of(is_ipv4)), |kind, body| {
+        if let (RTM_NEWROUTE, Some(&RTN_UNICAST), Some(list)) = (kind, body.get(RTM_TYPE), body.get(ROUTE_LEN..)) {
+            take(body[1], list);
+        }
+    })
+}
+
+/// What begins a request for all routes or rules of a family: the rest of the structure is zero.
+fn family_of(is_ipv4: bool) -> [u8; ROUTE_LEN] {
+    let mut body = [0; ROUTE_LEN];
+    body[0] = if is_ipv4 { libc::AF_INET } else { libc::AF_INET6 } as u8;
+    body
+}
+
+/// The network in an attribute; all addresses, where there is none.
+fn prefixed(list: &[u8], wanted: u16, is_ipv4: bool, prefix: u8) -> Option<(IpAddr, u8)> {
+    let everywhere = if is_ipv4 { IpAddr::from([0; 4]) } else { IpAddr::from([0; 16]) };
+    match attributes(list).find(|(kind, _)| *kind == wanted) {
+        Some((_, value)) => Some((ip_of(value)?, prefix)),
+        None => Some((everywhere, 0)),
+    }
+}
+
+fn ip_of(bytes: &[u8]) -> Option<IpAddr> {
+    let v4 = bytes.first_chunk::<4>().filter(|_| bytes.len() == 4).map(|bytes| IpAddr::from(*bytes));
+    v4.or_else(|| bytes.first_chunk::<16>().map(|bytes| IpAddr::from(*bytes)))
 }
 
 /// Those of a route, which may have several; none of one that leads to what is of a link alone.
@@ -134,10 +189,7 @@ fn route_of(list: &[u8]) -> Route {
     for (kind, value) in attributes(list) {
         match kind {
             RTA_OIF => route.device = value.first_chunk().map_or(0, |bytes| u32::from_ne_bytes(*bytes)),
-            RTA_GATEWAY => {
-                let v4 = value.first_chunk::<4>().filter(|_| value.len() == 4).map(|bytes| IpAddr::from(*bytes));
-                route.gateway = v4.or_else(|| value.first_chunk::<16>().map(|bytes| IpAddr::from(*bytes)));
-            }
+            RTA_GATEWAY => route.gateway = ip_of(value),
             _ => {}
         }
     }
@@ -255,6 +307,17 @@ mod tests {
         let of_link = [0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         assert_eq!(devices_of(&[attribute(RTA_DST, &of_link), one].concat()), [0; 0]);
         assert!(routed_devices(true).is_ok() && devices_of(&attribute(RTA_MULTIPATH, &[1])).is_empty());
+    }
+
+    #[test]
+    fn routes_and_rules_tell_their_networks() {
+        let to: [u8; 4] = [10, 1, 0, 0];
+        let list = [attribute(RTA_DST, &to), attribute(RTA_OIF, &2_u32.to_ne_bytes())].concat();
+        assert_eq!(prefixed(&list, RTA_DST, true, 16), Some((IpAddr::from(to), 16)));
+        assert_eq!(prefixed(&list, RTA_SRC, true, 0), Some((IpAddr::from([0; 4]), 0)), "from anywhere");
+        assert_eq!(prefixed(&attribute(RTA_DST, &to[..3]), RTA_DST, true, 16), None);
+        assert!(rule_sources(true).unwrap().iter().all(|(_, prefix)| *prefix > 0), "not those of all sources");
+        assert_eq!(routed_networks(true, u32::MAX, 9).unwrap().len(), 0, "there is no such interface");
     }
 
     #[test]

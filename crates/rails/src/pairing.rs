@@ -158,6 +158,8 @@ mod tests {
             |text: &&str| Network { ip: text.parse().unwrap(), prefix: if text.contains(':') { 64 } else { 24 } };
         let rail = |(at, ips): (usize, &&[&str])| Rail {
             name: format!("r{at}"),
+            interface: format!("r{at}"),
+            is_path: false,
             index: at as u32 + 1,
             addresses: ips.iter().map(network).collect(),
             is_loopback: false,

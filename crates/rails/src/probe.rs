@@ -47,6 +47,8 @@ mod tests {
         let ip = |text: &str| text.parse::<IpAddr>().unwrap();
         let rail = |own: &str| Rail {
             name: "lo".into(),
+            interface: "lo".into(),
+            is_path: false,
             index: 1,
             addresses: vec![Network { ip: ip(own), prefix: 8 }],
             is_loopback: true,

@@ -4,14 +4,22 @@ use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 
 use crate::address::is_scoped;
 use crate::discover::{Interface, Network};
+use crate::listen::Place;
+
+/// Bytes of the longest name: an interface's, and an address of IPv6.
+pub const LONGEST_RAIL_NAME: usize = 15 + 1 + 39;
 
 /// A rail of this endpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rail {
-    /// Name of the interface.
+    /// What it is called: the interface, and the address if it is one of its paths (`eth0/10.1.0.5`).
     pub name: String,
+    /// Name of the interface.
+    pub interface: String,
     /// The kernel's number of it.
     pub index: u32,
+    /// It is one of several paths over its interface: what comes to its addresses, and leaves from them.
+    pub is_path: bool,
     /// Its addresses, those that peers are likeliest to reach first; one at least.
     pub addresses: Vec<Network>,
     /// It leads to no other host by itself; an address of it may, over other interfaces.
@@ -24,7 +32,9 @@ impl Rail {
     /// Those among `interfaces`, in their order.
     pub fn all(interfaces: &[Interface]) -> Vec<Rail> {
         let rail = |interface: &Interface| Rail {
-            name: interface.name.clone(),
+            name: interface.rail_name(),
+            interface: interface.name.clone(),
+            is_path: interface.path.is_some(),
             index: interface.index,
             addresses: interface.offered().to_vec(),
             is_loopback: interface.is_loopback,
@@ -40,7 +50,19 @@ impl Rail {
 
     /// The interface to which its sockets are bound; none where its address is reached over others.
     pub fn device(&self) -> Option<&str> {
-        (!self.is_loopback).then_some(self.name.as_str())
+        (!self.is_loopback).then_some(self.interface.as_str())
+    }
+
+    /// Where it listens.
+    pub(crate) fn place(&self) -> Place<'_> {
+        let addresses = if self.is_path { self.addresses.iter().map(|own| own.ip).collect() } else { Vec::new() };
+        Place { device: self.device(), addresses }
+    }
+
+    /// Whether `other` is this rail, looked at again.
+    pub(crate) fn is(&self, other: &Rail) -> bool {
+        let is_path = (self.is_path, other.is_path);
+        self.index == other.index && (is_path == (false, false) || is_path == (true, true) && self.name == other.name)
     }
 
     /// The address from which it talks to `remote`: one of the same network, else one that reaches as far.
@@ -76,7 +98,19 @@ mod tests {
 
     fn rail(addresses: &[(&str, u8)]) -> Rail {
         let addresses = addresses.iter().map(|(ip, prefix)| Network { ip: ip.parse().unwrap(), prefix: *prefix });
-        Rail { name: "r7".into(), index: 7, addresses: addresses.collect(), is_loopback: false, speed: None }
+        let (name, interface) = ("r7".to_string(), "r7".to_string());
+        let addresses = addresses.collect();
+        Rail { name, interface, index: 7, is_path: false, addresses, is_loopback: false, speed: None }
+    }
+
+    #[test]
+    fn a_path_listens_at_its_addresses_and_an_interface_at_any() {
+        let whole = rail(&[("10.1.0.5", 24)]);
+        assert_eq!(whole.place(), Place { device: Some("r7"), addresses: Vec::new() });
+        let path = Rail { name: "r7/10.1.0.5".into(), is_path: true, ..whole.clone() };
+        assert_eq!(path.place(), Place { device: Some("r7"), addresses: vec!["10.1.0.5".parse().unwrap()] });
+        let other = Rail { name: "r7/10.2.0.5".into(), ..path.clone() };
+        assert!(path.is(&path) && whole.is(&whole) && !path.is(&other) && !whole.is(&path));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 /// A rail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RailBytes {
-    /// Its interface.
+    /// What it is called.
     pub name: String,
     /// Bytes sent since the start, by all endpoints.
     pub sent: u64,

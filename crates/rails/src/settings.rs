@@ -91,7 +91,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "FISHPLATE_RAILS",
         meaning: "network interfaces to use as rails, in this order",
-        allowed: "interfaces by name, altname, pattern (eth*), address or network (10.0.0.0/24), domains of libfabric's providers (tcp:eth0), separated by commas; ^ in front: all but these",
+        allowed: "interfaces by name, altname, pattern (eth*), address or network (10.0.0.0/24), paths (eth0/10.1.0.5), domains of libfabric's providers (tcp:eth0), separated by commas; ^ in front: all but these",
         default: "every interface that is addressed and physical, and adapters that libfabric drives",
     },
     Variable {

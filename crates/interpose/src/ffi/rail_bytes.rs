@@ -8,11 +8,14 @@ use super::dynamic_linker::{self, Library};
 /// Most rails that are looked at.
 const MAX_RAILS: usize = 24;
 
+/// Bytes of a name, with a zero behind it.
+const NAME_BYTES: usize = 56;
+
 /// A rail, as the provider writes it (`crates/provider/src/ffi/rail_bytes.rs`).
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct RawRail {
-    name: [u8; 16],
+    name: [u8; NAME_BYTES],
     sent: u64,
     received: u64,
 }
@@ -26,7 +29,7 @@ pub struct Provider(Function);
 /// Bytes of a rail since the start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rail {
-    /// Its interface.
+    /// Its name.
     pub name: String,
     /// Sent.
     pub sent: u64,
@@ -38,7 +41,7 @@ impl Provider {
     /// Finds it: a library whose file is called as this project calls it.
     pub fn find() -> Option<Provider> {
         let names = dynamic_linker::names(|file| [&b"libfishplate-fi.so"[..], b"libfishplate_fi.so"].contains(&file));
-        let address = Library::loaded(names.first()?)?.symbol(c"fishplate_rail_bytes")?;
+        let address = Library::loaded(names.first()?)?.symbol(c"fishplate_named_rail_bytes")?;
         // SAFETY: the provider's function of this name has this type.
         Some(Provider(unsafe { std::mem::transmute::<*mut c_void, Function>(address) }))
     }

@@ -30,6 +30,7 @@ const EXAMPLES: &str = "\
 Examples:
   fishplate lab up --rails 1000,250
   fishplate lab up --clusters 2 --hosts 1 --rails 1000,1000 --delay 1ms
+  fishplate lab up --rails 400,400 --delay 500us,5ms --port 1000
   fishplate lab up lab.toml --name sea
   fishplate lab up --clusters 2 --delay 1ms --storage nfs
   fishplate lab exec -- mpiexec -n 2 ./program
@@ -68,7 +69,7 @@ struct Which {
 #[derive(clap::Args)]
 struct Up {
     /// What to build, in TOML; instead of the options below.
-    #[arg(conflicts_with_all = ["clusters", "hosts", "rails", "wan", "delay", "jitter", "loss", "path_mtu", "queue", "flow_limit"])]
+    #[arg(conflicts_with_all = ["clusters", "hosts", "rails", "wan", "delay", "jitter", "loss", "path_mtu", "queue", "flow_limit", "port"])]
     file: Option<PathBuf>,
 
     /// What to call it.
@@ -90,6 +91,10 @@ struct Up {
     /// Rate of each link between clusters, which all hosts share; unless given, as the rails.
     #[arg(long, value_name = "RATE,...", value_delimiter = ',')]
     wan: Vec<Rate>,
+
+    /// The hosts have one port of this rate, and the rails between two clusters are paths over it.
+    #[arg(long, value_name = "RATE", conflicts_with_all = ["clusters", "wan", "storage"])]
+    port: Option<Rate>,
 
     /// Delay one way: of the links between clusters, or of the rails of a single cluster. One for all, or one for each
     /// rail.
@@ -224,6 +229,9 @@ impl Up {
         each(&mut outer, "--path-mtu", &self.path_mtu, |rail, mtu| rail.path_mtu = Some(mtu))?;
         each(&mut outer, "--queue", &self.queue, |rail, queue| rail.queue = Some(queue))?;
         each(&mut outer, "--flow-limit", &self.flow_limit, |rail, limit| rail.flow_limit = Some(limit))?;
+        if let Some(port) = self.port {
+            return Ok(Topology::paths(self.hosts.unwrap_or(1), Rail::of_rate(port), outer));
+        }
         if !several {
             return Ok(Topology::cluster(hosts, outer));
         }

@@ -1,5 +1,6 @@
 //! `fishplate rails`: which interfaces would be rails, and why others would not.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::path::Path;
 use std::process::ExitCode;
@@ -37,11 +38,15 @@ Examples:
   fishplate rails --peer 10.0.0.2
   fishplate rails --peer 10.0.0.2,10.0.1.2,fd00::2
   FISHPLATE_RAILS=eth1,eth0 fishplate rails --json
+  FISHPLATE_RAILS=eth0/10.1.0.5,eth0/10.2.0.5 fishplate rails
   FISHPLATE_RAILS='10.0.0.0/16,^eth3' fishplate rails";
 
 #[derive(Serialize)]
 struct Row {
     name: String,
+    /// It is a path over its interface, and leaves by this gateway.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gateway: Option<IpAddr>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     altnames: Vec<String>,
     rail: bool,
@@ -193,11 +198,12 @@ impl Row {
             Verdict::Excluded(reason) => Some(reason.clone()),
         };
         Row {
-            name: interface.name.clone(),
+            name: interface.rail_name(),
+            gateway: interface.path.and_then(|ip| discover::gateway(interface.index, ip)),
             altnames: interface.altnames.clone(),
             rail: interface.is_rail(),
             address: interface.offered().first().map(|offered| offered.ip),
-            addresses: interface.addresses.iter().map(|address| address.ip).collect(),
+            addresses: interface.shown().iter().map(|address| address.ip).collect(),
             speed_mbps: interface.speed_mbps,
             mtu: interface.mtu,
             numa_node: numa::node(&interface.name, interface.index),
@@ -211,10 +217,11 @@ impl Row {
     }
 
     fn state(&self) -> String {
-        match (&self.reason, self.outage) {
-            (Some(reason), _) => format!("not used: {reason}"),
-            (None, Some(outage)) => format!("rail, but {outage} now"),
-            (None, None) => "rail".into(),
+        match (&self.reason, self.outage, self.gateway) {
+            (Some(reason), ..) => format!("not used: {reason}"),
+            (None, Some(outage), _) => format!("rail, but {outage} now"),
+            (None, None, Some(gateway)) => format!("rail by {gateway}"),
+            (None, None, None) => "rail".into(),
         }
     }
 }
@@ -233,8 +240,7 @@ fn print(rows: &[Row]) {
         ]);
     }
     println!("{table}");
-    let rails = rows.iter().filter(|row| row.rail).count();
-    println!("{rails} of {} interfaces would be rails (FISHPLATE_RAILS chooses others)", rows.len());
+    println!("{} (FISHPLATE_RAILS chooses others)", count(rows));
     for (row, node) in rows.iter().filter_map(|row| Some((row, row.numa_node?))) {
         println!("{} is at NUMA node {node}", row.name);
     }
@@ -246,6 +252,15 @@ fn print(rows: &[Row]) {
     }
     if rows.iter().any(|row| !row.pairs.is_empty()) {
         print_pairs(rows);
+    }
+}
+
+fn count(rows: &[Row]) -> String {
+    let devices: BTreeSet<&str> = rows.iter().map(|row| row.name.split('/').next().unwrap_or_default()).collect();
+    let (rails, rows, devices) = (rows.iter().filter(|row| row.rail).count(), rows.len(), devices.len());
+    match devices == rows {
+        true => format!("{rails} of {rows} interfaces would be rails"),
+        false => format!("there would be {rails} rails, as paths over an interface count; {devices} interfaces"),
     }
 }
 

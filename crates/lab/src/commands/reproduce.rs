@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::thread;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use fishplate_sim::reproduce::{
@@ -37,6 +38,10 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
+    /// Print the tables of docs/reproduce.md: how many rows hold, and which do not
+    #[arg(long, conflicts_with_all = ["paper", "row", "sensitivity"])]
+    markdown: bool,
+
     /// Vary each assumption over its range, and tell which rows change
     #[arg(long)]
     sensitivity: bool,
@@ -67,7 +72,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         return vary(&facts, args);
     }
     let (rows, curves) = judged(&facts, args)?;
-    print!("{}", print::text(&rows));
+    print!("{}", if args.markdown { print::markdown(&rows) } else { print::text(&rows) });
     write(&rows, &curves, args)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -78,12 +83,29 @@ fn papers(known: &[&str]) -> String {
     papers.join(", ")
 }
 
+/// The papers side by side, as they have no experiment in common.
 fn judged(facts: &[Fact], args: &Args) -> Result<(Vec<Judged>, Vec<Curve>)> {
+    let mut papers: Vec<&str> = ROWS.iter().map(|row| row.paper).collect();
+    papers.dedup();
+    papers.retain(|paper| args.paper.as_ref().is_none_or(|only| only == paper));
+    let found: Vec<_> = thread::scope(|scope| {
+        let threads: Vec<_> = papers.iter().map(|paper| scope.spawn(|| judged_of(paper, facts, args))).collect();
+        threads.into_iter().map(|thread| thread.join().map_err(|_| anyhow!("a simulation has failed"))).collect()
+    });
+    let (mut rows, mut curves) = (Vec::new(), Vec::new());
+    for of_paper in found {
+        let (more_rows, more_curves) = of_paper??;
+        rows.extend(more_rows);
+        curves.extend(more_curves);
+    }
+    Ok((rows, curves))
+}
+
+fn judged_of(paper: &str, facts: &[Fact], args: &Args) -> Result<(Vec<Judged>, Vec<Curve>)> {
     let experiments = Experiments::new(args.seed);
     let mut rows = Vec::new();
-    for row in ROWS {
-        let wanted = args.paper.as_ref().is_none_or(|paper| paper == row.paper);
-        let Some(fact) = facts.iter().find(|fact| fact.id == row.id).filter(|_| wanted) else { continue };
+    for row in ROWS.iter().filter(|row| row.paper == paper) {
+        let Some(fact) = facts.iter().find(|fact| fact.id == row.id) else { continue };
         if args.row.as_ref().is_some_and(|only| only != row.id) {
             continue;
         }

@@ -36,6 +36,10 @@ pub struct Args {
     #[arg(long, value_name = "RATE[:CLASSES]")]
     flow_limit: Option<FlowLimit>,
 
+    /// The hosts have one port of this rate, and the rails are paths over it between two sites with half of the hosts each.
+    #[arg(long, value_name = "RATE", conflicts_with = "storage")]
+    port: Option<Rate>,
+
     /// Number of hosts; with more than two, each rail is a switch.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=16))]
     hosts: u8,
@@ -59,6 +63,7 @@ Examples:
   fishplate testbed --rails unshaped -- fishplate run -- mpiexec -n 2 ./program
   fishplate testbed --rails 1000,1000 --schedule '3s r0=250; 6s r0=1000' -- mpiexec -n 2 ./program
   fishplate testbed --rails 1000,250 --burst packet -- mpiexec -n 2 ./program
+  fishplate testbed --rails 400,100 --port 500 -- mpiexec -n 2 ./program
   fishplate testbed --rails 1000,1000 --flow-limit 250 -- mpiexec -n 2 ./program
   fishplate testbed --hosts 5 --storage glusterfs:servers=4 -- sh -c 'df $FISHPLATE_STORAGE'
   fishplate testbed --hosts 4 -- sh -c '$FISHPLATE_TESTBED_LAUNCH node3 ip address'
@@ -79,6 +84,7 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
         let known = entry.target.rail < rails && entry.target.place.is_none();
         ensure!(known, "--schedule names rail {}, but the rails are {}", entry.target, rail_names(rails));
     }
+    ensure!(args.port.is_none() || args.hosts.is_multiple_of(2), "--port takes an even number of hosts, for two sites");
     if let Some(storage) = &args.storage {
         storage.check_hosts(args.hosts.into()).context("--hosts")?;
         storage.check_ready()?;
@@ -90,7 +96,12 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
     let flow_limit = |rate: &Rate| args.flow_limit.filter(|_| !rate.is_unshaped());
     let rail = |rate: &Rate| Rail { burst: args.burst, flow_limit: flow_limit(rate), ..Rail::of_rate(*rate) };
     let rails = args.rails.iter().map(rail).collect();
-    let topology = Topology { storage: args.storage.clone(), ..Topology::cluster(args.hosts.into(), rails) };
+    let topology = match &args.port {
+        Some(port) => {
+            Topology::paths(usize::from(args.hosts) / 2, Rail { burst: args.burst, ..Rail::of_rate(*port) }, rails)
+        }
+        None => Topology { storage: args.storage.clone(), ..Topology::cluster(args.hosts.into(), rails) },
+    };
     let mut lab = Lab::build(&topology, &folder)?;
     let mut command = lab.command(0, &args.command);
     command.envs(lab.environment()?);

@@ -129,14 +129,12 @@ fn relative_improvements(values: &Values) -> Judgement {
             continue;
         }
         let rpi = 100.0 * (one - two) / (one - fast);
-        // More than all is no failure of striping.
-        let fits = rpi >= least - RPI_TOLERANCE && (greatest == 100.0 || rpi <= greatest + RPI_TOLERANCE);
-        holds &= fits;
+        holds &= (least - RPI_TOLERANCE..=greatest + RPI_TOLERANCE).contains(&rpi);
         rated.push((app, rpi));
     }
     let rule = "100 (X - Y) / (X - Z) of the times in MPI on one port, two, and the fast one, in percent: none more than 10 \
-                points below what is published, IS and CG not above it either; those to which the fast port brings less \
-                than 5 % are left out";
+                points outside of what is published; a program that waits for nothing but bandwidth has 57; those to which \
+                the fast port brings less than 5 % are left out";
     found(holds && !rated.is_empty(), rule, &rated)
 }
 
@@ -151,8 +149,8 @@ const FILES: [&str; 3] = ["files, one port", "files, two ports", "files, fast po
 const FILES_STACK: &str = "mpich-tcp";
 /// Regions that are on all of its servers.
 const REGION: u64 = 16 << 20;
-/// How far "about" is from a published factor, and others of file systems, as a part of it.
-const FILES_TOLERANCE: f64 = 0.25;
+/// How far "about" is from a published factor, as a part of it.
+const FILES_TOLERANCE: f64 = 0.15;
 
 /// What two ports and the fast one bring, as factors over one port.
 fn file_factors(values: &Values, metric: &str, benchmark: &str, size: u64) -> Result<[f64; 2], String> {
@@ -166,7 +164,7 @@ fn contiguous_files(values: &Values) -> Judgement {
     let [write_two, write_fast] = file_factors(values, "write_bandwidth", "contiguous files", REGION)?;
     let fits = |two: f64, fast: f64| near(fast, 3.0, FILES_TOLERANCE) && near(fast / two, 2.0, FILES_TOLERANCE);
     let rule = "four clients on two hosts, four servers, regions of 16 MiB each, read and written: the fast port 3 times one \
-                port and twice two, at most a quarter off; in place of PVFS a file system in user space, whose processes \
+                port and twice two, at most 15 % off; in place of PVFS a file system in user space, whose processes \
                 share this machine's processors";
     let named = [
         ("read, two ports / one port", read_two),
@@ -179,9 +177,9 @@ fn contiguous_files(values: &Values) -> Judgement {
 
 fn tiles(values: &Values) -> Judgement {
     let [two, fast] = file_factors(values, "read_bandwidth", "tiles", 0)?;
-    let fits = |factor, published| near(factor, published / 756.0, FILES_TOLERANCE);
+    let fits = |factor, published| near(factor, published / 756.0, TOLERANCE);
     let rule = "four ranks, 2 tiles of 1024 x 768 x 32 bytes, independent calls of MPI-IO: what two ports and the fast one \
-                bring to one at most a quarter from the published factors, 1.01 and 1.48";
+                bring to one at most 10 % from the published factors, 1.01 and 1.48";
     found(fits(two, 764.0) && fits(fast, 1119.0), rule, &[("two ports / one port", two), ("fast / one port", fast)])
 }
 
@@ -189,6 +187,8 @@ fn tiles(values: &Values) -> Judgement {
 const SEARCH: &str = "search in files";
 /// Published of MPI-BLAST with 1 GB: RPI in percent; how much of the peak of the fast port is used.
 const SEARCH_RPI: f64 = 67.0;
+/// Half of what lies between that and a program that waits for bandwidth alone, in percent.
+const SEARCH_RPI_TOLERANCE: f64 = 5.0;
 const SEARCH_USE: f64 = 2.0 / 5.8;
 
 fn search_times(values: &Values) -> Judgement {
@@ -200,20 +200,20 @@ fn search_times(values: &Values) -> Judgement {
     }
     let rpi = 100.0 * (one - two) / (one - fast);
     let rule = "one query, a database of 37 MB in four servers, four ranks on two hosts, 100 (X - Y) / (X - Z) of the run times \
-                on one port, two, and the fast one: at most 10 points from the published one; a program that waits for nothing \
+                on one port, two, and the fast one: at most 5 points from the published one; a program that waits for nothing \
                 but bandwidth has 57";
     let named = [("one port, s", one), ("two ports, s", two), ("fast port, s", fast), ("RPI, %", rpi)];
-    found((rpi - SEARCH_RPI).abs() <= RPI_TOLERANCE, rule, &named)
+    found((rpi - SEARCH_RPI).abs() <= SEARCH_RPI_TOLERANCE, rule, &named)
 }
 
 fn search_network_use(values: &Values) -> Judgement {
     let link = FILES[2];
     let read = |benchmark, size| values.median_of("read_bandwidth", FILES_STACK, At { benchmark, link, size });
     let (used, peak) = (read(SEARCH, 0)?, read("contiguous files", REGION)?);
-    let rule = "what the search reads in its run time on the fast port, over what regions of 16 MiB are read with there: at \
-                most 2/5.8, and a quarter more";
+    let rule = "what the search reads in its run time on the fast port, over what regions of 16 MiB are read with there: 2/5.8, \
+                at most 10 % off";
     let named = [("search, MB/s", used), ("regions, MB/s", peak), ("part used", used / peak)];
-    found(used / peak <= SEARCH_USE * (1.0 + FILES_TOLERANCE), rule, &named)
+    found(near(used / peak, SEARCH_USE, TOLERANCE), rule, &named)
 }
 
 #[cfg(test)]
@@ -257,7 +257,7 @@ mod tests {
             }
             all.push(Given::without_size("tiles", FILES_STACK, link, "read_bandwidth", tiles[number]));
             all.push(Given::without_size(SEARCH, FILES_STACK, link, RUN, search[number]));
-            all.push(Given::without_size(SEARCH, FILES_STACK, link, "read_bandwidth", 1000.0 / search[number]));
+            all.push(Given::without_size(SEARCH, FILES_STACK, link, "read_bandwidth", 1780.0 / search[number]));
         }
         all
     }

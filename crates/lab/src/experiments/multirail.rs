@@ -7,8 +7,11 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 /// How far a factor may be from the published one, as a part of it.
 const TOLERANCE: f64 = 0.1;
-/// A gain below this is noise.
+/// How far what an application saves may be from the published part, as a part of it.
+const SAVED_TOLERANCE: f64 = 0.15;
+/// A gain below this is noise, and one above is not slight.
 const GAIN: f64 = 1.02;
+const MOST_SLIGHT: f64 = 1.5;
 const SMALL: [u64; 2] = [64, KIB];
 /// The benchmark in whose middle a rail falls to half of its rate, and rises again.
 const OVER_TIME: &str = "a rail is shared for 3 s";
@@ -51,12 +54,12 @@ pub const FACTS: &[Fact] = &[
     Fact {
         id: "M12",
         text: "NAS IS: communication time down by up to 38 %, run time by up to 22 %",
-        decide: |values| application(values, "is", 1.0 - 0.38, 1.0 - 0.22),
+        decide: |values| application(values, "is", 0.38, 0.22),
     },
     Fact {
         id: "M13",
         text: "Visualization: communication time down by 43 %, run time by 16 %",
-        decide: |values| application(values, "visualization", 1.0 - 0.43, 1.0 - 0.16),
+        decide: |values| application(values, "visualization", 0.43, 0.16),
     },
     Fact {
         id: "M14",
@@ -99,8 +102,8 @@ fn large_latency(values: &Values) -> Judgement {
 fn round_robin(values: &Values) -> Judgement {
     let ratio = |size| values.ratio("even", "one-rail", At { benchmark: "bandwidth", link: "equal", size });
     let [smallest, larger] = [ratio(SMALL[0])?, ratio(SMALL[1])?];
-    let holds = smallest >= GAIN && larger >= GAIN;
-    let rule = "bandwidth of round robin over one rail, at least 1.02 at 64 bytes and at 1 KiB";
+    let holds = [smallest, larger].into_iter().all(|gain| (GAIN..=MOST_SLIGHT).contains(&gain));
+    let rule = "bandwidth of round robin over one rail, 1.02 to 1.5 at 64 bytes and at 1 KiB";
     found(holds, rule, &[("64 B", smallest), ("1 KiB", larger)])
 }
 
@@ -126,7 +129,7 @@ fn unequal(values: &Values) -> Judgement {
     let median = |stack| values.median(stack, At { benchmark: "bandwidth", link: "unequal", size: MIB });
     let (even, weighted, adaptive) = (median("even")?, median("weighted")?, median("adaptive")?);
     let held = near(even, 2.0 * slow, TOLERANCE);
-    let holds = held && weighted >= (1.0 - TOLERANCE) * sum && near(adaptive, weighted, TOLERANCE);
+    let holds = held && near(weighted, sum, TOLERANCE) && near(adaptive, weighted, TOLERANCE);
     let rule = "each at most 10 % from what it should be, at 1 MiB; rails as asked, less the headers of TCP";
     let parts = [
         ("even / twice the slow rail", even / (2.0 * slow)),
@@ -160,19 +163,19 @@ fn app_ratio(values: &Values, app: &str, metric: &str) -> Result<f64, String> {
 
 fn almost_halved(values: &Values) -> Judgement {
     let ratio = app_ratio(values, "ft", COMMUNICATION)?;
-    let rule = "2 ranks on 2 hosts, class A: time in MPI with even striping over that with one rail, 0.45 to 0.6";
-    found((0.45..=0.6).contains(&ratio), rule, &[("ratio", ratio)])
+    let rule = "2 ranks on 2 hosts, class A: time in MPI with even striping over that with one rail, 0.5 to 0.6";
+    found((0.5..=0.6).contains(&ratio), rule, &[("ratio", ratio)])
 }
 
-/// `communication` and `run` are the published times with two rails over those with one.
+/// `communication` and `run` are the published parts of the times that two rails save.
 fn application(values: &Values, app: &str, communication: f64, run: f64) -> Judgement {
-    let ratios = (app_ratio(values, app, COMMUNICATION)?, app_ratio(values, app, RUN)?);
-    let holds = ratios.0 <= communication * (1.0 + TOLERANCE) && ratios.1 <= run * (1.0 + TOLERANCE);
+    let saved = (1.0 - app_ratio(values, app, COMMUNICATION)?, 1.0 - app_ratio(values, app, RUN)?);
+    let holds = near(saved.0, communication, SAVED_TOLERANCE) && near(saved.1, run, SAVED_TOLERANCE);
     let rule = format!(
-        "2 ranks on 2 hosts: times with even striping over those with one rail, at most 10 % above {communication:.2} in \
-         MPI and {run:.2} in all"
+        "2 ranks on 2 hosts: what even striping saves of the times with one rail, at most 15 % from {communication:.2} in MPI \
+         and {run:.2} in all, more or less"
     );
-    found(holds, &rule, &[("in MPI", ratios.0), ("run time", ratios.1)])
+    found(holds, &rule, &[("saved in MPI", saved.0), ("saved of the run time", saved.1)])
 }
 
 #[cfg(test)]
@@ -212,9 +215,11 @@ mod tests {
             let given = Given::of(stack, "two processes a host", "equal", MIB, 45.0);
             all.push(Given { option: Some(("distance", 2)), ..given });
         }
-        for (app, run_s, in_mpi_s) in
-            [("ft", [10.0, 6.0], [8.0, 4.2]), ("is", [5.0, 3.5], [4.0, 2.0]), ("visualization", [3.6, 3.0], [1.3, 0.7])]
-        {
+        for (app, run_s, in_mpi_s) in [
+            ("ft", [10.0, 6.0], [8.0, 4.2]),
+            ("is", [5.0, 3.9], [4.0, 2.5]),
+            ("visualization", [3.6, 3.0], [1.3, 0.75]),
+        ] {
             for (at, stack) in ["one-rail", "even"].into_iter().enumerate() {
                 all.push(Given::without_size(app, stack, "equal", RUN, run_s[at]));
                 all.push(Given::without_size(app, stack, "equal", COMMUNICATION, in_mpi_s[at]));
@@ -239,6 +244,14 @@ mod tests {
             };
         }
         assert_eq!(verdicts("multirail-2004", &flat), held.map(|id| (id.to_string(), false)));
+        // What saves more than was published is another finding.
+        let mut better = as_published();
+        let two_rails =
+            |given: &&mut Given| given.stack == "even" && ["is", "visualization"].contains(&given.benchmark);
+        better.iter_mut().filter(two_rails).for_each(|given| given.value *= 0.8);
+        let missed = |(id, holds): (String, bool)| (!holds).then_some(id);
+        let missed: Vec<String> = verdicts("multirail-2004", &better).into_iter().filter_map(missed).collect();
+        assert_eq!(missed, ["M12", "M13"]);
     }
 
     #[test]

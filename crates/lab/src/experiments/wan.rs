@@ -1,6 +1,6 @@
 //! wan-2008: one rail whose delay grows.
 
-use super::judgement::{Fact, Judgement, found};
+use super::judgement::{Fact, Judgement, found, near};
 use super::medians::{AppTime, At, RUN, Values};
 
 const KIB: u64 = 1 << 10;
@@ -10,6 +10,8 @@ const FISHPLATE: &str = "fishplate-mpich";
 /// Part of the value without delay that counts as keeping it, and as having lost it.
 const KEEPS: f64 = 0.9;
 const FALLEN: f64 = 0.7;
+/// How far a factor may be from the published one, as a part of it.
+const TOLERANCE: f64 = 0.1;
 
 pub const FACTS: &[Fact] = &[
     Fact { id: "W2", text: "Verbs, unreliable datagrams: independent of delay", decide: verbs },
@@ -47,8 +49,8 @@ pub const FACTS: &[Fact] = &[
         text: "NAS: 41 % of IS' messages are large, 83 % of FT's; CG's are mostly small and medium",
         decide: |_| Err("what counts as large is not published; `fishplate profile` counts messages by size".into()),
     },
-    Fact { id: "W16", text: "NFS over RDMA: 700 MB/s at 10 us, 500 at 100 us, 100 at 1 ms", decide: nfs_falls },
-    Fact { id: "W17", text: "NFS over RDMA is best at 10 us, NFS over IPoIB at 1 ms", decide: verbs },
+    Fact { id: "W16", text: "NFS over RDMA: 700 MB/s at 10 us, 500 at 100 us, 100 at 1 ms", decide: nfs },
+    Fact { id: "W17", text: "NFS over RDMA is best at 10 us, NFS over IPoIB at 1 ms", decide: nfs },
     Fact { id: "W18", text: "A newer adapter gains at 1 ms", decide: verbs },
 ];
 
@@ -87,8 +89,9 @@ fn windows(values: &Values) -> Judgement {
 fn streams_gain(values: &Values) -> Judgement {
     let (one, eight) = (streams(values, 1)?, streams(values, 8)?);
     let (kept, gain) = (eight[3] / eight[0], eight[4] / one[4]);
-    let rule = "buffers of 64 KiB: eight streams above 1.1 of one at 10 ms, and at 0.9 of their peak at 1 ms";
-    found(gain > 1.1 && kept >= KEEPS, rule, &[("gain at 10 ms", gain), ("part kept at 1 ms", kept)])
+    let rule =
+        "buffers of 64 KiB: eight streams at 1.5 of one at 10 ms, at most 10 % off, and at 0.9 of their peak at 1 ms";
+    found(near(gain, 1.5, TOLERANCE) && kept >= KEEPS, rule, &[("gain at 10 ms", gain), ("part kept at 1 ms", kept)])
 }
 
 fn streams_hold(values: &Values) -> Judgement {
@@ -106,8 +109,8 @@ fn streams(values: &Values, number: u32) -> Result<[f64; 5], String> {
 fn threshold(values: &Values) -> Judgement {
     let at = At { benchmark: "bandwidth", link: "1 ms", size: 8 * KIB };
     let gain = values.ratio(FISHPLATE, "threshold-8K", at)?;
-    let rule = "bandwidth at 8 KiB with a threshold of 64 KiB over that with 8 KiB, 1.3 or more";
-    found(gain >= 1.3, rule, &[("ratio", gain)])
+    let rule = "bandwidth at 8 KiB with a threshold of 64 KiB over that with 8 KiB, 1.44, at most 10 % off";
+    found(near(gain, 1.44, TOLERANCE), rule, &[("ratio", gain)])
 }
 
 fn pairs(values: &Values) -> Judgement {
@@ -116,19 +119,24 @@ fn pairs(values: &Values) -> Judgement {
         Ok::<f64, String>(rate("pairs 4")? / rate("pairs 1")?)
     };
     let (near_small, far_small, far_medium) = (growth("0 us", 8)?, growth("10 ms", 8)?, growth("10 ms", 8 * KIB)?);
-    let holds = [near_small, far_small, far_medium].into_iter().all(|growth| growth >= 4.0 * KEEPS);
-    let rule = "rate of four pairs over that of one, 3.6 or more; all pairs share this machine's processors";
+    let holds = [near_small, far_small, far_medium].into_iter().all(|growth| near(growth, 4.0, TOLERANCE));
+    let rule = "rate of four pairs over that of one, 3.6 to 4.4; all pairs share this machine's processors";
     let named = [("8 B, no delay", near_small), ("8 B, 10 ms", far_small), ("8 KiB, 10 ms", far_medium)];
     found(holds, rule, &named)
 }
 
+/// How far times of small messages may be apart that count as comparable, as a part of one.
+const SMALL_TOLERANCE: f64 = 0.3;
+
 fn broadcast(values: &Values) -> Judgement {
-    let gain = |link, size| values.ratio("flat", FISHPLATE, At { benchmark: "bcast", link, size });
-    let large = [gain("10 us", 128 * KIB)?, gain("100 us", 128 * KIB)?, gain("1 ms", 128 * KIB)?];
-    let small = gain("1 ms", KIB)?;
-    let holds = large.into_iter().all(|gain| gain > 1.05) && small > 0.8;
-    let rule = "4 ranks on 2 hosts: time of a broadcast that knows no hosts over one that does, above 1.05 at 128 KiB \
-                at each delay, above 0.8 at 1 KiB";
+    let ratio = |link, size| values.ratio(FISHPLATE, "flat", At { benchmark: "bcast", link, size });
+    let saved = |link| Ok::<f64, String>(1.0 - ratio(link, 128 * KIB)?);
+    let large = [saved("10 us")?, saved("100 us")?, saved("1 ms")?];
+    let small = ratio("1 ms", KIB)?;
+    let as_published = large.into_iter().zip([0.20, 0.18, 0.90]).all(|(saved, part)| near(saved, part, TOLERANCE));
+    let holds = as_published && near(small, 1.0, SMALL_TOLERANCE);
+    let rule = "4 ranks on 2 hosts: what a broadcast that knows hosts saves of the time of one that does not, 0.20, 0.18 and \
+                0.90 at 128 KiB, at most 10 % off; at 1 KiB and 1 ms its time over that of the other, 0.7 to 1.3";
     let named = [("10 us", large[0]), ("100 us", large[1]), ("1 ms", large[2]), ("1 KiB, 1 ms", small)];
     found(holds, rule, &named)
 }
@@ -137,49 +145,22 @@ fn verbs(_: &Values) -> Judgement {
     Err("rails carry TCP; there are no verbs to ask".into())
 }
 
-/// What a run may take at 1 ms, as a multiple of the time without delay, for a program that keeps its speed; and what it
-/// takes at least where it degrades markedly.
-const KEPT: f64 = 1.1;
+/// By how much the run time of a program that keeps its speed may change, as a part of it; and what it takes at 1 ms at
+/// least where it degrades markedly, as a multiple of the time without delay.
+const CHANGE: f64 = 0.15;
 const DEGRADED: f64 = 1.3;
 
 fn applications(values: &Values) -> Judgement {
     let seconds = |app, link| values.seconds(AppTime { app, stack: FISHPLATE, link, metric: RUN });
     let grows = |app| Ok::<f64, String>(seconds(app, "1 ms")? / seconds(app, "0 us")?);
     let (is, ft, cg) = (grows("is")?, grows("ft")?, grows("cg")?);
-    let rule = "2 ranks on 2 hosts, class A, where 64 were in class B: run time at 1 ms over that without delay, IS and FT at \
-                most 1.1, CG at least 1.3";
-    found(is <= KEPT && ft <= KEPT && cg >= DEGRADED, rule, &[("IS", is), ("FT", ft), ("CG", cg)])
+    let rule = "2 ranks on 2 hosts, class A, where 64 were in class B: run time at 1 ms over that without delay, IS and FT \
+                0.85 to 1.15, CG at least 1.3";
+    found(near(is, 1.0, CHANGE) && near(ft, 1.0, CHANGE) && cg >= DEGRADED, rule, &[("IS", is), ("FT", ft), ("CG", cg)])
 }
 
-/// Records of a file that is read over NFS.
-const NFS_RECORD: u64 = 256 * KIB;
-
-/// What so many threads read over NFS at each delay.
-fn nfs(values: &Values, threads: u64) -> Result<[f64; 5], String> {
-    let mut all = [0.0; 5];
-    for (value, link) in all.iter_mut().zip(LINKS) {
-        let link = format!("NFS, {link}");
-        let at = At { benchmark: "NFS read", link: &link, size: NFS_RECORD };
-        *value = values.median_with("mpich-tcp", at, ("threads", threads))?;
-    }
-    Ok(all)
-}
-
-fn nfs_falls(values: &Values) -> Judgement {
-    let (one, eight) = (nfs(values, 1)?, nfs(values, 8)?);
-    let falls = |all: [f64; 5], at: usize| all[at] / all[0];
-    let holds = falls(one, 2) >= 0.8 && falls(one, 4) <= FALLEN && one[4] < one[3];
-    let rule = "asked of NFS over TCP at a sixteenth of the rate, where 10 ms are as far as 0.6 were: one thread with records \
-                of 256 KiB keeps 0.8 to 100 us, and falls to 0.7 or less at 10 ms; eight threads are told beside it";
-    let named = [
-        ("1 thread, no delay, MB/s", one[0]),
-        ("1 thread at 100 us, part kept", falls(one, 2)),
-        ("1 thread at 1 ms, part kept", falls(one, 3)),
-        ("1 thread at 10 ms, part kept", falls(one, 4)),
-        ("8 threads at 1 ms, part kept", falls(eight, 3)),
-        ("8 threads at 10 ms, part kept", falls(eight, 4)),
-    ];
-    found(holds, rule, &named)
+fn nfs(_: &Values) -> Judgement {
+    Err("NFS goes over TCP here, and what is said is about RDMA; docs/experiments.md tells what it reads".into())
 }
 
 #[cfg(test)]
@@ -187,7 +168,7 @@ mod tests {
     use super::*;
     use crate::experiments::test_records::{Given, verdicts};
 
-    const TESTED: [&str; 9] = ["W4", "W5", "W6", "W8", "W10", "W11", "W12", "W13", "W16"];
+    const TESTED: [&str; 8] = ["W4", "W5", "W6", "W8", "W10", "W11", "W12", "W13"];
 
     fn over_delays(stack: &'static str, benchmark: &'static str, size: u64, all: [f64; 5]) -> Vec<Given> {
         LINKS.into_iter().zip(all).map(|(link, value)| Given::of(stack, benchmark, link, size, value)).collect()
@@ -199,15 +180,6 @@ mod tests {
             [("0 us", near), ("1 ms", far)].map(|(link, value)| Given::without_size(app, FISHPLATE, link, RUN, value))
         };
         times.into_iter().flat_map(of).collect()
-    }
-
-    fn files(threads: u64, all: [f64; 5]) -> Vec<Given> {
-        let links = ["NFS, 0 us", "NFS, 10 us", "NFS, 100 us", "NFS, 1 ms", "NFS, 10 ms"];
-        let of = |(link, value)| Given {
-            option: Some(("threads", threads)),
-            ..Given::of("mpich-tcp", "NFS read", link, NFS_RECORD, value)
-        };
-        links.into_iter().zip(all).map(of).collect()
     }
 
     fn as_published() -> Vec<Given> {
@@ -223,18 +195,16 @@ mod tests {
             tcp("TCP window 256K", [58.0, 58.0, 58.0, 57.0, 12.0]),
             tcp("streams 2", [58.0, 58.0, 58.0, 56.0, 6.0]),
             tcp("streams 4", [58.0, 58.0, 58.0, 57.0, 12.0]),
-            tcp("streams 8", [58.0, 58.0, 58.0, 57.0, 24.0]),
+            tcp("streams 8", [58.0, 58.0, 58.0, 57.0, 4.5]),
             ours("pairs 1", 8, [1e5; 5]),
             ours("pairs 4", 8, [4e5; 5]),
             ours("pairs 1", 8 * KIB, [1e3; 5]),
             ours("pairs 4", 8 * KIB, [4e3; 5]),
             ours("bcast", 128 * KIB, [100.0; 5]),
             ours("bcast", KIB, [10.0; 5]),
-            over_delays("flat", "bcast", 128 * KIB, [120.0, 120.0, 120.0, 190.0, 190.0]),
+            over_delays("flat", "bcast", 128 * KIB, [125.0, 125.0, 122.0, 1000.0, 1000.0]),
             over_delays("flat", "bcast", KIB, [10.0; 5]),
             apps(),
-            files(1, [58.0, 58.0, 56.0, 40.0, 11.0]),
-            files(8, [58.0; 5]),
         ];
         lists.concat()
     }

@@ -42,7 +42,7 @@ pub fn environment(testbed: &Lab) -> Result<Vec<(String, OsString)>> {
     let mut environment = vec![
         set(REMOTE_SHELL, &script),
         set("FISHPLATE_TESTBED_HOSTS", &names().collect::<Vec<_>>().join(",")),
-        set("FISHPLATE_TESTBED_RAILS", &rail_names(testbed.rails())),
+        set("FISHPLATE_TESTBED_RAILS", &rail_names(testbed.topology().ports())),
         set("FISHPLATE_TESTBED_ADDRESSES", &addresses.collect::<Vec<_>>().join(";")),
         set("TMPDIR", &temporary),
         // MPICH's hydra.
@@ -72,7 +72,7 @@ pub fn environment(testbed: &Lab) -> Result<Vec<(String, OsString)>> {
     }
     environment.extend(testbed.storage().into_iter().flat_map(|storage| storage.variables().iter().cloned()));
     if testbed.rails_are_tunnels() {
-        environment.push(set(RAILS, &rail_names(testbed.rails())));
+        environment.push(set(RAILS, &rail_names(testbed.topology().ports())));
     }
     Ok(environment)
 }

@@ -66,7 +66,7 @@ pub fn is_switched(topology: &Topology) -> bool {
     let plain = || (0..2).all(|cluster| topology.clusters[cluster].rails.iter().all(Rail::is_plain));
     match topology.clusters.len() {
         1 => topology.hosts() > 2,
-        2 => topology.hosts() > 2 || !plain(),
+        2 => topology.one_port || topology.hosts() > 2 || !plain(),
         _ => true,
     }
 }
@@ -92,7 +92,7 @@ fn links_of_rail(topology: &Topology, rail: usize) -> Vec<Link> {
     }
     let mut links = Vec::new();
     for (number, cluster) in topology.clusters.iter().enumerate() {
-        for index in topology.hosts_of(number) {
+        for index in topology.hosts_of(number).filter(|_| rail < topology.ports()) {
             links.push(Link {
                 name: format!("{}.{name}", host::name(index)),
                 place: cluster.name.clone(),
@@ -188,6 +188,13 @@ mod tests {
         assert_eq!(links(&topology)[0].kind, Kind::Direct);
         let limited = Topology::clusters(2, 1, wan.clone(), wan);
         assert_eq!(names(&limited), ["node0.r0", "node1.r0", "c0-c1.r0"]);
+    }
+
+    #[test]
+    fn paths_are_links_between_switches_that_hosts_have_one_port_to() {
+        let paths = vec![Rail::of_rate(Rate::Mbit(400)), Rail::of_rate(Rate::Mbit(100))];
+        let topology = Topology::paths(1, Rail::default(), paths);
+        assert_eq!(names(&topology), ["node0.r0", "node1.r0", "c0-c1.r0", "c0-c1.r1"]);
     }
 
     #[test]

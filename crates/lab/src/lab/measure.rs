@@ -8,9 +8,10 @@ use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
 use super::Lab;
-use super::link::{At, Kind};
+use super::link::{At, Kind, Link};
 use super::probe::RoundTrips;
 use super::rail::Rail;
+use super::topology::Cluster;
 use crate::system::programs;
 
 /// TCP payload at 1500 bytes of IP: 40 of headers, 12 of timestamps.
@@ -98,11 +99,14 @@ impl Lab {
         let us = |rails: &[Rail]| rails.iter().map(|rail| rail.delay.us()).sum::<f64>();
         let switched = self.links.iter().any(|link| link.kind != Kind::Direct);
         let asked = |place: &str, number: usize| {
-            let found = self.links.iter().find(|link| link.place == place && link.rail == number);
+            let is_for = |link: &Link| link.rail == number || topology.one_port && matches!(link.kind, Kind::Port(_));
+            let found = self.links.iter().find(|link| link.place == place && is_for(link));
             found.map(|link| link.asked).unwrap_or_default()
         };
         let mut paths = Vec::new();
-        for (number, cluster) in topology.clusters.iter().enumerate().filter(|(_, cluster)| cluster.hosts > 1) {
+        // Where hosts have one port, what is between those of a cluster is no rail.
+        let is_measured = |cluster: &Cluster| cluster.hosts > 1 && !topology.one_port;
+        for (number, cluster) in topology.clusters.iter().enumerate().filter(|(_, cluster)| is_measured(cluster)) {
             let from = topology.hosts_of(number).start;
             let rails = rail(&|rail| vec![asked(&cluster.name, rail)]);
             let delays_us = rails.iter().map(|rails| 2.0 * us(rails)).collect();

@@ -11,6 +11,7 @@ pub mod launch;
 mod link;
 pub mod measure;
 mod network;
+mod one_port;
 pub mod print;
 pub mod probe;
 mod rail;

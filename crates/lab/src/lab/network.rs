@@ -13,6 +13,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::Lab;
 use super::link::{At, End, Kind, Link};
+use super::one_port;
 use crate::system::programs;
 use crate::testbed::host::Host;
 use crate::testbed::{MANAGEMENT, rail_name};
@@ -78,9 +79,12 @@ impl Lab {
     pub(super) fn connect(&self) -> Result<()> {
         for (cluster, switch) in self.switches.iter().enumerate() {
             let mut lines = String::new();
-            for rail in 0..self.rails() {
-                let (name, address) = (rail_name(rail), switch.rail_address(rail));
-                lines += &format!("{}address add {address}/24 dev {name}\n", bridge_lines(&name));
+            lines.extend((0..self.topology.ports()).map(|port| bridge_lines(&rail_name(port))));
+            if self.topology.one_port {
+                lines += &one_port::switch_lines(switch, self.rails());
+            } else {
+                let address = |rail| format!("address add {}/24 dev {}\n", switch.rail_address(rail), rail_name(rail));
+                lines.extend((0..self.rails()).map(address));
             }
             for link in self.links.iter().filter(|link| matches!(link.kind, Kind::Port(_))) {
                 if link.a.at == At::Switch(cluster) {
@@ -89,13 +93,7 @@ impl Lab {
             }
             switch.batch("ip", &lines).with_context(|| format!("cannot make switch {}", switch.name))?;
         }
-        for host in self.hosts() {
-            let lines = (0..self.rails()).map(|rail| {
-                let (name, address) = (rail_name(rail), host.rail_address(rail));
-                format!("link set {name} addrgenmode none\naddress add {address}/24 dev {name}\nlink set {name} up\n")
-            });
-            host.batch("ip", &lines.collect::<String>()).context("cannot address the rails")?;
-        }
+        self.address_hosts().context("cannot address the rails")?;
         for link in &self.links {
             if link.a.at == At::Here || link.b.at == At::Here {
                 self.batch(At::Here, "ip", &format!("link set {} up\n", link.b.interface))?;
@@ -108,12 +106,30 @@ impl Lab {
         self.await_carriers()
     }
 
+    fn address_hosts(&self) -> Result<()> {
+        if self.topology.one_port {
+            let of = |cluster: usize| self.topology.hosts_of(cluster).map(move |host| (host, cluster));
+            let mut hosts = (0..self.switches.len()).flat_map(of);
+            return hosts.try_for_each(|(host, cluster)| {
+                let lines = one_port::host_lines(&self.hosts[host], &self.switches[cluster], self.rails());
+                self.hosts[host].batch("ip", &lines)
+            });
+        }
+        self.hosts().iter().try_for_each(|host| {
+            let lines = (0..self.rails()).map(|rail| {
+                let (name, address) = (rail_name(rail), host.rail_address(rail));
+                format!("link set {name} addrgenmode none\naddress add {address}/24 dev {name}\nlink set {name} up\n")
+            });
+            host.batch("ip", &lines.collect::<String>())
+        })
+    }
+
     /// Lets switches answer for hosts of other clusters without the usual pause, which is up to 0.8 s.
     fn answer_at_once(&self) -> Result<()> {
         for (cluster, switch) in self.switches.iter().enumerate().filter(|_| !self.topology.wans.is_empty()) {
             let wans = self.links.iter().filter(|link| matches!(link.kind, Kind::Wan(_)));
             let ends = wans.flat_map(|link| [&link.a, &link.b]).filter(|end| end.at == At::Switch(cluster));
-            let devices = ends.map(|end| end.interface.clone()).chain((0..self.rails()).map(rail_name));
+            let devices = ends.map(|end| end.interface.clone()).chain((0..self.topology.ports()).map(rail_name));
             let names: Vec<String> = devices.map(|device| format!("ipv4/neigh/{device}/proxy_delay")).collect();
             let settings: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "0")).collect();
             write_settings(switch, &settings)?;
@@ -190,9 +206,14 @@ impl Lab {
         }
     }
 
-    /// Every network in which rails end, with their interfaces of one rail.
+    /// The links that frames of a rail may pass: all where rails share a port.
+    pub(super) fn links_of_rail(&self, rail: usize) -> impl Iterator<Item = &Link> {
+        self.links.iter().filter(move |link| self.topology.one_port || link.rail == rail)
+    }
+
+    /// Every network in which rails end, with their interfaces of one rail; of all where these share a port.
     pub(super) fn ends_of_rail(&self, rail: usize) -> Vec<&End> {
-        let links = self.links.iter().filter(|link| link.rail == rail);
+        let links = self.links_of_rail(rail);
         let mut seen = BTreeSet::new();
         links
             .flat_map(|link| [&link.a, &link.b])

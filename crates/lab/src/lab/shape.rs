@@ -135,8 +135,11 @@ impl Lab {
         if self.emulation.is_none() {
             return Ok(());
         }
-        let links = self.links.iter().filter(|link| link.rail == rail);
-        let limit = links.map(|link| offload_limit_bytes(link.asked.settings().rate)).min().unwrap_or(u32::MAX);
+        let limit = self
+            .links_of_rail(rail)
+            .map(|link| offload_limit_bytes(link.asked.settings().rate))
+            .min()
+            .unwrap_or(u32::MAX);
         let set = |end: &End| self.batch(end.at, "ip", &format!("link set {} gso_max_size {limit}\n", end.interface));
         self.ends_of_rail(rail).into_iter().try_for_each(set).context("cannot limit offload frames")
     }

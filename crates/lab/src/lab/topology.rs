@@ -27,6 +27,9 @@ pub struct Topology {
     /// How rails are emulated.
     #[serde(default)]
     pub emulator: Choice,
+    /// Hosts have one port, over which all rails between clusters are paths.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub one_port: bool,
     /// Clusters; their hosts are numbered on from cluster to cluster.
     #[serde(rename = "cluster", default)]
     pub clusters: Vec<Cluster>,
@@ -60,7 +63,8 @@ pub struct Cluster {
     pub name: String,
     /// Number of hosts.
     pub hosts: usize,
-    /// What each host's rails are like; absent: as many as the links between clusters have, and not limited.
+    /// What each host's rails are like, or its port, where it has one for all; absent: as many as the links between clusters
+    /// have, and not limited.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rails: Vec<Rail>,
 }
@@ -83,7 +87,8 @@ impl Topology {
     /// One cluster.
     pub fn cluster(hosts: usize, rails: Vec<Rail>) -> Topology {
         let clusters = vec![Cluster { name: "c0".into(), hosts, rails }];
-        Topology { seed: default_seed(), emulator: Choice::Auto, clusters, wans: Vec::new(), storage: None }
+        let (seed, wans) = (default_seed(), Vec::new());
+        Topology { seed, emulator: Choice::Auto, one_port: false, clusters, wans, storage: None }
     }
 
     /// Clusters of `hosts` each, every two joined by links like `wan`.
@@ -95,6 +100,11 @@ impl Topology {
             wans: pairs.map(|pair| Wan { between: pair.map(name), rails: wan.clone() }).collect(),
             ..Topology::cluster(hosts, Vec::new())
         }
+    }
+
+    /// Two clusters of `hosts` each, whose hosts have one port; the rails between them are paths over it.
+    pub fn paths(hosts: usize, port: Rail, paths: Vec<Rail>) -> Topology {
+        Topology { one_port: true, ..Topology::clusters(2, hosts, vec![port], paths) }
     }
 
     /// So many hosts, and rails of these rates.
@@ -127,7 +137,12 @@ impl Topology {
         self.clusters.iter().map(|cluster| cluster.rails.len()).chain(wans).max().unwrap_or(0)
     }
 
-    /// What a host's rail is like in a cluster.
+    /// Number of interfaces that each host has for its rails.
+    pub fn ports(&self) -> usize {
+        if self.one_port { 1 } else { self.rails() }
+    }
+
+    /// What a host's interface is like in a cluster.
     pub fn cluster_rail(&self, cluster: usize, rail: usize) -> Rail {
         self.clusters[cluster].rails.get(rail).copied().unwrap_or_default()
     }
@@ -170,9 +185,10 @@ impl Topology {
             check_name("cluster", &cluster.name)?;
             ensure!(names.insert(cluster.name.clone()), "there are two clusters {}", cluster.name);
             ensure!(cluster.hosts > 0, "cluster {} has no hosts", cluster.name);
-            check_rails(&cluster.rails, rails).with_context(|| format!("cluster {}", cluster.name))?;
+            check_rails(&cluster.rails, self.ports()).with_context(|| format!("cluster {}", cluster.name))?;
         }
         self.check_wans(rails)?;
+        self.check_one_port()?;
         self.check_bursts()?;
         let is_limited = |rail: &&Rail| rail.flow_limit.is_none() || !rail.rate_mbit.is_unshaped();
         ensure!(self.all_rails().all(|rail| is_limited(&rail)), "`flow_limit` is for rails that have a rate");
@@ -190,6 +206,12 @@ impl Topology {
         let shaped = self.emulator == Choice::Auto && self.all_rails().all(Rail::is_rate_alone);
         let asked = self.all_rails().any(|rail| !rail.burst.is_default());
         ensure!(shaped || !asked, "`burst` is for the kernel's shaper, which is used where all rails have rates alone");
+        Ok(())
+    }
+
+    fn check_one_port(&self) -> Result<()> {
+        ensure!(!self.one_port || !self.wans.is_empty(), "`one_port` is for clusters that a [[wan]] joins");
+        ensure!(!self.one_port || self.storage.is_none(), "`one_port` and `storage` do not go together");
         Ok(())
     }
 
@@ -303,11 +325,23 @@ mod tests {
             ("rate_mbit = 1000 }", "rate_mbit = 1000, flow_limit = \"500:3\" }", "no limit of flows"),
             ("rate_mbit = 1000 }", "flow_limit = \"500:2\" }", "`flow_limit` is for rails that have a rate"),
             (", { delay = \"1ms\", queue = \"1M\" }", "", "wan east-west: 1 rails, where others have 2"),
+            (
+                "[[cluster]]\n        name = \"east\"",
+                "one_port = true\n[[cluster]]\nname = \"east\"",
+                "2 rails, where others have 1",
+            ),
         ] {
             let found = refusal(from, to);
             assert!(found.contains(message), "{message}: {found}");
         }
         assert!(Topology::cluster(2, Vec::new()).check().is_err());
+        let alone = Topology { one_port: true, ..Topology::cluster(2, vec![Rail::default()]) };
+        assert_eq!(alone.check().unwrap_err().to_string(), "`one_port` is for clusters that a [[wan]] joins");
+        let paths = Topology::paths(1, Rail::default(), vec![Rail::default(); 2]);
+        assert_eq!((paths.check().is_ok(), paths.rails(), paths.ports()), (true, 2, 1));
+        let storage = Some("nfs".parse().unwrap());
+        let refused = Topology { storage, ..paths }.check().unwrap_err().to_string();
+        assert_eq!(refused, "`one_port` and `storage` do not go together");
     }
 
     #[test]

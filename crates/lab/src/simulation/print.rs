@@ -1,6 +1,6 @@
 //! Paper against simulation, as text.
 
-use fishplate_sim::reproduce::{Judged, Kind, number, tally, why_not};
+use fishplate_sim::reproduce::{Judged, JudgedCheck, Kind, Tallies, Tally, number, tally, why_not};
 
 use crate::output::text;
 
@@ -13,6 +13,7 @@ pub fn text(rows: &[Judged]) -> String {
             let verdict = match (row.fact.kind, check.holds) {
                 (Kind::C, true) => "calibrated",
                 (Kind::C, false) => "not met",
+                (_, true) if check.check.given => "by construction",
                 (_, true) => "holds",
                 (_, false) => "does not hold",
             };
@@ -36,21 +37,57 @@ pub fn text(rows: &[Judged]) -> String {
     text + &summary(rows)
 }
 
-/// How many rows hold. Calibrated rows are listed apart: they are no success.
+/// How many rows hold. Calibrated rows are listed apart: they are no success. So is what holds by construction.
 fn summary(rows: &[Judged]) -> String {
     let mut text = String::new();
-    for (kind, name) in
-        [(Kind::P, "predictions"), (Kind::O, "orderings"), (Kind::C, "calibration, which is no success")]
-    {
-        let ((holding, all), (near, numbers)) = tally(rows, kind);
-        if all == 0 {
+    for (kind, name) in KINDS {
+        let [told, given] = [false, true].map(|given| tally(rows, kind, given));
+        if told.rows.all + given.rows.all == 0 {
             continue;
         }
-        text.push_str(&format!("{name}: {holding} of {all} rows hold"));
-        if numbers > 0 {
-            text.push_str(&format!("; {near} of {numbers} numbers within their tolerance"));
+        text.push_str(&format!("{name}: {}", counted(&told)));
+        if given.rows.all + given.numbers.all > 0 {
+            text.push_str(&format!("; by construction: {}", counted(&given)));
         }
         text.push('\n');
     }
     text
+}
+
+const KINDS: [(Kind, &str); 3] =
+    [(Kind::P, "predictions"), (Kind::O, "orderings"), (Kind::C, "calibration, which is no success")];
+
+fn counted(tallies: &Tallies) -> String {
+    let Tallies { rows, numbers } = tallies;
+    let of = |tally: &Tally| format!("{} of {}", tally.holding, tally.all);
+    match numbers.all {
+        0 => format!("{} rows hold", of(rows)),
+        _ => format!("{} rows hold, {} numbers are within their tolerance", of(rows), of(numbers)),
+    }
+}
+
+/// What docs/reproduce.md says of all rows: how many hold, and which do not.
+pub fn markdown(rows: &[Judged]) -> String {
+    let mut text = "| | rows that hold | numbers within their tolerance | by construction: rows | numbers |\n|---|---|---|---|---|\n"
+        .to_string();
+    for (kind, _) in KINDS {
+        let [told, given] = [false, true].map(|given| tally(rows, kind, given));
+        let of = |tally: Tally| if tally.all == 0 { "-".into() } else { format!("{} of {}", tally.holding, tally.all) };
+        let cells = [told.rows, told.numbers, given.rows, given.numbers].map(of).join(" | ");
+        text.push_str(&format!("| {kind:?} | {cells} |\n"));
+    }
+    text.push_str("\n| row that does not hold | paper | simulated | why |\n|---|---|---|---|\n");
+    for row in rows.iter().filter(|row| !row.holds()) {
+        let (id, kind, paper) = (&row.fact.id, row.fact.kind, &row.fact.text);
+        let missed: Vec<String> = row.checks.iter().filter(|check| !check.holds).map(missed).collect();
+        let why = why_not(id).unwrap_or("-");
+        text.push_str(&format!("| {id}, {kind:?} | {paper} | {} | {why} |\n", missed.join("; ")));
+    }
+    text
+}
+
+/// A value that is not what it should be: `gain at 8 KiB: 1.98 (paper: 1.44)`.
+fn missed(check: &JudgedCheck) -> String {
+    let simulated = check.simulated.map_or("-".into(), number);
+    format!("{}: {simulated} (paper: {})", check.check.what, check.paper())
 }

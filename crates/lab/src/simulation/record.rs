@@ -117,6 +117,11 @@ pub fn statement(row: &Judged, why_not: Option<&str>) -> Statement {
     if row.fact.kind == Kind::C {
         why.insert_str(0, "calibration, no success: ");
     }
+    if let Some(reason) = &row.fact.by_construction {
+        let given: Vec<&str> =
+            row.checks.iter().filter(|check| check.check.given).map(|check| check.check.what.as_str()).collect();
+        why.push_str(&format!(" - by construction, as {reason}: {}", given.join(", ")));
+    }
     if let Some(reason) = why_not.filter(|_| !row.holds()) {
         why.push_str(" - ");
         why.push_str(reason);

@@ -88,24 +88,12 @@ pub fn reason_to_leave_out(name: &str, facts: &Facts) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Network;
+    use super::super::tests;
     use super::*;
 
     fn interface(name: &str, left_out: Option<&str>, address: &str) -> Interface {
-        let addresses = vec![Network { ip: address.parse().unwrap(), prefix: 24 }];
-        Interface {
-            name: name.into(),
-            index: 1,
-            altnames: Vec::new(),
-            is_loopback: name == "lo",
-            left_out: left_out.map(String::from),
-            addresses: addresses.clone(),
-            speed_mbps: None,
-            mtu: 1500,
-            outage: None,
-            verdict: Verdict::Rail(addresses),
-            may_get_address: false,
-        }
+        let left_out = left_out.map(String::from);
+        Interface { left_out, ..tests::interface(name, &[], &[&format!("{address}/24")]) }
     }
 
     fn chosen(mut interfaces: Vec<Interface>) -> Vec<String> {

@@ -38,24 +38,16 @@ fn is_bare_link(one: &Interface) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests;
     use super::*;
 
     fn interface(name: &str, address: Option<&str>) -> Interface {
-        let addresses: Vec<Network> =
-            address.iter().map(|text| Network { ip: text.parse().unwrap(), prefix: 32 }).collect();
-        Interface {
-            name: name.into(),
-            index: 1,
-            altnames: Vec::new(),
-            is_loopback: name == "lo",
-            left_out: (name == "lo").then(|| "loopback".into()),
-            addresses: addresses.clone(),
-            speed_mbps: None,
-            mtu: 1500,
-            outage: None,
-            verdict: if name == "lo" { Verdict::Rail(addresses) } else { Verdict::Excluded("no address".into()) },
-            may_get_address: name != "lo",
-        }
+        let addresses: Vec<String> = address.iter().map(|text| format!("{text}/32")).collect();
+        let made = tests::interface(name, &[], &addresses.iter().map(String::as_str).collect::<Vec<_>>());
+        let left_out = made.is_loopback.then(|| "loopback".into());
+        let excluded = Verdict::Excluded("no address".into());
+        let verdict = if made.is_loopback { made.verdict.clone() } else { excluded };
+        Interface { left_out, verdict, may_get_address: !made.is_loopback, ..made }
     }
 
     fn rails(routed: &[&str]) -> Vec<String> {

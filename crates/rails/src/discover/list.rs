@@ -55,6 +55,7 @@ fn describe(name: &str, mut addresses: Vec<Network>, links: &[netlink::Link]) ->
     Interface {
         name: name.to_string(),
         index: facts.as_ref().map_or(link.index, |facts| facts.index),
+        path: None,
         altnames: link.altnames.clone(),
         is_loopback: facts.as_ref().is_ok_and(|facts| facts.loopback),
         left_out: (facts.as_ref().ok())

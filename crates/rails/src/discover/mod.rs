@@ -3,6 +3,8 @@
 mod choice;
 mod host_address;
 mod list;
+mod near;
+mod paths;
 mod wanted;
 
 use std::cell::OnceCell;
@@ -11,19 +13,22 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
+pub use paths::gateway;
 pub use wanted::is_word;
 
 use crate::address::{MAX_RAILS, is_link_local};
 use crate::netlink;
 use crate::ofi::wanted::Wanted;
 
-/// One network interface of this node.
+/// One network interface of this node, or one of several paths over it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
     /// Its name.
     pub name: String,
     /// The kernel's number of it.
     pub index: u32,
+    /// It is one of its paths: that of this address.
+    pub path: Option<IpAddr>,
     /// Other names that it has.
     pub altnames: Vec<String>,
     /// It leads to no other host by itself.
@@ -45,6 +50,11 @@ pub struct Interface {
 }
 
 impl Interface {
+    /// What it is called as a rail: `eth0`, or a path of it, `eth0/10.1.0.5`.
+    pub fn rail_name(&self) -> String {
+        self.path.map_or_else(|| self.name.clone(), |ip| format!("{}/{ip}", self.name))
+    }
+
     /// Whether it is a rail.
     pub fn is_rail(&self) -> bool {
         matches!(self.verdict, Verdict::Rail(_))
@@ -58,6 +68,11 @@ impl Interface {
     /// Whether it can carry something at present.
     pub fn is_up(&self) -> bool {
         self.outage.is_none()
+    }
+
+    /// Its addresses, as far as they have to do with it: of a path those of the path.
+    pub fn shown(&self) -> &[Network] {
+        if self.path.is_some() { self.offered() } else { &self.addresses }
     }
 
     /// Its addresses as far as they are offered to peers: none if it is no rail.
@@ -174,6 +189,7 @@ pub fn survey(wanted: &[String]) -> Result<Vec<Interface>, DiscoverError> {
         let devices = || netlink::routed_devices(is_ipv4).unwrap_or_default();
         routed[usize::from(is_ipv4)].get_or_init(devices).contains(&link.index)
     });
+    let mut interfaces = paths::split(interfaces);
     leave_out_too_many(&mut interfaces);
     interfaces.sort_by_key(|interface| !interface.is_rail());
     Ok(interfaces)
@@ -182,7 +198,7 @@ pub fn survey(wanted: &[String]) -> Result<Vec<Interface>, DiscoverError> {
 /// Every interface that is no rail, and why: `lo: loopback; docker0: a bridge of this machine`.
 pub fn reasons(interfaces: &[Interface]) -> String {
     let reason = |interface: &Interface| match &interface.verdict {
-        Verdict::Excluded(reason) => Some(format!("{}: {reason}", interface.name)),
+        Verdict::Excluded(reason) => Some(format!("{}: {reason}", interface.rail_name())),
         Verdict::Rail(_) => None,
     };
     let reasons: Vec<String> = interfaces.iter().filter_map(reason).collect();
@@ -238,6 +254,29 @@ fn leave_out_too_many(interfaces: &mut [Interface]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// One that is a rail, with addresses as `ip address` writes them.
+    pub fn interface(name: &str, altnames: &[&str], addresses: &[&str]) -> Interface {
+        let network = |text: &&str| {
+            let (ip, prefix) = text.split_once('/').unwrap();
+            Network { ip: ip.parse().unwrap(), prefix: prefix.parse().unwrap() }
+        };
+        let addresses: Vec<Network> = addresses.iter().map(network).collect();
+        Interface {
+            name: name.into(),
+            index: 1,
+            path: None,
+            altnames: altnames.iter().map(|name| (*name).into()).collect(),
+            addresses: addresses.clone(),
+            is_loopback: name == "lo",
+            left_out: None,
+            speed_mbps: None,
+            mtu: 1500,
+            outage: None,
+            verdict: Verdict::Rail(addresses),
+            may_get_address: false,
+        }
+    }
 
     #[test]
     fn something_is_always_found_and_rails_come_first() {

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use crate::address::is_link_local;
 use crate::pattern::matches;
 
+use super::near::{names, near_name, nearest, paths_of};
 use super::{DiscoverError, Interface, Network, Verdict, choice, is_global, reasons, same_network};
 
 /// One word of the list.
@@ -16,13 +17,15 @@ enum Word {
     Pattern(String),
     Address(IpAddr),
     Network(Network),
+    /// One of several paths over an interface, by the interface's name and the path's address.
+    Path(String, IpAddr),
 }
 
 /// Whether a word of FISHPLATE_RAILS can be meant.
 pub fn is_word(word: &str) -> bool {
     let word = word.strip_prefix('^').unwrap_or(word);
     let is_name = !word.is_empty() && !word.contains(char::is_whitespace) && !word.contains(['/', '^', '"']);
-    is_name || matches!(Word::of(word), Word::Network(_))
+    is_name || matches!(Word::of(word), Word::Network(_) | Word::Path(..))
 }
 
 impl Word {
@@ -32,6 +35,11 @@ impl Word {
         }
         if let Some(network) = network(text) {
             return Word::Network(network);
+        }
+        if let Some((name, ip)) = text.split_once('/')
+            && let (true, Ok(ip)) = (is_word(name), ip.parse())
+        {
+            return Word::Path(name.to_string(), ip);
         }
         let text = text.to_string();
         if text.contains(['*', '?']) { Word::Pattern(text) } else { Word::Name(text) }
@@ -44,22 +52,32 @@ impl Word {
             Word::Pattern(_) => "is called as in",
             Word::Address(_) => "has the address",
             Word::Network(_) => "has an address in",
+            Word::Path(..) => "has the path",
         }
     }
 
     /// Whether it means an interface.
     fn means(&self, interface: &Interface) -> bool {
         match self {
-            Word::Name(name) => interface.name == *name || interface.altnames.contains(name),
+            Word::Name(name) => names(interface).any(|own| own == name),
             Word::Pattern(pattern) => names(interface).any(|name| matches(pattern, name)),
-            Word::Address(_) | Word::Network(_) => !self.addresses_of(interface).is_empty(),
+            Word::Path(name, _) if !names(interface).any(|own| own == name) => false,
+            Word::Address(_) | Word::Network(_) | Word::Path(..) => !self.addresses_of(interface).is_empty(),
+        }
+    }
+
+    /// Whether an address of an interface is none of a rail, where this is a word that says what is to be none.
+    fn takes_out(&self, interface: &Interface, address: &Network) -> bool {
+        match self {
+            Word::Path(_, ip) => self.means(interface) && address.ip == *ip,
+            _ => self.means(interface),
         }
     }
 
     /// Which of an interface's addresses it means.
     fn addresses_of(&self, interface: &Interface) -> Vec<Network> {
         let is_meant = |address: &&Network| match self {
-            Word::Address(ip) => address.ip == *ip,
+            Word::Address(ip) | Word::Path(_, ip) => address.ip == *ip,
             Word::Network(network) => same_network(network.ip, address.ip, network.prefix),
             // By its name loopback means the host's address, where it has one.
             Word::Name(_) | Word::Pattern(_) => {
@@ -73,6 +91,9 @@ impl Word {
     /// in the same network.
     fn offered_of(&self, interface: &Interface) -> Vec<Network> {
         let mut offered = self.addresses_of(interface);
+        if matches!(self, Word::Path(..)) {
+            return offered;
+        }
         let own = interface.addresses.iter().filter(|address| address.ip.is_ipv6() && is_link_local(&address.ip));
         let own: Vec<Network> = own.filter(|address| !offered.contains(address)).copied().collect();
         offered.extend(own);
@@ -90,15 +111,22 @@ pub fn pick(mut rest: Vec<Interface>, words: &[String]) -> Result<Vec<Interface>
         if !all.iter().any(|interface| word.means(interface)) {
             return Err(unknown(text, &word, &all));
         }
-        for interface in chosen.iter_mut().filter(|interface| word.means(interface)) {
-            offer_more(interface, word.offered_of(interface));
-        }
-        let is_meant = |interface: &mut Interface| {
-            word.means(interface) && !excluded.iter().any(|excluded| excluded.means(interface))
+        let offers = |interface: &Interface| {
+            let left = word.offered_of(interface).into_iter();
+            left.filter(|address| !excluded.iter().any(|word| word.takes_out(interface, address))).collect::<Vec<_>>()
         };
-        let is_alone = matches!(word, Word::Name(_) | Word::Address(_));
-        for mut interface in rest.extract_if(.., is_meant).collect::<Vec<_>>() {
-            let word_offers = word.offered_of(&interface);
+        for interface in chosen.iter_mut().filter(|interface| interface.path.is_none() && word.means(interface)) {
+            offer_more(interface, offers(interface));
+        }
+        let is_meant = |interface: &Interface| word.means(interface) && !offers(interface).is_empty();
+        let meant = match word {
+            // Others of the interface may be named as well.
+            Word::Path(_, ip) => all.iter().filter(|one| is_meant(one)).map(|one| path_of(one, ip)).collect::<Vec<_>>(),
+            _ => rest.extract_if(.., |interface| is_meant(interface)).collect(),
+        };
+        let is_alone = matches!(word, Word::Name(_) | Word::Address(_) | Word::Path(..));
+        for mut interface in meant {
+            let word_offers = offers(&interface);
             match &mut interface.verdict {
                 Verdict::Excluded(reason) if is_alone => {
                     return Err(DiscoverError::Unusable { wanted: text.clone(), reason: reason.clone() });
@@ -109,7 +137,9 @@ pub fn pick(mut rest: Vec<Interface>, words: &[String]) -> Result<Vec<Interface>
             chosen.push(interface);
         }
     }
+    offer_once(&mut chosen);
     check_usable(&chosen, words)?;
+    rest.retain(|interface| !chosen.iter().any(|path| path.name == interface.name));
     for mut interface in rest {
         if interface.is_rail() {
             interface.verdict = Verdict::Excluded("not named by FISHPLATE_RAILS".into());
@@ -123,9 +153,14 @@ pub fn pick(mut rest: Vec<Interface>, words: &[String]) -> Result<Vec<Interface>
 pub fn exclude(mut interfaces: Vec<Interface>, words: &[String]) -> Result<Vec<Interface>, DiscoverError> {
     let excluded = exclusions_all(words);
     for interface in &mut interfaces {
-        if excluded.iter().any(|word| word.means(interface)) {
+        let mut left = interface.offered().to_vec();
+        left.retain(|address| !excluded.iter().any(|word| word.takes_out(interface, address)));
+        let is_whole = |word: &Word| !matches!(word, Word::Path(..)) && word.means(interface);
+        if excluded.iter().any(is_whole) || interface.is_rail() && left.is_empty() {
             interface.may_get_address = false;
             interface.verdict = Verdict::Excluded("excluded by FISHPLATE_RAILS".into());
+        } else if let Verdict::Rail(offered) = &mut interface.verdict {
+            *offered = left;
         }
     }
     choice::choose(&mut interfaces);
@@ -153,6 +188,23 @@ fn check_usable(chosen: &[Interface], words: &[String]) -> Result<(), DiscoverEr
     Err(DiscoverError::Unusable { wanted: first.name.clone(), reason })
 }
 
+/// The interface as the path from one of its addresses.
+fn path_of(interface: &Interface, ip: IpAddr) -> Interface {
+    Interface { path: Some(ip), may_get_address: false, ..interface.clone() }
+}
+
+/// An address is that of the first rail which is named by it.
+fn offer_once(chosen: &mut Vec<Interface>) {
+    let mut taken: Vec<(String, Network)> = Vec::new();
+    for Interface { name, verdict, .. } in chosen.iter_mut() {
+        if let Verdict::Rail(offered) = verdict {
+            offered.retain(|address| !taken.contains(&(name.clone(), *address)));
+            taken.extend(offered.iter().map(|address| (name.clone(), *address)));
+        }
+    }
+    chosen.retain(|interface| !interface.is_rail() || !interface.offered().is_empty());
+}
+
 fn offer_more(interface: &mut Interface, addresses: Vec<Network>) {
     if let Verdict::Rail(offered) = &mut interface.verdict {
         let new: Vec<Network> = addresses.into_iter().filter(|address| !offered.contains(address)).collect();
@@ -176,28 +228,21 @@ fn unknown(text: &str, word: &Word, interfaces: &[Interface]) -> DiscoverError {
             let all = interfaces.iter().flat_map(|interface| &interface.addresses);
             all.map(|address| format!("{}/{}", address.ip, address.prefix)).collect()
         }
+        Word::Path(..) => paths_of(interfaces),
     };
-    let near = interfaces.iter().flat_map(names).map(|name| (distance(text, name), name)).min();
-    let is_near = |(distance, _): &(usize, &str)| *distance <= 2 && *distance < text.len();
-    let suggestion =
-        near.filter(|near| matches!(word, Word::Name(_)) && is_near(near)).map(|(_, name)| format!("\"{name}\""));
-    let prefix = || {
-        let is_prefix = matches!(word, Word::Name(_)) && interfaces.iter().any(|other| other.name.starts_with(text));
-        is_prefix.then(|| format!("\"{text}*\""))
+    let near = match word {
+        Word::Name(_) => near_name(text, interfaces),
+        Word::Path(..) => nearest(text, &paths_of(interfaces)),
+        _ => None,
     };
-    let near = prefix().or(suggestion);
-    let is_address = matches!(word, Word::Address(_) | Word::Network(_));
+    let is_address = matches!(word, Word::Address(_) | Word::Network(_) | Word::Path(..));
     DiscoverError::Unknown {
         wanted: text.to_string(),
         how: word.how(),
         present: present.join(", "),
-        near,
+        near: near.map(|near| format!("\"{near}\"")),
         may_come: is_address && interfaces.iter().any(|interface| interface.may_get_address),
     }
-}
-
-fn names(interface: &Interface) -> impl Iterator<Item = &str> {
-    std::iter::once(interface.name.as_str()).chain(interface.altnames.iter().map(String::as_str))
 }
 
 /// `10.0.0.0/24`, `fd00::/64`.
@@ -207,42 +252,11 @@ fn network(text: &str) -> Option<Network> {
     (prefix <= if ip.is_ipv4() { 32 } else { 128 }).then_some(Network { ip, prefix })
 }
 
-/// How many characters have to be inserted, removed or replaced to make one of the other.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (at, x) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
-        for (column, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::tests::interface;
     use super::*;
     use crate::discover::survey;
-
-    fn interface(name: &str, altnames: &[&str], addresses: &[&str]) -> Interface {
-        let addresses: Vec<Network> = addresses.iter().map(|text| network(text).unwrap()).collect();
-        Interface {
-            name: name.into(),
-            index: 1,
-            altnames: altnames.iter().map(|name| (*name).into()).collect(),
-            addresses: addresses.clone(),
-            is_loopback: false,
-            left_out: None,
-            speed_mbps: None,
-            mtu: 1500,
-            outage: None,
-            verdict: Verdict::Rail(addresses),
-            may_get_address: false,
-        }
-    }
 
     fn host() -> Vec<Interface> {
         vec![
@@ -256,7 +270,7 @@ mod tests {
         let words: Vec<String> = words.split(',').map(str::to_string).collect();
         let picked = pick(host(), &words).map_err(|error| error.to_string())?;
         let rails = picked.into_iter().filter(Interface::is_rail);
-        Ok(rails.map(|rail| (rail.name.clone(), rail.offered().len())).collect())
+        Ok(rails.map(|rail| (rail.rail_name(), rail.offered().len())).collect())
     }
 
     fn rails(words: &str) -> String {
@@ -278,6 +292,12 @@ mod tests {
             ("fd00::/16,10.0.1.77/24", "eth0:1 eth1:1"),
             ("eth*,ib0,^eth0", "eth1:1 ib0:2"),
             ("eth0,eth*", "eth0:2 eth1:1"),
+            ("ib0/192.168.0.1,eth1,ib0/10.0.0.9", "ib0/192.168.0.1:1 eth1:1 ib0/10.0.0.9:1"),
+            ("rack/10.0.1.1,eth0/fd00::1", "eth1/10.0.1.1:1 eth0/fd00::1:1"),
+            ("ib0/10.0.0.9,ib0,ib0", "ib0/10.0.0.9:1 ib0:1"),
+            ("ib0,ib0/10.0.0.9", "ib0:2"),
+            ("eth0,ib0,^ib0/10.0.0.9", "eth0:2 ib0:1"),
+            ("eth*,^eth1/10.0.1.1", "eth0:2"),
         ] {
             assert_eq!(rails(words), expected, "{words}");
         }
@@ -293,11 +313,28 @@ mod tests {
             ("10.9.0.0/24", &["has an address in \"10.9.0.0/24\"; there are: 10.0.0.1/24, fd00::1/64, "]),
             ("10.0.0.3", &["has the address \"10.0.0.3\""]),
             ("eth0,^eth*", &["leaves no interface"]),
+            ("ib0/10.0.0.8", &["has the path \"ib0/10.0.0.8\"; there are: eth0/10.0.0.1, ", "mean \"ib0/10.0.0.9\"?"]),
+            ("eth9/10.0.0.1", &["has the path", "did you mean \"eth0/10.0.0.1\"?"]),
+            ("ib0@192.168.0.1", &["did you mean \"ib0/192.168.0.1\"?"]),
+            ("ib0:192.168.0.1", &["did you mean \"ib0/192.168.0.1\"?"]),
+            ("eth1/10.0.1.1,^eth1", &["leaves no interface"]),
         ] {
             let error = picked(words).unwrap_err();
             texts.iter().for_each(|text| assert!(error.contains(text), "{words}: {error}"));
         }
         assert!(!picked("x").unwrap_err().contains("mean"), "that is like nothing");
+    }
+
+    #[test]
+    fn paths_are_excluded_one_by_one() {
+        let excluded = |words: &str| {
+            let words: Vec<String> = words.split(',').map(str::to_string).collect();
+            let rails = exclude(host(), &words).unwrap().into_iter().filter(Interface::is_rail);
+            rails.map(|rail| format!("{}:{}", rail.name, rail.offered().len())).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(excluded("^ib0/10.0.0.9"), "eth0:2 eth1:1 ib0:1");
+        assert_eq!(excluded("^eth1/10.0.1.1,ib0"), "eth0:2");
+        assert_eq!(excluded("^eth1/10.0.0.1"), "eth0:2 eth1:1 ib0:2", "that is no address of it");
     }
 
     #[test]
@@ -311,10 +348,12 @@ mod tests {
 
     #[test]
     fn words_that_mean_nothing_are_known() {
-        for word in ["", "^", "a b", "a/b", "10.0.0.0/33", "^^eth0", "10.0.0.0/24/7"] {
+        for word in ["", "^", "a b", "a/b", "10.0.0.0/33", "^^eth0", "10.0.0.0/24/7", "/10.0.0.5"] {
             assert!(!is_word(word), "{word}");
         }
-        for word in ["eth0", "^docker0", "10.0.0.0/24", "^fd00::/8", "eth*", "fe80::1"] {
+        for word in
+            ["eth0", "^docker0", "10.0.0.0/24", "^fd00::/8", "eth*", "fe80::1", "eth0/10.0.0.5", "^eth0/fd00::1"]
+        {
             assert!(is_word(word), "{word}");
         }
     }

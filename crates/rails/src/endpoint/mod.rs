@@ -40,7 +40,7 @@ use crate::discover::{self, Interface};
 use crate::handshake::Party;
 use crate::keepalive::Keepalive;
 use crate::link::CongestionControl;
-use crate::listen::{Listener, listen};
+use crate::listen::{Listener, Place, listen};
 use crate::logger;
 use crate::open_files::OpenFiles;
 use crate::process;
@@ -201,8 +201,8 @@ impl Endpoint {
             true => CongestionControl::of_system(&socket),
             false => CongestionControl::new(settings.congestion.as_deref(), &socket),
         };
-        let devices: Vec<Option<&str>> = rails.iter().map(Rail::device).collect();
-        let (listeners, port) = listen(&devices, congestion.initial_algorithm(), settings.ports)
+        let places: Vec<Place> = rails.iter().map(Rail::place).collect();
+        let (listeners, port) = listen(&places, congestion.initial_algorithm(), settings.ports)
             .map_err(|error| OpenError(format!("{}: {error}", process::name())))?;
         let no_random = |error: std::io::Error| OpenError(format!("the kernel gives no random numbers: {error}"));
         let system = |error: std::io::Error| OpenError(format!("the kernel gives no poll set: {error}"));
@@ -374,7 +374,7 @@ fn log_outages(interfaces: &[Interface], are_named: bool) {
     let level = if are_named { log::Level::Warn } else { log::Level::Info };
     for rail in interfaces.iter().filter(|interface| interface.is_rail()) {
         if let Some(outage) = rail.outage {
-            log::log!(level, "rail {} {outage}; it is used once it is up", rail.name);
+            log::log!(level, "rail {} {outage}; it is used once it is up", rail.rail_name());
         }
     }
 }

@@ -20,10 +20,11 @@ pub struct Wanted {
 impl Wanted {
     /// What a word means. `None`: it is about network interfaces.
     pub fn of(word: &str) -> Option<Wanted> {
-        if word.parse::<IpAddr>().is_ok() || word.starts_with('^') {
+        let is_address = |text: &str| text.parse::<IpAddr>().is_ok();
+        if is_address(word) || word.starts_with('^') {
             return None;
         }
-        let (provider, domain) = word.rsplit_once(':')?;
+        let (provider, domain) = word.rsplit_once(':').filter(|(_, domain)| !is_address(domain))?;
         let (provider, kind) = match provider.rsplit_once('/') {
             Some((provider, "msg")) => (provider, Some(EndpointKind::Connected)),
             Some((provider, "rdm")) => (provider, Some(EndpointKind::Datagram)),
@@ -79,6 +80,8 @@ mod tests {
             ":eth0",
             "tcp:",
             "tcp/dgram:eth0",
+            "eth0/fd00::1",
+            "eth0:10.0.0.1",
         ] {
             assert_eq!(Wanted::of(word), None, "{word}");
         }

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::{ECHO, LONG, LONG_BYTES, OTHER_RAIL, Offer, OfferedRail, PATIENCE, SECRET_LEN};
-use crate::listen::listen;
+use crate::listen::{Place, listen};
 use crate::ports::Ports;
 use crate::rail::Rail;
 use crate::random::random;
@@ -29,8 +29,8 @@ const MOST_BYTES: usize = 1 << 16;
 /// What keeps an endpoint from listening as well.
 pub fn begin(rails: &[Rail], ports: Option<Ports>) -> Result<Offer, String> {
     let secret = random().map_err(|error| format!("the kernel gives no random numbers: {error}"))?;
-    let devices: Vec<Option<&str>> = rails.iter().map(Rail::device).collect();
-    let (listeners, port) = listen(&devices, "reno", ports).map_err(|error| error.to_string())?;
+    let places: Vec<Place> = rails.iter().map(Rail::place).collect();
+    let (listeners, port) = listen(&places, "reno", ports).map_err(|error| error.to_string())?;
     let busy = Arc::new(AtomicUsize::new(0));
     for listener in listeners {
         listener.socket.set_nonblocking(false).map_err(|error| format!("a socket cannot wait: {error}"))?;

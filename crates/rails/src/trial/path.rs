@@ -222,6 +222,8 @@ mod tests {
     fn loopback() -> Rail {
         Rail {
             name: "lo".into(),
+            interface: "lo".into(),
+            is_path: false,
             index: 1,
             addresses: vec![Network { ip: "127.0.0.1".parse().unwrap(), prefix: 8 }],
             is_loopback: true,

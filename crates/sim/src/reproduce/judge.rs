@@ -87,12 +87,40 @@ fn judge_check(check: &Check, values: &Values) -> JudgedCheck {
     JudgedCheck { check: check.clone(), simulated, expected, holds }
 }
 
-/// Rows that hold, of all of a kind: `(rows, of)` and `(numbers within their tolerance, of)`.
-pub fn tally(rows: &[Judged], kind: Kind) -> ((usize, usize), (usize, usize)) {
-    let of_kind = || rows.iter().filter(move |row| row.fact.kind == kind);
-    let numbers = || of_kind().flat_map(|row| &row.checks).filter(|check| check.check.near.is_some());
-    let holding = (of_kind().filter(|row| row.holds()).count(), of_kind().count());
-    (holding, (numbers().filter(|check| check.holds).count(), numbers().count()))
+/// How many of several hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Those that hold.
+    pub holding: usize,
+    /// All.
+    pub all: usize,
+}
+
+/// How many hold of a kind, by construction or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tallies {
+    /// Rows.
+    pub rows: Tally,
+    /// Numbers that are within their tolerance.
+    pub numbers: Tally,
+}
+
+impl Tally {
+    fn of(held: impl Iterator<Item = bool>) -> Tally {
+        held.fold(Tally::default(), |tally, holds| Tally {
+            holding: tally.holding + usize::from(holds),
+            all: tally.all + 1,
+        })
+    }
+}
+
+/// Rows and numbers of a kind, only those that are `given`, or only the others.
+pub fn tally(rows: &[Judged], kind: Kind, given: bool) -> Tallies {
+    let of_kind = || rows.iter().filter(|row| row.fact.kind == kind);
+    let of_rows = of_kind().filter(|row| row.fact.is_given() == given).map(Judged::holds);
+    let numbers =
+        of_kind().flat_map(|row| &row.checks).filter(|one| one.check.near.is_some() && one.check.given == given);
+    Tallies { rows: Tally::of(of_rows), numbers: Tally::of(numbers.map(|check| check.holds)) }
 }
 
 /// For people.

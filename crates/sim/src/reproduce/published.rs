@@ -31,6 +31,9 @@ pub struct Fact {
     pub kind: Kind,
     /// In words.
     pub text: String,
+    /// Why the checks that are `given` could hardly come out otherwise, if there are any: then they are counted apart.
+    #[serde(default)]
+    pub by_construction: Option<String>,
     /// What has to hold.
     pub checks: Vec<Check>,
 }
@@ -56,9 +59,19 @@ pub struct Check {
     /// About this other value.
     #[serde(default)]
     pub comparable: Option<String>,
+    /// It holds by how the model is made, or a rule that tests nothing would hold as well.
+    #[serde(default)]
+    pub given: bool,
     /// Relative, for `near` and `comparable`.
     #[serde(default)]
     tolerance: Option<f64>,
+}
+
+impl Fact {
+    /// Whether all of it holds by construction.
+    pub fn is_given(&self) -> bool {
+        self.checks.iter().all(|check| check.given)
+    }
 }
 
 impl Check {
@@ -80,5 +93,11 @@ struct Table {
 /// When it is none.
 pub fn read(text: &str) -> Result<Vec<Fact>, String> {
     let table: Table = toml::from_str(text).map_err(|error| error.to_string())?;
-    Ok(table.row)
+    let is_told = |row: &&Fact| row.by_construction.is_some() == row.checks.iter().any(|check| check.given);
+    match table.row.iter().find(|row| !is_told(row)) {
+        Some(row) => {
+            Err(format!("{}: `by_construction` is for rows with checks that are `given`, which need it", row.id))
+        }
+        None => Ok(table.row),
+    }
 }

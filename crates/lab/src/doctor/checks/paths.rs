@@ -109,8 +109,8 @@ impl Crossing<'_> {
     fn strict_end<'a>(&'a self, rail: &'a str, to_rail: &'a str) -> Option<(&'a str, &'a str)> {
         let is_strict =
             |rails: &rails::Facts, name: &str| rails.interface(name).is_some_and(|one| one.has_strict_rp_filter);
-        let there = is_strict(self.rails_there, to_rail).then_some((self.to, to_rail));
-        there.or_else(|| is_strict(self.rails_here, rail).then_some((self.from, rail)))
+        let there = is_strict(self.rails_there, to_rail).then(|| (self.to, rails::device(to_rail)));
+        there.or_else(|| is_strict(self.rails_here, rail).then(|| (self.from, rails::device(rail))))
     }
 
     /// No address of the other host's is to be reached.

@@ -22,7 +22,7 @@ pub struct Facts {
     pub error: Option<String>,
 }
 
-/// One of its interfaces.
+/// One of its interfaces, or a path over one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterfaceFacts {
     /// Its name.
@@ -50,7 +50,7 @@ pub struct InterfaceFacts {
 }
 
 impl Facts {
-    /// The interface of that name.
+    /// The interface or path of that name.
     pub fn interface(&self, name: &str) -> Option<&InterfaceFacts> {
         self.interfaces.iter().find(|one| one.name == name)
     }
@@ -69,13 +69,13 @@ pub fn gather(wanted: &[String]) -> (Facts, Vec<Interface>) {
     let rails = Rail::all(&interfaces);
     let known = Flows::of_host(process::host());
     let facts = |interface: &Interface| InterfaceFacts {
-        name: interface.name.clone(),
+        name: interface.rail_name(),
         is_loopback: interface.is_of_host_alone(),
-        addresses: interface.addresses.iter().map(|own| own.ip).collect(),
+        addresses: interface.shown().iter().map(|own| own.ip).collect(),
         speed_mbps: interface.speed_mbps,
         mtu: interface.mtu,
         numa_node: numa::node(&interface.name, interface.index),
-        flows: known.get(&interface.name).copied(),
+        flows: known.get(&interface.rail_name()).copied(),
         reason: match &interface.verdict {
             Verdict::Rail(_) => None,
             Verdict::Excluded(reason) => Some(reason.clone()),
@@ -83,11 +83,16 @@ pub fn gather(wanted: &[String]) -> (Facts, Vec<Interface>) {
         outage: interface.outage.map(str::to_string),
         hints: rails
             .iter()
-            .find(|rail| rail.index == interface.index)
+            .find(|rail| rail.name == interface.rail_name())
             .map_or(Vec::new(), |rail| hints::hints(rail, &rails)),
         has_strict_rp_filter: rp_filter(&interface.name).max(rp_filter("all")) == 1,
     };
     (Facts { interfaces: interfaces.iter().map(facts).collect(), error }, interfaces)
+}
+
+/// The interface of a rail, which may be a path over it.
+pub fn device(rail: &str) -> &str {
+    rail.split_once('/').map_or(rail, |(device, _)| device)
 }
 
 fn rp_filter(device: &str) -> u8 {
@@ -106,7 +111,7 @@ pub fn judge(host: &str, facts: &Facts, has_peers: bool) -> Vec<Finding> {
     let leads_out = |rail: &&&InterfaceFacts| !rail.is_loopback && rail.outage.is_none();
     let mut findings = Vec::new();
     for (rail, outage) in rails.iter().filter_map(|rail| Some((rail, rail.outage.as_ref()?))) {
-        let to_do = format!("`ip link set {} up`, or see to its cable and switch port", rail.name);
+        let to_do = format!("`ip link set {} up`, or see to its cable and switch port", device(&rail.name));
         findings.push(Finding::warning(CHECK, host, format!("{} {outage} and carries nothing", rail.name), to_do));
     }
     if !rails.iter().any(|rail| leads_out(&rail)) {

@@ -254,7 +254,7 @@ impl Endpoint {
         {
             return;
         }
-        let outage = |rail: &Rail| Some(format!("rail {} {}", rail.name, outage(&rail.name)?));
+        let outage = |rail: &Rail| Some(format!("rail {} {}", rail.name, outage(&rail.interface)?));
         let outages: Vec<String> = self.rails.iter().filter_map(outage).collect();
         let why = if outages.is_empty() { "the network says that there is no way".into() } else { outages.join(", ") };
         let seconds = self.patience(vc).as_secs();

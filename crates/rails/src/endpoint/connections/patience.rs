@@ -50,7 +50,7 @@ impl Endpoint {
     /// Whether it is this host, or the network next to it, that is away: its rails have gone down, or it had peers on other hosts
     /// and reaches none of them.
     fn is_cut_off(&self) -> bool {
-        let are_down = self.rails_were_up && self.rails.iter().all(|rail| outage(&rail.name).is_some());
+        let are_down = self.rails_were_up && self.rails.iter().all(|rail| outage(&rail.interface).is_some());
         let is_elsewhere = |peer: &Peer| peer.known_paths.iter().any(|way| !self.own_addresses.contains(&way.remote));
         let is_there = |peer: &Peer| matches!(peer.role, Role::Initiator | Role::Acceptor) && !peer.is_closing;
         let mut others = self.peers.iter().filter(|peer| is_there(peer) && is_elsewhere(peer)).peekable();

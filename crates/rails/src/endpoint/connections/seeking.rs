@@ -94,7 +94,7 @@ impl Endpoint {
     fn refresh_addresses(&mut self) {
         let Ok(interfaces) = survey(&self.settings.rails) else { return };
         for new in Rail::all(&interfaces) {
-            if let Some(rail) = self.rails.iter_mut().find(|rail| rail.index == new.index) {
+            if let Some(rail) = self.rails.iter_mut().find(|rail| rail.is(&new)) {
                 rail.addresses = new.addresses;
             }
         }

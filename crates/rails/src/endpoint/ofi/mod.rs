@@ -124,7 +124,7 @@ fn own_rails(domain: &str, device: &str, rails: &[Rail]) -> Vec<RailId> {
     let adapter = Adapter::of(Path::new(SYSFS), device);
     let is_own =
         |name: &String| name == domain || adapter.as_ref().is_some_and(|adapter| adapter.interfaces.contains(name));
-    rails.iter().zip(0..).filter(|(rail, _)| is_own(&rail.name)).map(|(_, number)| RailId(number)).collect()
+    rails.iter().zip(0..).filter(|(rail, _)| is_own(&rail.interface)).map(|(_, number)| RailId(number)).collect()
 }
 
 fn add(rails: &mut Vec<OfiRail>, wanted: Wanted, mut rail: ofi::Rail, own_rails: Vec<RailId>) {
