@@ -38,7 +38,7 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Print the tables of docs/reproduce.md: how many rows hold, and which do not
+    /// Print the tables of docs/papers/reproduce.md: how many rows hold, and which do not
     #[arg(long, conflicts_with_all = ["paper", "row", "sensitivity"])]
     markdown: bool,
 

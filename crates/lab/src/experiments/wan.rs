@@ -160,7 +160,7 @@ fn applications(values: &Values) -> Judgement {
 }
 
 fn nfs(_: &Values) -> Judgement {
-    Err("NFS goes over TCP here, and what is said is about RDMA; docs/experiments.md tells what it reads".into())
+    Err("NFS goes over TCP here, and what is said is about RDMA; docs/papers/experiments.md tells what it reads".into())
 }
 
 #[cfg(test)]

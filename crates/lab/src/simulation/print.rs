@@ -66,7 +66,7 @@ fn counted(tallies: &Tallies) -> String {
     }
 }
 
-/// What docs/reproduce.md says of all rows: how many hold, and which do not.
+/// What docs/papers/reproduce.md says of all rows: how many hold, and which do not.
 pub fn markdown(rows: &[Judged]) -> String {
     let mut text = "| | rows that hold | numbers within their tolerance | by construction: rows | numbers |\n|---|---|---|---|---|\n"
         .to_string();
