@@ -18,6 +18,8 @@ pub struct Frame<T> {
     pub jitter_ns: u64,
     /// How long it is held back beyond `due`, for those behind to pass.
     pub hold_ns: u64,
+    /// If a bit of it is changed, a random number that says which.
+    pub flip: Option<u64>,
 }
 
 /// A frame that is held back; the earliest is the greatest, as a heap wants it.
@@ -28,6 +30,7 @@ pub struct Held<T> {
     pub number: u64,
     pub wire_bytes: u32,
     pub token: T,
+    pub flip: Option<u64>,
 }
 
 impl<T> Ord for Held<T> {

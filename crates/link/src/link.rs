@@ -65,6 +65,8 @@ pub struct Delivery<T> {
     pub token: T,
     /// When it was to arrive.
     pub due: Instant,
+    /// If a bit of it was changed on the way, a random number that says which: the link does not look into frames.
+    pub flip: Option<u64>,
 }
 
 impl<T> Link<T> {
@@ -110,6 +112,7 @@ impl<T> Link<T> {
             due: now,
             jitter_ns: self.chance.up_to(self.settings.jitter_ns),
             hold_ns: self.hold_ns(),
+            flip: self.chance.happens(self.settings.flip).then(|| self.chance.up_to(u64::MAX)),
         };
         pass(&self.settings, &mut self.leaving, &mut self.arriving, now, wire_bytes, &mut frame);
         self.frames.push_back(frame);
@@ -133,7 +136,7 @@ impl<T> Link<T> {
                 (None, None) => return None,
                 (in_order, Some(held)) if in_order.is_none_or(|due| held < due) => {
                     let held = self.held.pop()?;
-                    return Some(self.arrived(held.token, held.wire_bytes, held.due));
+                    return Some(self.arrived(held.token, held.wire_bytes, (held.due, held.flip)));
                 }
                 _ => {
                     if let Some(delivery) = self.land_oldest() {
@@ -155,18 +158,19 @@ impl<T> Link<T> {
             return None;
         };
         if frame.hold_ns == 0 {
-            return Some(self.arrived(token, frame.wire_bytes, frame.due));
+            return Some(self.arrived(token, frame.wire_bytes, (frame.due, frame.flip)));
         }
         let due = frame.due.plus_ns(frame.hold_ns);
-        self.held.push(Held { due, number: self.held_so_far, wire_bytes: frame.wire_bytes, token });
+        let (number, wire_bytes, flip) = (self.held_so_far, frame.wire_bytes, frame.flip);
+        self.held.push(Held { due, number, wire_bytes, token, flip });
         self.held_so_far += 1;
         None
     }
 
-    fn arrived(&mut self, token: T, wire_bytes: u32, due: Instant) -> Delivery<T> {
+    fn arrived(&mut self, token: T, wire_bytes: u32, (due, flip): (Instant, Option<u64>)) -> Delivery<T> {
         self.counters.delivered_frames += 1;
         self.counters.delivered_bytes += u64::from(wire_bytes);
-        Delivery { token, due }
+        Delivery { token, due, flip }
     }
 
     /// Changes the link at `now`. Frames that fly go on as they were; those that wait leave and fly as the new settings

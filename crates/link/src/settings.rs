@@ -36,6 +36,8 @@ pub struct Settings {
     pub path_mtu: Option<u32>,
     /// Which frames are overtaken; nothing: none.
     pub reordering: Option<Reordering>,
+    /// Share of frames of which a bit is changed on the way, 0 to 1.
+    pub flip: f64,
 }
 
 /// Frames that are held back while those behind them pass.
@@ -80,7 +82,13 @@ impl Settings {
         if let Some(reordering) = self.reordering {
             check_probability("of reordering", reordering.probability)?;
         }
+        check_probability("of a changed bit", self.flip)?;
         self.loss.check()
+    }
+
+    /// Whether each packet has a fate of its own.
+    pub fn is_of_packets(&self) -> bool {
+        self.can_lose() || self.flip > 0.0
     }
 }
 
@@ -106,6 +114,8 @@ mod tests {
 
         let wrong = Settings { loss: Loss::Independent { probability: 1.5 }, ..Settings::default() };
         assert_eq!(wrong.check(), Err("the probability of loss is from 0 to 1, not 1.5".into()));
+        let wrong = Settings { flip: -0.5, ..Settings::default() };
+        assert_eq!(wrong.check(), Err("the probability of a changed bit is from 0 to 1, not -0.5".into()));
         let wrong = Settings { delay_ns: u64::MAX, ..Settings::default() };
         assert!(wrong.check().unwrap_err().starts_with("a delay of"));
         let wrong = Settings { path_mtu: Some(60), ..Settings::default() };

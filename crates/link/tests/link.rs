@@ -82,6 +82,7 @@ fn settings() -> impl Strategy<Value = Settings> {
             loss,
             path_mtu,
             reordering: None,
+            flip: 0.0,
         },
     )
 }
@@ -244,6 +245,25 @@ fn packets_beyond_the_path_mtu_get_lost() {
     assert_eq!(link.offer(Instant(0), 2, ethernet::wire_bytes(9000)), Offered::Taken);
     due_times(&mut link);
     assert_eq!(link.counters().lost_frames, 1);
+}
+
+#[test]
+fn bits_change_in_their_share_of_the_frames() {
+    let flips = |flip| {
+        let loss = Loss::Independent { probability: 0.1 };
+        let mut link = Link::new(Settings { flip, loss, ..Settings::default() }, 1);
+        let mut flips = Vec::new();
+        for number in 0..10_000u64 {
+            link.offer(Instant(number), number, 1538);
+            flips.extend(link.deliver(Instant(number)).map(|delivery| (delivery.token, delivery.flip)));
+        }
+        flips
+    };
+    let (none, some) = (flips(0.0), flips(0.25));
+    assert!(none.iter().all(|(_, flip)| flip.is_none()));
+    let changed: Vec<u64> = some.iter().filter_map(|(_, flip)| *flip).collect();
+    assert!((2_100..2_400).contains(&changed.len()), "{}", changed.len());
+    assert!(changed.windows(2).filter(|pair| pair[0] == pair[1]).count() < 3, "they choose different bits");
 }
 
 #[test]

@@ -44,16 +44,41 @@ pub fn wire_bytes(ethertype: u16, head: &[u8], packet_bytes: u32, segments: Segm
 
 /// Length of the network and transport headers; nothing where they are not known.
 fn header_bytes(ethertype: u16, head: &[u8]) -> Option<u32> {
-    let (network, protocol) = match ethertype {
-        IPV4 => (u32::from(head.first()? & 0x0f) * 4, *head.get(9)?),
-        IPV6 => (IPV6_HEADER, *head.get(6)?),
-        _ => return None,
-    };
+    let (network, protocol) = network_header(ethertype, head)?;
     match protocol {
         TCP => Some(network + u32::from(head.get(network as usize + 12)? >> 4) * 4),
         UDP => Some(network + UDP_HEADER),
         _ => None,
     }
+}
+
+/// Length of the network header, and the protocol behind it.
+fn network_header(ethertype: u16, head: &[u8]) -> Option<(u32, u8)> {
+    match ethertype {
+        IPV4 => Some((u32::from(head.first()? & 0x0f) * 4, *head.get(9)?)),
+        IPV6 => Some((IPV6_HEADER, *head.get(6)?)),
+        _ => None,
+    }
+}
+
+/// Where the parts of a packet of TCP or UDP are.
+pub struct Transport {
+    /// Its transport header,
+    pub begin: usize,
+    /// what is behind that,
+    pub payload: usize,
+    /// and its checksum, if there is one.
+    pub checksum: Option<usize>,
+}
+
+/// Those of a packet that begins with its network header; nothing where they are not known.
+pub fn transport(ethertype: u16, packet: &[u8]) -> Option<Transport> {
+    let (network, protocol) = network_header(ethertype, packet)?;
+    let is_later_fragment = ethertype == IPV4 && u16::from_be_bytes([*packet.get(6)?, *packet.get(7)?]) & 0x1fff != 0;
+    let payload = header_bytes(ethertype, packet).filter(|_| !is_later_fragment)? as usize;
+    let begin = network as usize;
+    let checksum = begin + if protocol == TCP { 16 } else { 6 };
+    Some(Transport { begin, payload, checksum: (checksum + 2 <= packet.len()).then_some(checksum) })
 }
 
 #[cfg(test)]

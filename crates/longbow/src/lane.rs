@@ -14,18 +14,20 @@ pub struct Lane<W: Wire> {
     pub wire: W,
     link: Link<W::Frame>,
     lateness: LatenessCount,
+    flipped_bits: u64,
     arrivals: Vec<Arrival<W::Frame>>,
 }
 
 impl<W: Wire> Lane<W> {
     pub fn new(rail: &str, direction: Direction, mut wire: W, settings: Settings, seed: u64) -> Result<Lane<W>> {
-        wire.take_whole(!settings.can_lose())?;
+        wire.take_whole(!settings.is_of_packets(), settings.flip > 0.0)?;
         Ok(Lane {
             rail: rail.to_string(),
             direction,
             wire,
             link: Link::new(settings, seed),
             lateness: LatenessCount::new(),
+            flipped_bits: 0,
             arrivals: Vec::new(),
         })
     }
@@ -52,7 +54,8 @@ impl<W: Wire> Lane<W> {
         let mut some = false;
         while let Some(delivery) = self.link.deliver(now.plus_ns(early_ns)) {
             self.lateness.count(now.0 as i64 - delivery.due.0 as i64);
-            self.wire.deliver(delivery.token);
+            let is_flipped = self.wire.deliver(delivery.token, delivery.flip);
+            self.flipped_bits += u64::from(is_flipped);
             some = true;
         }
         if some { self.wire.flush() } else { Ok(()) }
@@ -62,9 +65,9 @@ impl<W: Wire> Lane<W> {
         self.link.next_delivery()
     }
 
-    /// Changes the link. Loss is that of packets, so offload frames come as packets where there is any.
+    /// Changes the link. Loss is that of packets, and so are changed bits: offload frames come as packets where there are any.
     pub fn set(&mut self, now: Instant, settings: Settings) -> Result<()> {
-        self.wire.take_whole(!settings.can_lose())?;
+        self.wire.take_whole(!settings.is_of_packets(), settings.flip > 0.0)?;
         self.link.set(now, settings);
         Ok(())
     }
@@ -77,6 +80,7 @@ impl<W: Wire> Lane<W> {
             counters: self.link.counters(),
             frames: self.link.frames() as u64,
             waiting_bytes: self.link.waiting_bytes(),
+            flipped_bits: self.flipped_bits,
             mishaps: self.wire.mishaps(),
             lateness: self.lateness.summary(),
         }

@@ -13,6 +13,7 @@ mod control_channel;
 mod emulator;
 mod emulator_process;
 mod event_loop;
+mod flip;
 mod frame;
 mod lane;
 mod lateness;

@@ -87,6 +87,9 @@ pub struct LaneStatus {
     pub frames: u64,
     /// Bytes that wait to be sent now.
     pub waiting_bytes: u64,
+    /// Packets of which a bit was changed.
+    #[serde(default)]
+    pub flipped_bits: u64,
     /// Times that the machine, not the model, lost frames: the emulator did not keep up, or an interface was down.
     pub mishaps: u64,
     /// How late frames were delivered.

@@ -95,19 +95,22 @@ impl Plan {
 /// Refuses settings that cannot be, or that this way of emulating cannot do.
 pub fn check_settings(settings: &Settings, backend: Backend) -> Result<()> {
     settings.check().map_err(anyhow::Error::msg)?;
-    if backend == Backend::Nfqueue {
+    if backend == Backend::Nfqueue && settings.flip == 0.0 {
         return Ok(());
     }
     let held_ns = settings.delay_ns + settings.jitter_ns + settings.reordering.map_or(0, |held| held.hold_ns);
     let Some(rate) = settings.rate else {
         ensure!(
             held_ns == 0,
-            "over TAP devices a delay needs a rate, or nothing bounds the memory of what is under way"
+            "over TAP devices, and where bits are changed, a delay needs a rate, or nothing bounds the memory of what is under way"
         );
         return Ok(());
     };
     let bytes = rate.bytes_in(held_ns).saturating_add(settings.queue_limit_bytes());
-    ensure!(bytes <= MAX_TAP_BYTES, "{bytes} bytes under way are more than the {MAX_TAP_BYTES} of TAP devices");
+    ensure!(
+        bytes <= MAX_TAP_BYTES,
+        "{bytes} bytes under way are more than the {MAX_TAP_BYTES} of TAP devices and changed bits"
+    );
     Ok(())
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
+use crate::flip::flip;
 use crate::frame::{self, ETHERNET_HEADER, Segments};
 use crate::sys;
 use crate::wire::{Arrival, BATCH, Wire};
@@ -15,6 +16,8 @@ use crate::wire::{Arrival, BATCH, Wire};
 const CLONE_DEVICE: &str = "/dev/net/tun";
 /// Bytes of `struct virtio_net_hdr`, which comes before each frame and goes with it.
 const VIRTIO_HEADER: usize = 10;
+/// Flag in it: the checksum is left to the adapter.
+const NEEDS_CHECKSUM: u8 = 1;
 /// Longest of all: virtio and Ethernet headers, a VLAN tag, and the most that IP can hold.
 const LONGEST_FRAME: usize = VIRTIO_HEADER + ETHERNET_HEADER + 4 + 65_536;
 
@@ -67,11 +70,13 @@ impl Wire for Taps {
         Ok(())
     }
 
-    fn deliver(&mut self, frame: Box<[u8]>) {
+    fn deliver(&mut self, mut frame: Box<[u8]>, flip: Option<u64>) -> bool {
+        let is_flipped = flip.is_some_and(|random| flip_frame(&mut frame, random));
         // Refused while the device is down, like what comes to an unplugged adapter.
         if self.to.as_ref().write(&frame).is_err() {
             self.mishaps += 1;
         }
+        is_flipped
     }
 
     fn discard(&mut self, _: Box<[u8]>) {}
@@ -80,7 +85,7 @@ impl Wire for Taps {
         Ok(())
     }
 
-    fn take_whole(&mut self, whole: bool) -> Result<()> {
+    fn take_whole(&mut self, whole: bool, _: bool) -> Result<()> {
         let segmentation = libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
         let offload = libc::TUN_F_CSUM | if whole { segmentation } else { 0 };
         sys::set_offload(&self.from, offload).context("cannot configure a TAP device")
@@ -89,6 +94,15 @@ impl Wire for Taps {
     fn mishaps(&self) -> u64 {
         self.mishaps
     }
+}
+
+/// Changes a bit of the payload of a frame behind its virtio header; false if it has none.
+fn flip_frame(frame: &mut [u8], random: u64) -> bool {
+    // The receiver does not check what the adapter would have had to make.
+    let has_checksum = frame.first().is_some_and(|flags| flags & NEEDS_CHECKSUM == 0);
+    let Some((head, packet)) = frame.split_at_mut_checked(VIRTIO_HEADER + ETHERNET_HEADER) else { return false };
+    let ethertype = u16::from_be_bytes([head[VIRTIO_HEADER + 12], head[VIRTIO_HEADER + 13]]);
+    flip(ethertype, packet, random, has_checksum)
 }
 
 /// Bytes on the wire of what a frame behind its virtio header stands for; nothing for what is no frame.

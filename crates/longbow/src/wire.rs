@@ -18,8 +18,9 @@ pub trait Wire {
     /// Takes up to [`BATCH`] frames that wait.
     fn receive(&mut self, arrivals: &mut Vec<Arrival<Self::Frame>>) -> Result<()>;
 
-    /// Lets a frame arrive; may wait for [`Wire::flush`].
-    fn deliver(&mut self, frame: Self::Frame);
+    /// Lets a frame arrive; may wait for [`Wire::flush`]. With a random number, a bit of its payload that this chooses is
+    /// changed; false if it has none.
+    fn deliver(&mut self, frame: Self::Frame, flip: Option<u64>) -> bool;
 
     /// Lets a frame vanish; may wait for [`Wire::flush`].
     fn discard(&mut self, frame: Self::Frame);
@@ -27,8 +28,9 @@ pub trait Wire {
     /// Carries out what was asked for.
     fn flush(&mut self) -> Result<()>;
 
-    /// Whether segmentation-offload frames are to come whole, which costs less, or as the packets they stand for.
-    fn take_whole(&mut self, whole: bool) -> Result<()>;
+    /// Whether segmentation-offload frames are to come whole, which costs less, or as the packets they stand for. `changes`:
+    /// bits of them may be changed, so that their content has to come as well.
+    fn take_whole(&mut self, whole: bool, changes: bool) -> Result<()>;
 
     /// Times that the machine, not the model, lost frames.
     fn mishaps(&self) -> u64;

@@ -20,7 +20,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use support::host::Host;
-use support::traffic::{datagrams, round_trips, streams};
+use support::traffic::{changed_bits, datagrams, round_trips, streams};
 use support::{Driven, Pair, await_carrier, ip};
 
 /// With this argument the program is an emulator.
@@ -33,6 +33,7 @@ const TESTS: &[(&str, Test)] = &[
     ("round_trips_are_never_shorter_than_the_delay", round_trips_are_never_shorter_than_the_delay),
     ("a_change_holds_from_then_on", a_change_holds_from_then_on),
     ("frames_get_lost_as_packets", frames_get_lost_as_packets),
+    ("bits_change_and_no_checksum_of_the_kernel_shows_it", bits_change_and_no_checksum_of_the_kernel_shows_it),
     ("packets_beyond_the_path_mtu_vanish", packets_beyond_the_path_mtu_vanish),
     ("a_full_queue_drops", a_full_queue_drops),
     ("without_an_emulator_a_rail_is_cut", without_an_emulator_a_rail_is_cut),
@@ -153,6 +154,21 @@ fn frames_get_lost_as_packets(backend: Backend) -> Result<()> {
     pair.emulator().set("r0", &loss(1.0))?;
     let arrived = send(&pair)?;
     ensure!(arrived == 0, "{arrived} of 400");
+    Ok(())
+}
+
+fn bits_change_and_no_checksum_of_the_kernel_shows_it(backend: Backend) -> Result<()> {
+    let flip = |flip| Settings { flip, ..settings(1000, 100_000) };
+    let mut pair = Pair::new(Some(backend), &[flip(0.1)])?;
+    let changed = changed_bits(&pair, 4 << 20)?;
+    let flipped = pair.emulator().status(false)?.lanes[0].flipped_bits;
+    // A packet that was sent again may have been changed in either copy, and one bit may have been changed back.
+    ensure!(changed > 50 && changed <= flipped, "{changed} of {flipped}");
+    let arrived = datagrams(&pair, 100, 1000, Duration::from_millis(1), Duration::from_millis(500))?;
+    ensure!(arrived == 100, "{arrived} of 100 datagrams");
+    pair.emulator().set("r0", &flip(0.0))?;
+    let changed = changed_bits(&pair, 1 << 20)?;
+    ensure!(changed == 0, "{changed}");
     Ok(())
 }
 

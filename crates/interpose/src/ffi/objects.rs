@@ -46,9 +46,12 @@ impl Comm {
         self.0
     }
 
-    /// The one with this key, which must have come from [`Comm::key`], and not be freed.
-    pub fn from_key(key: usize) -> Comm {
-        Comm(key)
+    /// The one with this handle.
+    ///
+    /// # Safety
+    /// It is a handle of MPI's, of a communicator that is not freed while this is used for more than [`Comm::key`].
+    pub unsafe fn from_handle(handle: Handle) -> Comm {
+        Comm(handle)
     }
 
     /// MPI_COMM_WORLD.

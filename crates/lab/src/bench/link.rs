@@ -134,6 +134,7 @@ fn recorded(name: String, rail: &Rail) -> record::Rail {
             // Bursts have no single probability; the plan in the manifest has all of it.
             _ => None,
         },
+        flip: (!rail.flip.is_none()).then_some(rail.flip.0),
         path_mtu: rail.path_mtu,
         queue_bytes: rail.queue.map(|queue| queue.bytes),
         burst: rail.burst,

@@ -11,7 +11,7 @@ use super::experiment;
 use crate::lab::control::{self, Description, Request, Response};
 use crate::lab::measure::Measured;
 use crate::lab::registry::Slot;
-use crate::lab::{Choice, Delay, LossSetting, Rail, Size, Topology, enter, print, start};
+use crate::lab::{Choice, Delay, Flip, LossSetting, Rail, Size, Topology, enter, print, start};
 use crate::storage::Asked;
 use crate::testbed::{FlowLimit, Rate};
 
@@ -69,7 +69,7 @@ struct Which {
 #[derive(clap::Args)]
 struct Up {
     /// What to build, in TOML; instead of the options below.
-    #[arg(conflicts_with_all = ["clusters", "hosts", "rails", "wan", "delay", "jitter", "loss", "path_mtu", "queue", "flow_limit", "port"])]
+    #[arg(conflicts_with_all = ["clusters", "hosts", "rails", "wan", "delay", "jitter", "loss", "flip", "path_mtu", "queue", "flow_limit", "port"])]
     file: Option<PathBuf>,
 
     /// What to call it.
@@ -108,6 +108,10 @@ struct Up {
     /// Probability that a packet gets lost.
     #[arg(long, value_name = "P,...", value_delimiter = ',')]
     loss: Vec<LossSetting>,
+
+    /// Probability that a bit of a packet is changed, and its checksum with it.
+    #[arg(long, value_name = "P,...", value_delimiter = ',')]
+    flip: Vec<Flip>,
 
     /// Bytes of the longest packet that comes through; longer ones vanish, and hosts are not told.
     #[arg(long, value_name = "BYTES,...", value_delimiter = ',')]
@@ -226,6 +230,7 @@ impl Up {
         each(&mut outer, "--delay", &self.delay, |rail, delay| rail.delay = delay)?;
         each(&mut outer, "--jitter", &self.jitter, |rail, jitter| rail.jitter = jitter)?;
         each(&mut outer, "--loss", &self.loss, |rail, loss| rail.loss = loss)?;
+        each(&mut outer, "--flip", &self.flip, |rail, flip| rail.flip = flip)?;
         each(&mut outer, "--path-mtu", &self.path_mtu, |rail, mtu| rail.path_mtu = Some(mtu))?;
         each(&mut outer, "--queue", &self.queue, |rail, queue| rail.queue = Some(queue))?;
         each(&mut outer, "--flow-limit", &self.flow_limit, |rail, limit| rail.flow_limit = Some(limit))?;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::rail::{LossSetting, Rail};
+use super::rail::{Flip, LossSetting, Rail};
 use super::units::{Delay, Size};
 use crate::testbed::{Rate, rail_name};
 
@@ -34,11 +34,12 @@ pub struct Update {
     delay: Option<Delay>,
     jitter: Option<Delay>,
     loss: Option<LossSetting>,
+    flip: Option<Flip>,
     path_mtu: Option<Option<u32>>,
     queue: Option<Option<Size>>,
 }
 
-const CHANGE_FORM: &str = "a change reads like r0=250 or r0=1000,delay=10ms,jitter=0,loss=0.01,path-mtu=1300,queue=1M or \
+const CHANGE_FORM: &str = "a change reads like r0=250 or r0=1000,delay=10ms,jitter=0,loss=0.01,flip=0.001,path-mtu=1300,queue=1M or \
                            r0=delay=1ms or r0=down or r0=up";
 
 impl Update {
@@ -49,6 +50,7 @@ impl Update {
             delay: self.delay.unwrap_or(rail.delay),
             jitter: self.jitter.unwrap_or(rail.jitter),
             loss: self.loss.unwrap_or(rail.loss),
+            flip: self.flip.unwrap_or(rail.flip),
             path_mtu: self.path_mtu.unwrap_or(rail.path_mtu),
             queue: self.queue.unwrap_or(rail.queue),
             burst: rail.burst,
@@ -63,6 +65,7 @@ impl Update {
             Some(("delay", value)) => self.delay = Some(value.parse()?),
             Some(("jitter", value)) => self.jitter = Some(value.parse()?),
             Some(("loss", value)) => self.loss = Some(value.parse()?),
+            Some(("flip", value)) => self.flip = Some(value.parse()?),
             Some(("path-mtu", "any")) => self.path_mtu = Some(None),
             Some(("path-mtu", value)) => self.path_mtu = Some(Some(parse_bytes(value)?)),
             Some(("queue", "usual")) => self.queue = Some(None),
@@ -123,12 +126,13 @@ impl fmt::Display for Change {
         match self {
             Change::Down => f.write_str("down"),
             Change::Up => f.write_str("up"),
-            Change::Rail(Update { rate, delay, jitter, loss, path_mtu, queue }) => {
+            Change::Rail(Update { rate, delay, jitter, loss, flip, path_mtu, queue }) => {
                 let parts = [
                     rate.map(|rate| rate.to_string()),
                     delay.map(|delay| format!("delay {delay}")),
                     jitter.map(|jitter| format!("jitter {jitter}")),
                     loss.map(|loss| format!("loss {loss}")),
+                    flip.map(|flip| format!("flip {}", flip.0)),
                     path_mtu.map(|mtu| format!("path MTU {}", mtu.map_or("any".into(), |mtu| mtu.to_string()))),
                     queue.map(|queue| format!("queue {}", queue.map_or("usual".into(), |size| size.to_string()))),
                 ];

@@ -37,7 +37,7 @@ use change::{Change, Target};
 use link::Link;
 use shape::Emulation;
 
-pub use rail::{LossSetting, Rail};
+pub use rail::{Flip, LossSetting, Rail};
 pub use topology::{Choice, Cluster, Topology, Wan};
 pub use units::{Delay, Size};
 

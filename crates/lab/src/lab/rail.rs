@@ -24,6 +24,9 @@ pub struct Rail {
     /// Which packets get lost.
     #[serde(skip_serializing_if = "LossSetting::is_none")]
     pub loss: LossSetting,
+    /// Of which packets a bit is changed.
+    #[serde(skip_serializing_if = "Flip::is_none")]
+    pub flip: Flip,
     /// Bytes of the longest packet that comes through; nothing: all do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path_mtu: Option<u32>,
@@ -42,6 +45,30 @@ pub struct Rail {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Written", into = "Written")]
 pub struct LossSetting(pub Loss);
+
+/// Probability that a bit of a packet is changed on the way, and its checksum with it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Flip(pub f64);
+
+impl Flip {
+    /// Whether nothing is changed.
+    pub fn is_none(&self) -> bool {
+        self.0 == 0.0
+    }
+}
+
+impl std::str::FromStr for Flip {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Flip, String> {
+        let probability = text.parse().ok().filter(|probability| (0.0..=1.0).contains(probability));
+        probability.map(Flip).ok_or_else(|| {
+            format!(
+                "\"{text}\" is no rate of changed bits; that is the probability of a packet, from 0 to 1, such as 0.001"
+            )
+        })
+    }
+}
 
 #[derive(Serialize, Deserialize)]
 #[serde(
@@ -88,6 +115,7 @@ impl Rail {
             loss: self.loss.0,
             path_mtu: self.path_mtu,
             reordering: None,
+            flip: self.flip.0,
         }
     }
 }
@@ -148,6 +176,9 @@ impl fmt::Display for Rail {
         }
         if !self.loss.is_none() {
             write!(f, ", loss {}", self.loss)?;
+        }
+        if !self.flip.is_none() {
+            write!(f, ", flip {}", self.flip.0)?;
         }
         if let Some(mtu) = self.path_mtu {
             write!(f, ", path MTU {mtu}")?;

@@ -123,8 +123,8 @@ pub fn links_agree(records: &[&Record]) -> Result<()> {
         let rails = link.rails.iter();
         rails
             .map(|rail| {
-                let Rail { name, rate_mbit, delay_us, loss, path_mtu, queue_bytes, burst, .. } = rail;
-                (name.clone(), *rate_mbit, *delay_us, *loss, *path_mtu, *queue_bytes, *burst)
+                let Rail { name, rate_mbit, delay_us, loss, flip, path_mtu, queue_bytes, burst, .. } = rail;
+                (name.clone(), *rate_mbit, *delay_us, [*loss, *flip], *path_mtu, *queue_bytes, *burst)
             })
             .collect()
     };

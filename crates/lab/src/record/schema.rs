@@ -148,6 +148,9 @@ pub struct Rail {
     /// Asked part of the packets that are lost, 0 to 1.
     #[serde(default)]
     pub loss: Option<f64>,
+    /// Asked part of the packets of which a bit is changed, if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flip: Option<f64>,
     /// Asked length of the longest packet that comes through, in bytes.
     #[serde(default)]
     pub path_mtu: Option<u32>,

@@ -11,6 +11,7 @@ use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, SockProtocol, recv, setsockopt, sockopt};
 
 use self::packet::{Packet, WallClock};
+use crate::flip::flip;
 use crate::frame::HEAD_BYTES;
 use crate::netlink::{self, Messages};
 use crate::wire::{Arrival, BATCH, Wire};
@@ -24,8 +25,10 @@ const QUEUE_PACKETS: u32 = fishplate_link::MAX_FRAMES as u32;
 const SOCKET_BYTES: usize = 16 << 20;
 /// Verdicts are sent when so many bytes of them have come together: 512, well within what a socket sends at once.
 const VERDICT_BYTES: usize = 16_384;
-/// Largest message about one packet, which has a head of [`HEAD_BYTES`] and some forty bytes of attributes.
-const READ_BYTES: usize = 4_096;
+/// Longest packet.
+const MOST_PACKET: usize = 65_535;
+/// Largest message about one packet, which has a head of [`HEAD_BYTES`], or all of it, and some forty bytes of attributes.
+const READ_BYTES: usize = MOST_PACKET + 4_096;
 
 /// Packets that come in by one interface.
 pub struct Queue {
@@ -34,7 +37,18 @@ pub struct Queue {
     mtu: u32,
     verdicts: Messages,
     buffer: Vec<u8>,
+    /// The content of packets comes as well.
+    has_content: bool,
     mishaps: u64,
+}
+
+/// A packet that waits.
+pub struct Waiting {
+    /// The kernel's number of it.
+    id: u32,
+    ethertype: u16,
+    /// All of it, if a bit of it may be changed.
+    content: Box<[u8]>,
 }
 
 impl Queue {
@@ -46,8 +60,8 @@ impl Queue {
             netlink::open(SockProtocol::NetlinkNetFilter).context("no socket of the kernel's packet queues")?;
         // Without the right to more, the usual limit holds.
         let _ = setsockopt(&socket, sockopt::RcvBufForce, &SOCKET_BYTES);
-        let queue =
-            Queue { socket, number, mtu, verdicts: Messages::default(), buffer: vec![0; READ_BYTES], mishaps: 0 };
+        let (verdicts, buffer) = (Messages::default(), vec![0; READ_BYTES]);
+        let queue = Queue { socket, number, mtu, verdicts, buffer, has_content: false, mishaps: 0 };
         queue.bind().context("the kernel has no packet queues (nfnetlink_queue)")?;
         let notes = rules::install(interface, number, anew)?;
         Ok((queue, notes))
@@ -58,11 +72,9 @@ impl Queue {
         self.configure(|message| {
             message.attribute(libc::NFQA_CFG_CMD, &command);
         })?;
-        let mut parameters = (HEAD_BYTES as u32).to_be_bytes().to_vec();
-        parameters.push(libc::NFQNL_COPY_PACKET as u8);
         self.configure(|message| {
             message
-                .attribute(libc::NFQA_CFG_PARAMS, &parameters)
+                .attribute(libc::NFQA_CFG_PARAMS, &copied(HEAD_BYTES))
                 .attribute(libc::NFQA_CFG_QUEUE_MAXLEN, &QUEUE_PACKETS.to_be_bytes());
         })
     }
@@ -74,11 +86,14 @@ impl Queue {
         Ok(())
     }
 
-    fn verdict(&mut self, id: u32, verdict: i32) {
+    /// With the packet's content, if that has changed.
+    fn verdict(&mut self, id: u32, verdict: i32, content: Option<&[u8]>) {
         let value = [(verdict as u32).to_be_bytes(), id.to_be_bytes()].concat();
-        self.verdicts
-            .begin(kind(libc::NFQNL_MSG_VERDICT), 0, &general(self.number))
-            .attribute(libc::NFQA_VERDICT_HDR, &value);
+        let message = self.verdicts.begin(kind(libc::NFQNL_MSG_VERDICT), 0, &general(self.number));
+        message.attribute(libc::NFQA_VERDICT_HDR, &value);
+        if let Some(content) = content {
+            message.attribute(libc::NFQA_PAYLOAD, content);
+        }
         if self.verdicts.len() >= VERDICT_BYTES && self.flush().is_err() {
             self.mishaps += 1;
         }
@@ -86,14 +101,13 @@ impl Queue {
 }
 
 impl Wire for Queue {
-    /// The kernel's number of the packet.
-    type Frame = u32;
+    type Frame = Waiting;
 
     fn readable(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 
-    fn receive(&mut self, arrivals: &mut Vec<Arrival<u32>>) -> Result<()> {
+    fn receive(&mut self, arrivals: &mut Vec<Arrival<Waiting>>) -> Result<()> {
         let clock = WallClock::read();
         for _ in 0..BATCH {
             let length = match recv(self.socket.as_raw_fd(), &mut self.buffer, MsgFlags::MSG_DONTWAIT) {
@@ -110,8 +124,9 @@ impl Wire for Queue {
                 if message.kind == kind(libc::NFQNL_MSG_PACKET)
                     && let Some(packet) = Packet::read(message.body)
                 {
+                    let content = if self.has_content { packet.content() } else { &[] };
                     arrivals.push(Arrival {
-                        frame: packet.id,
+                        frame: Waiting { id: packet.id, ethertype: packet.ethertype, content: content.into() },
                         wire_bytes: packet.wire_bytes(self.mtu),
                         age_ns: packet.age_ns(&clock),
                     });
@@ -121,12 +136,15 @@ impl Wire for Queue {
         Ok(())
     }
 
-    fn deliver(&mut self, id: u32) {
-        self.verdict(id, libc::NF_ACCEPT);
+    fn deliver(&mut self, mut packet: Waiting, random: Option<u64>) -> bool {
+        // Its checksum is whole: the kernel makes it before it hands over content.
+        let is_flipped = random.is_some_and(|random| flip(packet.ethertype, &mut packet.content, random, true));
+        self.verdict(packet.id, libc::NF_ACCEPT, is_flipped.then_some(&*packet.content));
+        is_flipped
     }
 
-    fn discard(&mut self, id: u32) {
-        self.verdict(id, libc::NF_DROP);
+    fn discard(&mut self, packet: Waiting) {
+        self.verdict(packet.id, libc::NF_DROP, None);
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -136,11 +154,13 @@ impl Wire for Queue {
         self.verdicts.send(&self.socket).context("cannot answer a packet queue")
     }
 
-    fn take_whole(&mut self, whole: bool) -> Result<()> {
+    fn take_whole(&mut self, whole: bool, changes: bool) -> Result<()> {
         let flags = if whole { libc::NFQA_CFG_F_GSO } else { 0 } as u32;
+        self.has_content = changes;
         let mut message = Messages::default();
         message
             .begin(kind(libc::NFQNL_MSG_CONFIG), 0, &general(self.number))
+            .attribute(libc::NFQA_CFG_PARAMS, &copied(if changes { MOST_PACKET } else { HEAD_BYTES }))
             .attribute(libc::NFQA_CFG_FLAGS, &flags.to_be_bytes())
             .attribute(libc::NFQA_CFG_MASK, &(libc::NFQA_CFG_F_GSO as u32).to_be_bytes());
         // Without waiting for an acknowledgement, which would come between packets.
@@ -154,6 +174,12 @@ impl Wire for Queue {
 
 fn kind(message: i32) -> u16 {
     (libc::NFNL_SUBSYS_QUEUE << 8 | message) as u16
+}
+
+/// `struct nfqnl_msg_config_params`: so many bytes of each packet are handed over.
+fn copied(bytes: usize) -> [u8; 5] {
+    let [a, b, c, d] = (bytes as u32).to_be_bytes();
+    [a, b, c, d, libc::NFQNL_COPY_PACKET as u8]
 }
 
 /// `struct nfgenmsg`.

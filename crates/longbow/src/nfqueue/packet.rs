@@ -45,7 +45,8 @@ impl WallClock {
 pub struct Packet<'a> {
     /// By which the kernel knows it.
     pub id: u32,
-    ethertype: u16,
+    /// Its Ethernet type.
+    pub ethertype: u16,
     bytes: u32,
     head: &'a [u8],
     is_offload: bool,
@@ -80,6 +81,11 @@ impl<'a> Packet<'a> {
     pub fn wire_bytes(&self, mtu: u32) -> u32 {
         let segments = if self.is_offload { Segments::Mtu(mtu) } else { Segments::None };
         frame::wire_bytes(self.ethertype, self.head, self.bytes, segments)
+    }
+
+    /// All of it, if that was handed over, with a checksum that fits; else nothing.
+    pub fn content(&self) -> &'a [u8] {
+        if self.head.len() == self.bytes as usize && !self.is_offload { self.head } else { &[] }
     }
 
     /// How long ago it came, as far as that is known.

@@ -134,3 +134,22 @@ pub fn datagrams(pair: &Pair, count: usize, bytes: usize, pause: Duration, patie
     })?;
     arrived.wait()
 }
+
+/// Sends so many zero bytes over a stream from a to b; returns how many bits are set when they arrive.
+pub fn changed_bits(pair: &Pair, bytes: usize) -> Result<u64> {
+    let address = SocketAddr::from((Pair::address_of_b(0), 5002));
+    let listener = pair.b.run(move || Ok(TcpListener::bind(address)?))?;
+    let changed = pair.b.begin(move || {
+        let (mut stream, _) = listener.accept()?;
+        let (mut chunk, mut set, mut left) = (vec![0; CHUNK], 0, bytes);
+        while left > 0 {
+            let read = stream.read(&mut chunk)?;
+            ensure!(read > 0, "the sender is gone");
+            set += chunk[..read].iter().map(|byte| u64::from(byte.count_ones())).sum::<u64>();
+            left -= read;
+        }
+        Ok(set)
+    });
+    pair.a.run(move || Ok(TcpStream::connect(address)?.write_all(&vec![0; bytes])?))?;
+    changed.wait()
+}

@@ -13,6 +13,7 @@ use crate::ffi::abi::Abi;
 use crate::ffi::functions as mpi;
 use crate::ffi::handle::Handle;
 use crate::ffi::library;
+use crate::ffi::objects::Comm;
 use crate::profile::hash;
 
 /// More than any function has: 13, and what Fortran adds.
@@ -145,6 +146,18 @@ impl Arguments {
             Language::C => Some(abi.clean(value)),
             _ => self.handle_in_c(abi, argument, self.pointer::<c_int>(value)?),
         }
+    }
+
+    /// A communicator.
+    pub fn comm(&self, abi: &Abi, argument: u8) -> Option<Comm> {
+        // SAFETY: MPI asks for a handle of a communicator that lives.
+        self.handle(abi, argument).map(|handle| unsafe { Comm::from_handle(handle) })
+    }
+
+    /// The communicator that an argument points to.
+    pub fn comm_at(&self, abi: &Abi, argument: u8) -> Option<Comm> {
+        // SAFETY: MPI asks for a pointer to such a handle, or has written one there.
+        self.handle_of(abi, argument, 0).map(|handle| unsafe { Comm::from_handle(handle) })
     }
 
     /// A handle in an array of them.

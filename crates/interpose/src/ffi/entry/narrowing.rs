@@ -10,7 +10,6 @@ use fishplate_profile::calls::{Call, Form, Kind};
 use super::arguments::Arguments;
 use super::significance::Part;
 use crate::ffi::abi::Abi;
-use crate::ffi::objects::Comm;
 use crate::sync::lock;
 
 /// Arrays of calls that return before their operations are complete. MPI asks the caller to leave them alone until then;
@@ -33,7 +32,7 @@ pub fn has_lasting_arrays(call: &Call) -> bool {
 pub fn narrow(arguments: &mut Arguments, plain: &'static Call) -> Option<Vec<Vec<c_int>>> {
     let (abi, letters) = (Abi::get()?, &arguments.call.arguments);
     // What does not count on this rank may be anything.
-    let part = match (arguments.has(b'o') || arguments.has(b'b'), arguments.handle(abi, b'c').map(Comm::from_key)) {
+    let part = match (arguments.has(b'o') || arguments.has(b'b'), arguments.comm(abi, b'c')) {
         (true, Some(comm)) => Some(Part::of(abi, arguments, comm.rank().ok()?, comm.is_inter().ok()?)),
         _ => None,
     };
@@ -78,7 +77,7 @@ pub fn keep(arrays: Vec<Vec<c_int>>) {
 /// How long an array is: a number for each rank that messages go to or come from.
 fn length(arguments: &Arguments, array: u8) -> Option<usize> {
     let abi = Abi::get()?;
-    let comm = Comm::from_key(arguments.handle(abi, b'c')?);
+    let comm = arguments.comm(abi, b'c')?;
     match (arguments.call.kind, array) {
         (Kind::Neighbor, b'v') => comm.neighbors(abi).ok().map(|(_, destinations)| destinations),
         (Kind::Neighbor, _) => comm.neighbors(abi).ok().map(|(sources, _)| sources),

@@ -39,8 +39,8 @@ pub fn forget_communicator(session: &Session, arguments: &Arguments) -> Option<F
     if !arguments.has(b'Z') {
         return None;
     }
-    let comm = arguments.handle_of(Abi::get()?, b'Z', 0)?;
-    lock(&session.recorder).communicators.forget(Comm::from_key(comm))
+    let comm = arguments.comm_at(Abi::get()?, b'Z')?;
+    lock(&session.recorder).communicators.forget(comm)
 }
 
 impl Observation {
@@ -99,7 +99,7 @@ impl Observation {
         let is_truncated = has_failed
             && matches!(arguments.call.kind, Kind::Receive | Kind::Exchange)
             && arguments.is_truncated(abi, result);
-        let comm = arguments.handle(abi, b'c').filter(|comm| *comm != abi.comm_null).map(Comm::from_key);
+        let comm = arguments.comm(abi, b'c').filter(|comm| comm.key() != abi.comm_null);
         let mut recorder = lock(&session.recorder);
         if let (Some(freed), true) = (self.freed.take(), has_failed) {
             recorder.communicators.keep(freed);
@@ -343,7 +343,7 @@ impl After<'_> {
 
     fn management(&mut self) {
         let parent = self.comm.map(|comm| self.recorder.communicators.place(comm));
-        if let Some(made) = self.arguments.handle_of(self.abi, b'z', 0) {
+        if let Some(made) = self.arguments.comm_at(self.abi, b'z') {
             self.made_communicator(made, parent);
         }
         if let (Some(window), Some(parent)) = (self.arguments.handle_of(self.abi, b'W', 0), parent) {
@@ -362,25 +362,24 @@ impl After<'_> {
 
     /// The communicator that the call has made.
     pub fn made(&self) -> Option<Comm> {
-        let made = self.arguments.handle_of(self.abi, b'z', 0)?;
-        (made != self.abi.comm_null).then_some(Comm::from_key(made))
+        self.arguments.comm_at(self.abi, b'z').filter(|made| made.key() != self.abi.comm_null)
     }
 
-    fn made_communicator(&mut self, made: Handle, parent: Option<usize>) {
+    fn made_communicator(&mut self, made: Comm, parent: Option<usize>) {
         let meets_others = self.meets_others();
         let communicators = &mut self.recorder.communicators;
         let number = self.arguments.int(b'g').map(|tag| tag as u64).or_else(|| self.arguments.text(b'S'));
         match (number, parent) {
-            (None, Some(parent)) if made == self.abi.comm_null => communicators.made_without(parent),
-            _ if made == self.abi.comm_null => {}
+            (None, Some(parent)) if made.key() == self.abi.comm_null => communicators.made_without(parent),
+            _ if made.key() == self.abi.comm_null => {}
             (None, Some(parent)) if self.arguments.call.form == Form::Immediate => {
-                communicators.copied(Comm::from_key(made), parent);
+                communicators.copied(made, parent);
             }
             // Those of the other side have another parent.
-            (None, Some(_)) if meets_others => drop(communicators.made(Comm::from_key(made), Origin::Unknown)),
-            (Some(number), _) => drop(communicators.made(Comm::from_key(made), Origin::Group(number))),
-            (None, Some(parent)) => drop(communicators.made(Comm::from_key(made), Origin::Parent(parent))),
-            (None, None) => drop(communicators.made(Comm::from_key(made), Origin::Unknown)),
+            (None, Some(_)) if meets_others => drop(communicators.made(made, Origin::Unknown)),
+            (Some(number), _) => drop(communicators.made(made, Origin::Group(number))),
+            (None, Some(parent)) => drop(communicators.made(made, Origin::Parent(parent))),
+            (None, None) => drop(communicators.made(made, Origin::Unknown)),
         }
     }
 

@@ -90,7 +90,8 @@ pub fn asked(rail: &Rail) -> [String; 4] {
 fn lost(rail: &Rail) -> String {
     let part = rail.loss.map(|loss| format!("{} %", units::digits(loss * 100.0)));
     let long = rail.path_mtu.map(|mtu| format!("all beyond {mtu} bytes"));
-    let words: Vec<String> = part.into_iter().chain(long).collect();
+    let flips = rail.flip.map(|flip| format!("a bit changed in {} %", units::digits(flip * 100.0)));
+    let words: Vec<String> = part.into_iter().chain(flips).chain(long).collect();
     if words.is_empty() { NONE.into() } else { words.join(", ") }
 }
 
