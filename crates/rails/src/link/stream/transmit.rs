@@ -1,6 +1,8 @@
 //! What a link has still to send: headers and small payloads, copied one behind the other, and large payloads that
 //! are sent from where they are.
 
+mod checked;
+
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -38,13 +40,15 @@ pub struct TransmitQueue {
     taken: u64,
     /// With encryption, what is on its way to the socket.
     records: Option<Box<RecordWriter>>,
+    /// Frames have checksums.
+    is_checked: bool,
 }
 
 impl TransmitQueue {
-    /// Of a link; encrypted, if there is something to seal records with.
-    pub fn new(sealing: Option<Sealing>) -> Self {
+    /// Of a link; encrypted, if there is something to seal records with; with checksums, if it `is_checked`.
+    pub fn new(sealing: Option<Sealing>, is_checked: bool) -> Self {
         let records = sealing.map(|sealing| Box::new(RecordWriter::new(sealing)));
-        TransmitQueue { records, ..TransmitQueue::default() }
+        TransmitQueue { records, is_checked, ..TransmitQueue::default() }
     }
 
     /// Whether everything has been sent.
@@ -64,6 +68,9 @@ impl TransmitQueue {
 
     /// Adds a frame. With `copy`, the payload is not needed after the call.
     pub fn push(&mut self, header: &Header, source: &Source, copy: bool, memory: &UserMemory, bounces: &BounceBuffers) {
+        if self.is_checked {
+            return self.push_checked((header, source), copy, memory, bounces);
+        }
         let before = self.copied.len();
         let rest = match source {
             Source::User(payload) if !copy && payload.len() > COPY_LIMIT => {
@@ -75,12 +82,8 @@ impl TransmitQueue {
                 None
             }
         };
-        self.add_copied(self.copied.len() - before);
-        let user = rest.into_iter().flat_map(|payload| payload.extents()).filter(|extent| extent.len > 0);
-        self.segments.extend(user.map(|extent| Segment::User(*extent)));
-        let added = (self.copied.len() - before) as u64 + rest.map_or(0, Payload::len);
-        self.len += added;
-        self.taken += added;
+        self.added_copied(before);
+        rest.into_iter().for_each(|payload| self.add_user(payload));
     }
 
     /// Adds a frame that is a header alone.
@@ -92,10 +95,12 @@ impl TransmitQueue {
 
     /// Adds a frame that is encoded already.
     pub fn push_encoded(&mut self, frame: &[u8]) {
+        if self.is_checked {
+            return self.push_encoded_checked(frame);
+        }
+        let before = self.copied.len();
         self.copied.extend_from_slice(frame);
-        self.add_copied(frame.len());
-        self.len += frame.len() as u64;
-        self.taken += frame.len() as u64;
+        self.added_copied(before);
     }
 
     /// What is still to be sent of `ended` is copied: that memory will not be there any more.
@@ -190,6 +195,22 @@ impl TransmitQueue {
             Segment::User(extent) => Piece::User(*extent),
         });
         send(socket, memory, pieces)
+    }
+
+    /// The copied bytes behind the first `before` were added to the queue.
+    fn added_copied(&mut self, before: usize) {
+        let added = self.copied.len() - before;
+        self.add_copied(added);
+        self.len += added as u64;
+        self.taken += added as u64;
+    }
+
+    /// Adds a payload that is sent from where it is.
+    fn add_user(&mut self, payload: &Payload) {
+        let user = payload.extents().iter().filter(|extent| extent.len > 0);
+        self.segments.extend(user.map(|extent| Segment::User(*extent)));
+        self.len += payload.len();
+        self.taken += payload.len();
     }
 
     fn add_copied(&mut self, len: usize) {
