@@ -181,6 +181,7 @@ test-counts: build
 
 # Hostile input, as much as fits into half a minute (fuzz/README.md). After the build, as cargo does one of the two at a time.
 test-fuzz: build
+	$(CARGO) run --release -p fishplate-fuzz -- checksums --runs 10000
 	$(CARGO) run --release -p fishplate-fuzz -- decoder --runs 10000000
 	$(CARGO) run --release -p fishplate-fuzz -- handshake --runs 1000000
 	$(CARGO) run --release -p fishplate-fuzz -- engine --runs 100000
@@ -191,6 +192,7 @@ test-fuzz: build
 # Ten times as much. Another SEED makes other inputs.
 SEED ?= 1
 fuzz:
+	$(CARGO) run --release -p fishplate-fuzz -- checksums --runs 100000 --seed $(SEED)
 	$(CARGO) run --release -p fishplate-fuzz -- decoder --runs 100000000 --seed $(SEED)
 	$(CARGO) run --release -p fishplate-fuzz -- handshake --runs 10000000 --seed $(SEED)
 	$(CARGO) run --release -p fishplate-fuzz -- engine --runs 1000000 --seed $(SEED)

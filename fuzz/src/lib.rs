@@ -4,6 +4,7 @@
 //! `cargo fuzz` drives them with coverage (`fuzz_targets/`); the program of this crate with seeded inputs, on any compiler.
 #![forbid(unsafe_code)]
 
+pub mod checksums;
 pub mod decoder;
 pub mod engine;
 pub mod handshake;
@@ -27,6 +28,7 @@ pub struct Target {
 
 /// All of them.
 pub const TARGETS: &[Target] = &[
+    Target { name: "checksums", run: checksums::run, ends: checksums::ENDS },
     Target { name: "decoder", run: decoder::run, ends: decoder::ENDS },
     Target { name: "engine", run: engine::run, ends: engine::ENDS },
     Target { name: "handshake", run: handshake::run, ends: handshake::ENDS },

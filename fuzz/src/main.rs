@@ -24,7 +24,7 @@ const EXPECT_ALL_ENDS_AFTER: u64 = 20_000;
 #[derive(Parser)]
 #[command(name = "fishplate-fuzz")]
 struct Args {
-    /// decoder, engine, handshake, ofi or shared-memory
+    /// checksums, decoder, engine, handshake, matching, ofi or shared-memory
     target: String,
 
     /// Files to feed instead: inputs that were found before

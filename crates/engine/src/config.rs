@@ -15,6 +15,9 @@ pub struct Config {
     pub eager_limit: Option<u64>,
     /// Whether the start of a long message goes before its CTS. It is worth that, so nobody is asked.
     pub early_data: bool,
+    /// Whether responses to reads are to be copied when they are sent ([`Transmit::copy`](crate::Transmit::copy)): registered
+    /// memory may change at any time.
+    pub copies_responses: bool,
     /// Bytes of unexpected messages that one peer may leave here, to start with.
     pub grant: u64,
     /// What that may grow to when a distant peer makes use of it.
@@ -37,6 +40,7 @@ impl Default for Config {
             striping: Striping::default(),
             eager_limit: None,
             early_data: true,
+            copies_responses: false,
             grant: 4 * 1024 * 1024,
             // A few round trips of 10 Gbit/s over 10 ms one way.
             max_grant: 128 << 20,

@@ -19,6 +19,7 @@ fn settings_with_wrong_values() {
         ("--collectives", "FISHPLATE_COLLECTIVES", "cluster, native"),
         ("--streams", "FISHPLATE_STREAMS", "1 to 16, auto"),
         ("--encryption", "FISHPLATE_ENCRYPTION", "on, off"),
+        ("--checksum", "FISHPLATE_CHECKSUM", "on, off"),
         ("--secret-file", "FISHPLATE_SECRET_FILE", "it cannot be read: No such file"),
     ] {
         for command in ["run", "env"] {

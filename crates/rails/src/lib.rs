@@ -20,6 +20,7 @@ pub mod address;
 mod announce;
 mod await_rails;
 mod bounce_buffers;
+mod checksum;
 mod clock;
 mod connect;
 mod counters;
@@ -65,5 +66,7 @@ pub use fishplate_engine::wire::VERSION as WIRE_VERSION;
 
 pub use address::{ADDRESS_LEN, Address};
 pub use endpoint::{Endpoint, OpenError, PostError};
+#[cfg(feature = "hostile-input")]
+pub use link::changed_stream;
 pub use settings::Settings;
 pub use sys::preemption::preemptions;

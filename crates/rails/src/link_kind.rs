@@ -153,6 +153,8 @@ pub struct Counts {
     pub tx_datagrams: u64,
     /// Those of them that were sent again, over TCP.
     pub repeated_datagrams: u64,
+    /// Frames that came with a wrong checksum.
+    pub changed_frames: u64,
 }
 
 impl Counts {
@@ -165,6 +167,7 @@ impl Counts {
         self.retransmitted += other.retransmitted;
         self.tx_datagrams += other.tx_datagrams;
         self.repeated_datagrams += other.repeated_datagrams;
+        self.changed_frames += other.changed_frames;
     }
 }
 

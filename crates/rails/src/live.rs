@@ -105,6 +105,9 @@ pub struct Rail {
     pub rtt_us: Option<u64>,
     /// TCP segments that were sent again.
     pub retransmitted_segments: u64,
+    /// Frames that came with a wrong checksum.
+    #[serde(default)]
+    pub changed_frames: u64,
 }
 
 /// State of a rail.
@@ -259,6 +262,7 @@ mod tests {
             rx_messages: u64::MAX,
             rtt_us: Some(u64::MAX),
             retransmitted_segments: u64::MAX,
+            changed_frames: u64::MAX,
         };
         Page {
             schema,

@@ -43,6 +43,8 @@ pub struct Settings {
     pub congestion: Option<String>,
     /// Whether connections between endpoints are encrypted.
     pub encryption: bool,
+    /// Whether frames have checksums where nothing else shows that they were changed.
+    pub checksum: bool,
     /// A secret of the user's that all processes of the job have.
     pub secret: Option<Secret>,
     /// Whether short frames to near peers may go as datagrams.
@@ -149,6 +151,12 @@ pub const VARIABLES: &[Variable] = &[
         default: "off",
     },
     Variable {
+        name: "FISHPLATE_CHECKSUM",
+        meaning: "whether frames have checksums (CRC32C), without encryption; the same for all processes of a job",
+        allowed: "on, off",
+        default: "off",
+    },
+    Variable {
         name: "FISHPLATE_SECRET_FILE",
         meaning: "file with a secret that connections need beside what the launcher carries; the same bytes for all processes of a job",
         allowed: "a path; the file belongs to the user, mode 600, and has 16 to 4096 bytes",
@@ -232,6 +240,7 @@ impl Default for Settings {
             start_timeout: Duration::from_secs(30),
             congestion: None,
             encryption: false,
+            checksum: false,
             secret: None,
             datagrams: true,
             shared_memory: true,
@@ -273,6 +282,7 @@ impl Settings {
             start_timeout: timeout.unwrap_or(default.start_timeout),
             congestion,
             encryption: reader.parse("FISHPLATE_ENCRYPTION", on_or_off)?.unwrap_or(default.encryption),
+            checksum: reader.parse("FISHPLATE_CHECKSUM", on_or_off)?.unwrap_or(default.checksum),
             secret: reader.parse("FISHPLATE_SECRET_FILE", |path| Secret::read(Path::new(path)).ok())?,
             datagrams: reader.parse("FISHPLATE_DATAGRAMS", on_or_off)?.unwrap_or(default.datagrams),
             shared_memory: reader.parse("FISHPLATE_SHARED_MEMORY", on_or_off)?.unwrap_or(default.shared_memory),
@@ -287,7 +297,7 @@ impl Settings {
 
     /// What must be the same at both ends of a connection.
     pub fn terms(&self) -> Terms {
-        Terms { encryption: self.encryption, secret: self.secret }
+        Terms { encryption: self.encryption, secret: self.secret, checksum: self.checksum }
     }
 
     /// The part that the engine needs.
@@ -301,6 +311,8 @@ impl Settings {
             max_grant: self.grant.unwrap_or(default.max_grant),
             rail_timeout_ns: self.timeout.as_nanos() as u64,
             early_data: !self.ablation.is_off(Mechanism::EarlyData),
+            // A checksum is that of bytes which may change meanwhile.
+            copies_responses: self.checksum,
             ..default
         }
     }

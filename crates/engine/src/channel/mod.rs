@@ -130,6 +130,8 @@ pub struct VirtualChannel {
     pub is_ready: bool,
     eager_limit: Option<u64>,
     sends_early_data: bool,
+    /// Responses to reads are copied when they are sent.
+    copies_responses: bool,
     next_seq: MessageSeq,
     /// Messages that wait for credit or a subchannel, in order: keys of sends.
     queued: VecDeque<u64>,
@@ -179,6 +181,7 @@ impl VirtualChannel {
             is_ready: false,
             eager_limit: config.eager_limit,
             sends_early_data: config.early_data,
+            copies_responses: config.copies_responses,
             next_seq: MessageSeq(0),
             queued: VecDeque::new(),
             striping_queue: Rare::new(),

@@ -131,7 +131,9 @@ fn text(rows: &[Row]) -> String {
     let numbers =
         ["rank", "peers", "sent/s", "received/s", "share", "streams", "a flow", "port", "round trip", "resent"];
     let waits = rows.iter().any(|row| row.waits_for.is_some());
-    let titles = ["host", "program", "rail", "state"].into_iter().chain(numbers).chain(waits.then_some("waits"));
+    let changed = rows.iter().any(|row| row.changed_frames > 0);
+    let rare = changed.then_some("changed").into_iter().chain(waits.then_some("waits"));
+    let titles = ["host", "program", "rail", "state"].into_iter().chain(numbers).chain(rare);
     let titles: Vec<&str> = titles.collect();
     let mut table = text::table(&titles, 4);
     for row in rows {
@@ -156,7 +158,8 @@ fn text(rows: &[Row]) -> String {
             row.rtt_us.map_or("-".into(), |rtt| format!("{} us", text::thousands(rtt))),
             text::thousands(row.retransmitted_segments),
         ];
-        table.add_row(cells.into_iter().chain(waits));
+        let changed = changed.then(|| text::thousands(row.changed_frames));
+        table.add_row(cells.into_iter().chain(changed).chain(waits));
     }
     table.to_string()
 }

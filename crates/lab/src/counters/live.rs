@@ -43,6 +43,8 @@ pub struct Row {
     pub rtt_us: Option<u64>,
     /// TCP segments sent again since the start.
     pub retransmitted_segments: u64,
+    /// Frames that have come with a wrong checksum since the start.
+    pub changed_frames: u64,
     /// For whom the process has waited for long, without an answer.
     pub waits_for: Option<String>,
     /// For how many seconds.
@@ -143,6 +145,7 @@ fn rows(page: &Page, before: Option<&Page>) -> Vec<Row> {
         share: (total > 0).then(|| (sent + received) as f64 / total as f64),
         rtt_us: rail.rtt_us,
         retransmitted_segments: rail.retransmitted_segments,
+        changed_frames: rail.changed_frames,
         waits_for: page.waits.as_ref().map(|wait| wait.peer.clone()),
         waits_s: page.waits.as_ref().map(|wait| wait.seconds),
     };
@@ -168,6 +171,7 @@ mod tests {
             rx_messages: 0,
             rtt_us: Some(10),
             retransmitted_segments: 0,
+            changed_frames: 0,
         };
         let rails = bytes.into_iter().enumerate().map(rail).collect();
         let (schema, host, program) = (live::SCHEMA.into(), "a".into(), "x".into());

@@ -34,6 +34,10 @@ pub struct Options {
     #[arg(long, value_name = "SWITCH", num_args = 0..=1, default_missing_value = "on")]
     pub encryption: Option<String>,
 
+    /// Checksums of all frames: on or off, the same for all processes [FISHPLATE_CHECKSUM; default: off]
+    #[arg(long, value_name = "SWITCH", num_args = 0..=1, default_missing_value = "on")]
+    pub checksum: Option<String>,
+
     /// File with a secret that connections need, the same for all processes [FISHPLATE_SECRET_FILE; default: none]
     #[arg(long, value_name = "FILE")]
     pub secret_file: Option<String>,
@@ -108,13 +112,14 @@ impl Options {
         })
     }
 
-    fn given(&self) -> [(&'static str, &'static str, Option<&String>); 7] {
+    fn given(&self) -> [(&'static str, &'static str, Option<&String>); 8] {
         [
             ("FISHPLATE_RAILS", "--rails", self.rails.as_ref()),
             ("FISHPLATE_STREAMS", "--streams", self.streams.as_ref()),
             ("FISHPLATE_STRIPING", "--striping", self.striping.as_ref()),
             ("FISHPLATE_MULTIPLEXING", "--multiplexing", self.multiplexing.as_ref()),
             ("FISHPLATE_ENCRYPTION", "--encryption", self.encryption.as_ref()),
+            ("FISHPLATE_CHECKSUM", "--checksum", self.checksum.as_ref()),
             ("FISHPLATE_SECRET_FILE", "--secret-file", self.secret_file.as_ref()),
             ("FISHPLATE_STATS", "--stats", self.stats.as_ref()),
         ]

@@ -5,7 +5,7 @@ use fishplate_engine::{Instant, RailId};
 use super::Endpoint;
 use super::links::SHARED_MEMORY;
 use super::tuning::parallel_streams::StreamsOfRail;
-use crate::link_kind::Counts;
+use crate::link_kind::{Counts, LinkId};
 use crate::live::{self, Page, State, StatusFile};
 use crate::ofi::OfiLink;
 use crate::process;
@@ -115,6 +115,12 @@ impl Endpoint {
             .then(|| rail_without_address(SHARED_MEMORY, (state, links), sum))
     }
 
+    /// Frames with wrong checksums that have come over the rail of a link.
+    pub(super) fn changed_frames_of(&self, id: LinkId) -> u64 {
+        let rail = self.links.get(id).map_or(0, |link| usize::from(link.common().rail.0));
+        self.rail_counts()[rail].changed_frames
+    }
+
     /// What all links of each rail have counted, and those in shared memory, those that were closed as well.
     fn rail_counts(&self) -> Vec<Counts> {
         let mut sums: Vec<Counts> =
@@ -153,5 +159,6 @@ fn rail_without_address(name: &str, (state, links): (State, u32), sum: &Counts) 
         rx_messages: sum.rx_messages,
         rtt_us: None,
         retransmitted_segments: 0,
+        changed_frames: sum.changed_frames,
     }
 }

@@ -186,11 +186,11 @@ mod tests {
     use crate::streams::Streams;
     use crate::transfer::ThreadLimit;
 
-    fn pair(streams: u8, threads: usize, encryption: bool) -> Pair {
+    fn pair(streams: u8, threads: usize, settings: Settings) -> Pair {
         let (rails, streams, threads) = (vec!["lo".into()], Streams::Fixed(streams), ThreadLimit::Fixed(threads));
         // Two halves of a message are both long, whatever the processors cost.
         let striping = "even".parse().unwrap();
-        Pair::with(Settings { rails, streams, threads, encryption, striping, ..Settings::default() })
+        Pair::with(Settings { rails, streams, threads, striping, ..settings })
     }
 
     fn moved_by_threads(mut pair: Pair) -> u64 {
@@ -200,13 +200,18 @@ mod tests {
 
     #[test]
     fn threads_move_what_is_long_where_several_payloads_are_under_way() {
-        assert!(moved_by_threads(pair(2, 2, false)) > 0);
-        assert!(moved_by_threads(pair(2, 2, true)) > 0, "encrypted");
+        let plain = Settings::default;
+        let encrypted = Settings { encryption: true, ..plain() };
+        let checked = Settings { checksum: true, ..plain() };
+        for settings in [plain(), encrypted, checked] {
+            let shown = format!("encryption {}, checksum {}", settings.encryption, settings.checksum);
+            assert!(moved_by_threads(pair(2, 2, settings)) > 0, "{shown}");
+        }
     }
 
     #[test]
     fn one_payload_alone_is_moved_by_the_caller() {
-        assert_eq!(moved_by_threads(pair(1, 2, false)), 0);
-        assert_eq!(moved_by_threads(pair(2, 0, false)), 0, "no thread is allowed");
+        assert_eq!(moved_by_threads(pair(1, 2, Settings::default())), 0);
+        assert_eq!(moved_by_threads(pair(2, 0, Settings::default())), 0, "no thread is allowed");
     }
 }

@@ -89,7 +89,7 @@ pub(super) fn read_proven_refusal(
 }
 
 /// Refusals and their codes.
-const CODES: [(u8, Refusal); 11] = [
+const CODES: [(u8, Refusal); 13] = [
     (2, Refusal::NotMe),
     (3, Refusal::Token),
     (4, Refusal::Yield),
@@ -101,6 +101,8 @@ const CODES: [(u8, Refusal); 11] = [
     (10, Refusal::Differs(Term::Secret, false)),
     (11, Refusal::Differs(Term::Secret, true)),
     (12, Refusal::Crowded),
+    (13, Refusal::Differs(Term::Checksum, false)),
+    (14, Refusal::Differs(Term::Checksum, true)),
 ];
 /// That of [`Refusal::Version`].
 const CODE_VERSION: u8 = 1;

@@ -26,6 +26,8 @@ impl Party {
 pub struct Terms {
     /// Whether what follows is encrypted.
     pub encryption: bool,
+    /// Whether frames have checksums.
+    pub checksum: bool,
     /// What proofs need beside tokens.
     pub secret: Option<Secret>,
 }
@@ -37,17 +39,20 @@ pub enum Term {
     Encryption,
     /// `FISHPLATE_SECRET_FILE`.
     Secret,
+    /// `FISHPLATE_CHECKSUM`.
+    Checksum,
 }
 
 impl Term {
     /// All, as their bits are in HELLO.
-    const ALL: [Term; 2] = [Term::Encryption, Term::Secret];
+    const ALL: [Term; 3] = [Term::Encryption, Term::Secret, Term::Checksum];
 
     /// The setting, and what it is where a side has it and where it does not.
     pub(super) fn describe(self) -> (&'static str, [&'static str; 2]) {
         match self {
             Term::Encryption => ("FISHPLATE_ENCRYPTION", ["off", "on"]),
             Term::Secret => ("FISHPLATE_SECRET_FILE", ["not set", "set"]),
+            Term::Checksum => ("FISHPLATE_CHECKSUM", ["off", "on"]),
         }
     }
 }
@@ -57,6 +62,7 @@ impl Terms {
         match term {
             Term::Encryption => self.encryption,
             Term::Secret => self.secret.is_some(),
+            Term::Checksum => self.checksum,
         }
     }
 

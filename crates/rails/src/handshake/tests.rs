@@ -157,6 +157,17 @@ fn both_sides_must_encrypt_or_neither() {
 }
 
 #[test]
+fn both_sides_must_have_checksums_or_neither() {
+    for checksum in [false, true] {
+        let (mut initiator, hello) = start(42, 1, OFFER, Terms { checksum, ..Terms::default() });
+        let mut acceptor = acceptor_with(42, Terms { checksum: !checksum, ..Terms::default() });
+        let (initiated, accepted) = run(&mut initiator, hello, &mut acceptor);
+        assert_eq!(accepted, Err(HandshakeError::Differs(Term::Checksum, checksum)));
+        assert_eq!(initiated, Err(HandshakeError::Refused(Refusal::Differs(Term::Checksum, !checksum))));
+    }
+}
+
+#[test]
 fn nobody_in_between_can_put_in_a_share_of_his_own_or_change_the_grant() {
     let (mut initiator, hello) = start(42, 1, OFFER, encrypted(true));
     let mut acceptor = acceptor_with(42, encrypted(true));

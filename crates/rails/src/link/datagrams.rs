@@ -2,19 +2,20 @@
 //! costs the kernel less time than a segment of TCP.
 //!
 //! A datagram is 8 bytes of secret, which the peer has sent over the stream; 4 bytes, the number of the frame; and the
-//! frame. One without a frame is a probe: it shows that datagrams arrive.
+//! frame. One without a frame is a probe: it shows that datagrams arrive. Where frames have checksums, one of all of it follows.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use fishplate_engine::wire::{Body, Header, MAX_HEADER_LEN, Malformed};
+use fishplate_engine::wire::{Body, Header, MAX_HEADER_LEN};
 use fishplate_engine::{Instant, Placement, Source};
 
 use super::sequence::{MOST_OUTSTANDING, place_of};
-use super::stream::receive::{Arrived, ReceiveState};
+use super::stream::receive::{Arrived, ReceiveState, Unreadable};
 use super::stream::transmit::append_payload;
 use crate::bounce_buffers::BounceBuffers;
+use crate::checksum::{CHECK_LEN, Checksum};
 use crate::ports::Ports;
 use crate::random::random;
 use crate::socket;
@@ -35,6 +36,8 @@ pub struct Datagrams {
     own_secret: u64,
     /// The secret that ours begin with, once the peer has sent it.
     secret: Option<u64>,
+    /// A checksum follows each.
+    is_checked: bool,
     /// Ours reach the peer.
     is_open: bool,
     /// The peer's reach us.
@@ -64,15 +67,24 @@ pub enum DatagramKind {
     Probe,
     /// A frame of this number.
     Frame(u32),
+    /// The peer's, but changed on its way.
+    Changed,
 }
 
 impl Datagrams {
-    /// From `local`, over `device` if there is one, on a port of `ports` if there are any, from that of `local` on.
-    pub fn open(local: SocketAddr, device: Option<&str>, ports: Option<Ports>) -> io::Result<Datagrams> {
+    /// From `local`, over `device` if there is one, on a port of `ports` if there are any, from that of `local` on. With
+    /// checksums, if they are `is_checked`.
+    pub fn open(
+        local: SocketAddr,
+        device: Option<&str>,
+        ports: Option<Ports>,
+        is_checked: bool,
+    ) -> io::Result<Datagrams> {
         Ok(Datagrams {
             socket: socket::datagrams_on(local, device, ports)?,
             own_secret: u64::from_le_bytes(random()?),
             secret: None,
+            is_checked,
             is_open: false,
             peer_reaches_us: false,
             copies: std::array::from_fn(|_| Vec::with_capacity(MOST_BYTES)),
@@ -107,7 +119,10 @@ impl Datagrams {
     pub fn send_probe(&self) {
         if let Some(secret) = self.secret {
             // One that does not leave is as good as lost.
-            let _ = self.socket.send(&prefix(secret, 0));
+            let prefix = prefix(secret, 0);
+            let checksum = Checksum::of(&prefix).encode();
+            let checksum = if self.is_checked { &checksum[..] } else { &[] };
+            let _ = self.socket.send(&[&prefix, checksum].concat());
         }
     }
 
@@ -122,8 +137,12 @@ impl Datagrams {
     }
 
     /// Whether a frame with a payload of `len` bytes is short enough.
-    pub fn fits(len: u64) -> bool {
-        len <= (MOST_BYTES - PREFIX - MAX_HEADER_LEN) as u64
+    pub fn fits(&self, len: u64) -> bool {
+        len <= (MOST_BYTES - PREFIX - MAX_HEADER_LEN - self.check_len()) as u64
+    }
+
+    fn check_len(&self) -> usize {
+        if self.is_checked { CHECK_LEN } else { 0 }
     }
 
     /// Sends a frame under its number.
@@ -141,12 +160,17 @@ impl Datagrams {
         copy.clear();
         copy.extend_from_slice(&begin[..PREFIX + header_len]);
         append_payload(copy, source, memory, bounces);
+        if self.is_checked {
+            let checksum = Checksum::of(copy).encode();
+            copy.extend_from_slice(&checksum);
+        }
         send_own(self.socket.as_fd(), copy).map(|_| ())
     }
 
     /// A frame that was sent, one of the last [`MOST_OUTSTANDING`], for the stream.
     pub fn sent_frame(&self, number: u32) -> &[u8] {
-        self.copies[place_of(number)].get(PREFIX..).unwrap_or_default()
+        let copy = &self.copies[place_of(number)];
+        copy.get(PREFIX..copy.len().saturating_sub(self.check_len())).unwrap_or_default()
     }
 
     /// Number of a frame that was read and waits for one before it.
@@ -179,6 +203,9 @@ impl Datagrams {
         if begin != prefix(self.own_secret, number) {
             return Ok(DatagramKind::Foreign);
         }
+        if self.is_checked && !self.receive.cut_checksum(Checksum::of(&begin)) {
+            return Ok(DatagramKind::Changed);
+        }
         if self.receive.unread() == 0 {
             return Ok(DatagramKind::Probe);
         }
@@ -187,7 +214,7 @@ impl Datagrams {
     }
 
     /// The next part of the frame that was read.
-    pub fn next(&mut self, memory: &UserMemory, bounces: &mut BounceBuffers) -> Result<Option<Arrived>, Malformed> {
+    pub fn next(&mut self, memory: &UserMemory, bounces: &mut BounceBuffers) -> Result<Option<Arrived>, Unreadable> {
         self.receive.next(memory, bounces)
     }
 

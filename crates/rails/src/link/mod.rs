@@ -1,5 +1,7 @@
 //! A link over a stream: one proven TCP connection, with datagrams beside it, that is one subchannel.
 
+#[cfg(any(test, feature = "hostile-input"))]
+pub mod changed_stream;
 mod congestion;
 mod datagrams;
 mod sequence;
@@ -9,11 +11,11 @@ pub use congestion::startup_pacing::StartupPacing;
 pub use congestion::{CongestionControl, CongestionPhase, NEAR_RTT_NS};
 pub use datagrams::{DatagramKind, Datagrams};
 pub use sequence::{Datagram, ReceiveSequence, SendSequence};
-pub use stream::Filled;
 pub use stream::kernel_acks::KernelAcks;
-pub use stream::receive::{Arrived, Destination, ReceiveState};
+pub use stream::receive::{Arrived, Destination, ReceiveState, Unreadable};
 pub use stream::transfer::{Lent, Moved, StreamTransfer};
 pub use stream::transmit::TransmitQueue;
+pub use stream::{Filled, Protection};
 
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::AsFd;
@@ -24,7 +26,6 @@ use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{INTERRUPTION_NS, Instant, Payload, RailId, SubchannelId};
 
 use crate::bounce_buffers::BounceBuffers;
-use crate::encryption::Keys;
 use crate::link_kind::{Common, Counts, Ending, LinkKind, Places};
 use crate::link_name::LinkName;
 use crate::socket::SHORT_SEGMENT;
@@ -160,25 +161,29 @@ impl StreamLink {
         }
     }
 
-    /// A link over a connected, non-blocking socket; encrypted if there are `keys`.
+    /// A link over a connected, non-blocking socket.
     pub fn new(
         socket: TcpStream,
-        keys: Option<Box<Keys>>,
+        protection: Protection,
         subchannel: SubchannelId,
         rail: RailId,
         remote: SocketAddr,
         name: LinkName,
         congestion_phase: CongestionPhase,
     ) -> Self {
-        let (sealing, opening) = keys.map(|keys| (keys.sealing, keys.opening)).unzip();
+        let is_checked = matches!(protection, Protection::Checksums);
+        let (sealing, opening) = match protection {
+            Protection::Encryption(keys) => (Some(keys.sealing), Some(keys.opening)),
+            Protection::Checksums | Protection::Nothing => (None, None),
+        };
         StreamLink {
             socket: Arc::new(socket),
             common: Common::new(subchannel, rail),
             remote,
             name,
             congestion_phase,
-            transmit: TransmitQueue::new(sealing),
-            receive: ReceiveState::new(opening),
+            transmit: TransmitQueue::new(sealing, is_checked),
+            receive: ReceiveState::new(opening, is_checked),
             lent: Lent::default(),
             send_sequence: SendSequence::default(),
             kernel_acks: KernelAcks::default(),

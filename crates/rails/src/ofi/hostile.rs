@@ -34,6 +34,7 @@ const CALM: Mood = Mood {
     unregistered: 0,
     invented: 0,
     is_manual: false,
+    changed: 0,
     inject_len: 1 << 20,
 };
 /// What the attacker calls its end.
@@ -204,7 +205,7 @@ impl Victim {
         assert!(self.rail.is_open(), "a peer has closed the rail");
         match failure {
             Failure::Protocol(how) => Ended::Protocol(how),
-            Failure::Broken(_) => Ended::Broken,
+            Failure::Broken(_) | Failure::Changed => Ended::Broken,
         }
     }
 

@@ -19,8 +19,16 @@ pub fn use_library(path: &CStr) {
     let _ = PATH.set(path.to_owned());
 }
 
-/// Opens a rail by a domain of a provider, or says why that cannot be.
-pub fn open(wanted: &Wanted) -> Result<Rail, String> {
+/// Opens a rail by a domain of a provider, with checksums if they are wanted, or says why that cannot be.
+pub fn open(wanted: &Wanted, checksums: bool) -> Result<Rail, String> {
+    let mut rail = open_plain(wanted)?;
+    if checksums {
+        rail.add_checksums();
+    }
+    Ok(rail)
+}
+
+fn open_plain(wanted: &Wanted) -> Result<Rail, String> {
     let Wanted { provider, kind, domain } = wanted;
     let path = PATH.get().ok_or("it is not known which libfabric has called")?;
     let library = Library::open(path, true)?;

@@ -66,6 +66,8 @@ pub enum Greeting {
 pub enum Failure {
     /// For this reason.
     Broken(String),
+    /// A record was changed on its way.
+    Changed,
     /// The peer has broken the protocol.
     Protocol(String),
 }

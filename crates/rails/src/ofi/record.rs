@@ -67,6 +67,12 @@ impl Preamble {
         out
     }
 
+    /// The receiver's name of the link and the secret, with which it begins. `None`: there is none.
+    pub fn name(record: &[u8]) -> Option<(u32, u64)> {
+        let (secret, rest) = record.split_first_chunk()?;
+        Some((u32::from_le_bytes(*rest.first_chunk()?), u64::from_le_bytes(*secret)))
+    }
+
     /// Reads it. `None`: there is none.
     pub fn decode(record: &[u8]) -> Option<Preamble> {
         let bytes = record.first_chunk::<PREAMBLE>()?;

@@ -173,7 +173,9 @@ impl<P: Provider> Sender<P> {
         places: Places<'_>,
     ) -> bool {
         let len = frame.payload.content().len();
-        if len > MOST_COPIED && frame.done == 0 && frame.may_lend && !self.cannot_lend {
+        // What is read out of memory has no checksum.
+        let may_lend = frame.may_lend && !self.cannot_lend && !transport.is_checked;
+        if len > MOST_COPIED && frame.done == 0 && may_lend {
             if self.loans.len() >= MOST_LOANS || !self.has_credit() {
                 return false;
             }

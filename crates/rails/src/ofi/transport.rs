@@ -3,11 +3,12 @@
 use ofi_abi::FI_ENOMEM;
 
 use super::record::{MOST_PAYLOAD, PREAMBLE};
+use crate::checksum::{CHECK_LEN, Checksum};
 use crate::sys::ofi::{Buffer, Error, PeerAddress, Posted, Provider};
 use fishplate_engine::wire::MAX_HEADER_LEN;
 
-/// Bytes of the longest record.
-pub const RECORD: usize = PREAMBLE + MAX_HEADER_LEN + MOST_PAYLOAD;
+/// Bytes of the longest record, with its checksum.
+pub const RECORD: usize = PREAMBLE + MAX_HEADER_LEN + MOST_PAYLOAD + CHECK_LEN;
 /// Records that are under way at a time, of all links.
 pub const SENDS: usize = 64;
 
@@ -17,6 +18,8 @@ pub struct Transport<P> {
     pub port: P,
     /// How users call it.
     pub name: String,
+    /// A checksum follows each record.
+    pub is_checked: bool,
     spare: Vec<Buffer>,
     /// Records that are under way.
     in_flight: usize,
@@ -26,7 +29,7 @@ impl<P: Provider> Transport<P> {
     /// By an endpoint.
     pub fn new(port: P, name: String) -> Result<Transport<P>, Error> {
         let spare = port.buffers(SENDS, RECORD)?;
-        Ok(Transport { port, name, spare, in_flight: 0 })
+        Ok(Transport { port, name, is_checked: false, spare, in_flight: 0 })
     }
 
     /// A buffer for a record, if there is one.
@@ -46,7 +49,8 @@ impl<P: Provider> Transport<P> {
     }
 
     /// Sends the first `len` bytes of a buffer. False: not now, and the buffer is spare again.
-    pub fn send(&mut self, buffer: Buffer, len: usize, peer: PeerAddress, tag: u64) -> bool {
+    pub fn send(&mut self, mut buffer: Buffer, len: usize, peer: PeerAddress, tag: u64) -> bool {
+        let len = self.close(&mut buffer, len);
         if len <= self.port.inject_len()
             && let Ok(Posted::Yes) = self.port.inject(&buffer.bytes()[..len], peer)
         {
@@ -71,7 +75,8 @@ impl<P: Provider> Transport<P> {
 
     /// Sends a short record. False: not now.
     pub fn send_bytes(&mut self, record: &[u8], peer: PeerAddress, tag: u64) -> bool {
-        if record.len() <= self.port.inject_len()
+        if !self.is_checked
+            && record.len() <= self.port.inject_len()
             && let Ok(Posted::Yes) = self.port.inject(record, peer)
         {
             return true;
@@ -82,8 +87,29 @@ impl<P: Provider> Transport<P> {
 
     /// Sends a short record of which it has to be known if it cannot arrive. False: not now.
     pub fn send_bytes_surely(&mut self, record: &[u8], peer: PeerAddress, tag: u64) -> bool {
-        let Some(buffer) = self.filled_buffer(record) else { return false };
-        self.send_with_completion(buffer, record.len(), peer, tag)
+        let Some(mut buffer) = self.filled_buffer(record) else { return false };
+        let len = self.close(&mut buffer, record.len());
+        self.send_with_completion(buffer, len, peer, tag)
+    }
+
+    /// Puts the checksum behind a record, if there are any. The length with it.
+    fn close(&self, buffer: &mut Buffer, len: usize) -> usize {
+        if !self.is_checked {
+            return len;
+        }
+        let bytes = buffer.bytes_mut();
+        let checksum = Checksum::of(&bytes[..len]).encode();
+        bytes[len..len + CHECK_LEN].copy_from_slice(&checksum);
+        len + CHECK_LEN
+    }
+
+    /// The length of a record that has come, without its checksum if there are any. `None`: it was changed on its way.
+    pub fn open(&self, record: &[u8]) -> Option<usize> {
+        if !self.is_checked {
+            return Some(record.len());
+        }
+        let (record, check) = record.split_last_chunk::<CHECK_LEN>()?;
+        (*check == Checksum::of(record).encode()).then_some(record.len())
     }
 
     fn filled_buffer(&mut self, record: &[u8]) -> Option<Buffer> {

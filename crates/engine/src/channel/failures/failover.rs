@@ -99,7 +99,7 @@ impl VirtualChannel {
         loop {
             let frame = *self.left_behind.retransmit_queue.front()?;
             let len = u64::from(frame.body.payload_len());
-            let (mut body, mut source) = (frame.body, NO_PAYLOAD);
+            let (mut body, mut source, mut copy) = (frame.body, NO_PAYLOAD, false);
             match frame.owner {
                 FrameOwner::Send { key, offset } => {
                     let Some(send) = sends.get(key) else {
@@ -111,6 +111,7 @@ impl VirtualChannel {
                         body = Body::Refused { what: Access::Read(send.receive()), why: Refusal::Key };
                     } else {
                         source = send.source.slice(offset, len);
+                        copy = self.copies_responses && send.is_response();
                     }
                 }
                 // Not recovered: there is nothing to send.
@@ -123,6 +124,7 @@ impl VirtualChannel {
             let index = self.earliest(now, len)?;
             self.left_behind.retransmit_queue.pop_front();
             let mut transmit = self.frame(now, index, body, source, frame.owner);
+            transmit.copy = copy;
             transmit.header.repetition = (frame.repetition + 1) % REPETITIONS;
             self.subchannels[index].set_repetition(transmit.header.repetition);
             return Some(transmit);

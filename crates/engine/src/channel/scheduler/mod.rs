@@ -318,7 +318,7 @@ impl VirtualChannel {
             if let Body::Write { number, .. } = &mut body {
                 *number = self.remote.take_number();
             }
-            let copy = send.inject && send.bounce().is_none();
+            let copy = send.inject && send.bounce().is_none() || self.copies_responses && send.is_response();
             let owner = FrameOwner::Send { key, offset: piece.offset };
             let mut frame = self.frame(now, index, body, source, owner);
             frame.copy = copy;

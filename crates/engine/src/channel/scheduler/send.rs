@@ -257,6 +257,11 @@ impl Send {
         completion
     }
 
+    /// Whether it is the response to a read of the peer's.
+    pub fn is_response(&self) -> bool {
+        matches!(self.purpose, Purpose::ReadResponse(_))
+    }
+
     /// The buffer that holds a copy of its payload, if there is one.
     pub fn bounce(&self) -> Option<BounceId> {
         match self.source {

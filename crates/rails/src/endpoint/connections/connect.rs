@@ -16,7 +16,7 @@ use crate::endpoint::peer::{KnownPath, Role};
 use crate::endpoint::progress::token::Token;
 use crate::endpoint::tuning::sampling::path;
 use crate::handshake::{Initiator, Offer};
-use crate::link::StreamLink;
+use crate::link::{Protection, StreamLink};
 use crate::link_kind::LinkId;
 use crate::link_name::{ASKS, LinkName};
 use crate::pairing::{Pair, is_complete, pair};
@@ -313,7 +313,8 @@ impl Endpoint {
         let renamed = self.poller.rename(stream.as_fd(), Kind::Stream, Token::Link(at).number());
         self.engine.path_measured(now, subchannel, path(&info));
         let course = self.congestion.phase_of(&stream, &info, speed);
-        let mut link = StreamLink::new(stream, keys, subchannel, rail, remote, name, course);
+        let protection = Protection::of(keys, self.settings.checksum);
+        let mut link = StreamLink::new(stream, protection, subchannel, rail, remote, name, course);
         let fed = link.receive.feed(&early);
         entry.insert(StreamLink { probes_often, sampled: info, ..link });
         let peer = &mut self.peers[vc.0 as usize];
@@ -339,9 +340,13 @@ impl Endpoint {
             self.link_failed(LinkId::Stream(at), &format!("it cannot be watched: {error}"));
             return;
         }
-        let encrypted = if self.settings.encryption { ", encrypted" } else { "" };
+        let protected = match (self.settings.encryption, self.settings.checksum) {
+            (true, _) => ", encrypted",
+            (false, true) => ", with checksums",
+            (false, false) => "",
+        };
         let segments = if self.links.streams[at].has_short_segments() { ", in short segments" } else { "" };
-        log::info!("rail {}: connected to {remote}{encrypted}{segments}", self.rails[usize::from(rail.0)].name);
+        log::info!("rail {}: connected to {remote}{protected}{segments}", self.rails[usize::from(rail.0)].name);
         if let Err(error) = fed {
             self.link_failed(LinkId::Stream(at), &error.to_string());
             return;

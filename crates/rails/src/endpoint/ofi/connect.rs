@@ -220,7 +220,7 @@ impl Endpoint {
             return;
         }
         own.reopening.failed(now);
-        match ofi::open(&own.wanted) {
+        match ofi::open(&own.wanted, self.settings.checksum) {
             Ok(mut opened) => {
                 opened.ordinal = ordinal;
                 *lock(&own.rail) = opened;

@@ -86,7 +86,7 @@ impl OfiState {
         for wanted in wanted {
             let rail = match settings.encryption {
                 true => Err("with FISHPLATE_ENCRYPTION=on nothing goes over it, as it cannot be encrypted".into()),
-                false => ofi::open(&wanted),
+                false => ofi::open(&wanted, settings.checksum),
             };
             match rail {
                 Ok(rail) => {

@@ -4,6 +4,7 @@ use fishplate_engine::{Instant, Transmit};
 
 use crate::endpoint::Endpoint;
 use crate::endpoint::send::BUDGET;
+use crate::link::Unreadable;
 use crate::link_kind::{LinkId, LinkKind, Places};
 use crate::ofi::{Failure, News, OfiLink, lock};
 
@@ -40,6 +41,8 @@ impl Endpoint {
         match (news, link) {
             (News::Up, _) => self.ofi_link_up(rail, end),
             (News::Failed(Failure::Broken(why)), _) => self.ofi_ended(rail, end, &why),
+            (News::Failed(Failure::Changed), Some(link)) => self.frame_was_changed(LinkId::Ofi(link)),
+            (News::Failed(Failure::Changed), None) => self.ofi_ended(rail, end, &Unreadable::Changed.to_string()),
             (News::Failed(Failure::Protocol(how)), Some(link)) => self.protocol_violation(LinkId::Ofi(link), &how),
             (News::Failed(Failure::Protocol(how)), None) => self.ofi_ended(rail, end, &how),
             (News::Header(header), Some(link)) => {

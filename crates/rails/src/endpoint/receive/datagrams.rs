@@ -65,10 +65,27 @@ impl Endpoint {
                 Some(is_first)
             }
             Ok(DatagramKind::Foreign) => Some(false),
+            Ok(DatagramKind::Changed) => {
+                self.datagram_was_changed(at);
+                Some(false)
+            }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
             // What the network says of one that was sent: its frame will be repeated.
             Err(_) => Some(false),
         }
+    }
+
+    /// A datagram was changed on its way: it is dropped, and its frame comes again over the stream.
+    #[cold]
+    fn datagram_was_changed(&mut self, at: usize) {
+        let link = &mut self.links.streams[at];
+        link.common.counts.changed_frames += 1;
+        let (vc, rail) = (link.common.subchannel.vc, &self.rails[usize::from(link.common.rail.0)].name);
+        let so_far = self.changed_frames_of(LinkId::Stream(at));
+        log::warn!(
+            "{} rail {rail}: a datagram was changed on its way: its checksum is wrong; frames changed on this rail so far: {so_far}",
+            self.peers[vc.0 as usize].describe()
+        );
     }
 
     /// Takes a datagram that has waited for what has come now.

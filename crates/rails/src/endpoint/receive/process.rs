@@ -4,7 +4,7 @@ use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, Placement};
 
 use crate::endpoint::Endpoint;
-use crate::link::{Arrived, StreamLink};
+use crate::link::{Arrived, StreamLink, Unreadable};
 use crate::link_kind::{LinkId, LinkKind};
 
 /// What has brought a frame of a link.
@@ -31,11 +31,27 @@ impl Endpoint {
                         self.payload_placed(LinkId::Stream(at), len, now);
                     }
                 }
-                Err(malformed) => {
+                Err(Unreadable::Malformed(malformed)) => {
                     self.protocol_violation(LinkId::Stream(at), &malformed.to_string());
                     return false;
                 }
+                Err(Unreadable::Changed) => {
+                    // Where the next frame begins is not known.
+                    link.is_ending = true;
+                    self.frame_was_changed(LinkId::Stream(at));
+                    return false;
+                }
             }
+        }
+    }
+
+    /// A frame that came over a link was changed on its way: the link fails, so that what the peer has no acknowledgement of
+    /// comes again.
+    pub(in crate::endpoint) fn frame_was_changed(&mut self, id: LinkId) {
+        if let Some(link) = self.links.get_mut(id) {
+            link.common_mut().counts.changed_frames += 1;
+            let so_far = self.changed_frames_of(id);
+            self.link_failed(id, &format!("{}; frames changed on this rail so far: {so_far}", Unreadable::Changed));
         }
     }
 

@@ -28,7 +28,7 @@ impl Endpoint {
         };
         // No acknowledgement may overtake the refusal of a write: it would say that it has succeeded.
         let is_refusal = matches!(transmit.header.body, Body::Refused { .. });
-        if is_refusal || !link.transmit.is_empty() || !Datagrams::fits(transmit.source.len()) {
+        if is_refusal || !link.transmit.is_empty() || !datagrams.fits(transmit.source.len()) {
             return false;
         }
         let frame = (&transmit.header, &transmit.source);
@@ -61,7 +61,8 @@ impl Endpoint {
         // Not all processes of a host begin to look at the same one.
         local.set_port(self.address.port);
         let device = self.device(link.common.rail, link.remote.ip());
-        let opened = Datagrams::open(local, device, self.settings.ports).and_then(|datagrams| {
+        let opened = Datagrams::open(local, device, self.settings.ports, self.settings.checksum);
+        let opened = opened.and_then(|datagrams| {
             if link.in_poll_set {
                 self.poller.add(datagrams.socket(), Kind::Datagrams, Token::Datagrams(at).number())?;
             }

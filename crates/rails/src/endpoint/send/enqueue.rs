@@ -33,8 +33,10 @@ impl Endpoint {
         let queue = &mut links.streams[at].transmit;
         let Transmit { header, source, copy, .. } = transmit;
         match source {
-            // The kernel copies it, from where it is.
-            Source::User(payload) if *copy && payload.len() > COPY_IF_BORROWED && queue.is_empty() => {
+            // The kernel copies it, from where it is. (With checksums it may change before that.)
+            Source::User(payload)
+                if *copy && payload.len() > COPY_IF_BORROWED && queue.is_empty() && !queue.is_checked() =>
+            {
                 queue.push(header, source, false, memory, bounces);
                 self.track_kernel_ack(at, transmit);
                 self.send_borrowed(at, payload, now);

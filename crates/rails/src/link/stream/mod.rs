@@ -6,6 +6,29 @@ mod records;
 pub mod transfer;
 pub mod transmit;
 
+use crate::encryption::Keys;
+
+/// By what it is seen that a stream was changed on its way.
+pub enum Protection {
+    /// By the kernel's checksums alone.
+    Nothing,
+    /// By checksums of frames.
+    Checksums,
+    /// By the tags of encrypted records.
+    Encryption(Box<Keys>),
+}
+
+impl Protection {
+    /// Of a connection with these keys, if it is encrypted, between sides that both have checksums, or not.
+    pub fn of(keys: Option<Box<Keys>>, has_checksums: bool) -> Protection {
+        match keys {
+            Some(keys) => Protection::Encryption(keys),
+            None if has_checksums => Protection::Checksums,
+            None => Protection::Nothing,
+        }
+    }
+}
+
 /// How a read ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filled {

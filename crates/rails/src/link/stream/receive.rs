@@ -1,10 +1,15 @@
 //! What a link is receiving: a header, or the payload of one. Large payloads are read straight to where they belong.
 
+mod checked;
+
+use std::fmt;
 use std::io;
 use std::os::fd::BorrowedFd;
 
 use fishplate_engine::wire::{Header, Malformed, decode};
 use fishplate_engine::{BounceId, Extent, Payload, Placement};
+
+use checked::ReceiveChecks;
 
 use super::records::{MOST_AT_ONCE, RecordReader};
 use super::{Filled, filled};
@@ -81,6 +86,30 @@ pub enum Arrived {
     Payload(u64),
 }
 
+/// What has come cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    /// The peer breaks the protocol.
+    Malformed(Malformed),
+    /// It was changed on its way.
+    Changed,
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unreadable::Malformed(malformed) => malformed.fmt(f),
+            Unreadable::Changed => f.write_str("a frame was changed on its way: its checksum is wrong"),
+        }
+    }
+}
+
+impl From<Malformed> for Unreadable {
+    fn from(malformed: Malformed) -> Self {
+        Unreadable::Malformed(malformed)
+    }
+}
+
 /// State of the receiving side of a link.
 pub struct ReceiveState {
     buffer: Box<[u8]>,
@@ -95,14 +124,17 @@ pub struct ReceiveState {
     is_lent: bool,
     /// With encryption, what is behind `end` in the buffer.
     records: Option<Box<RecordReader>>,
+    /// Frames have checksums.
+    checks: Option<ReceiveChecks>,
 }
 
 impl ReceiveState {
-    /// Of a link; encrypted, if there is something to open records with.
-    pub fn new(opening: Option<Opening>) -> Self {
+    /// Of a link; encrypted, if there is something to open records with; with checksums, if it `is_checked`.
+    pub fn new(opening: Option<Opening>, is_checked: bool) -> Self {
         let buffer_len = if opening.is_some() { MOST_AT_ONCE } else { FIRST_BUFFER_LEN };
         let records = opening.map(|opening| Box::new(RecordReader::new(opening)));
-        ReceiveState { records, ..ReceiveState::with_buffer(buffer_len) }
+        let checks = is_checked.then(ReceiveChecks::default);
+        ReceiveState { records, checks, ..ReceiveState::with_buffer(buffer_len) }
     }
 
     /// Of a link's datagrams of up to `most` bytes.
@@ -121,6 +153,7 @@ impl ReceiveState {
             bulk: false,
             is_lent: false,
             records: None,
+            checks: None,
         }
     }
 }
@@ -149,8 +182,12 @@ impl ReceiveState {
         loop {
             match self.fill(socket, memory, &mut bounces) {
                 Ok(filled) => {
-                    self.consume(memory, &mut bounces);
-                    if filled != Filled::More || self.missing() == 0 || self.done - before >= MOST_LENT {
+                    // What was read into the buffer and has a checksum is placed once that is known.
+                    if self.checks.is_none() {
+                        self.consume(memory, &mut bounces);
+                    }
+                    let is_over = self.missing() == 0 || self.start < self.end || self.done - before >= MOST_LENT;
+                    if filled != Filled::More || is_over {
                         return Ok(filled);
                     }
                 }
@@ -228,7 +265,7 @@ impl ReceiveState {
             return filled;
         }
         let missing = self.len - self.done;
-        if self.start == self.end && missing >= DIRECT_LEAST {
+        if self.start == self.end && missing >= DIRECT_LEAST && self.may_read_direct() {
             return self.fill_direct(socket, memory, bounces);
         }
         if self.start == self.end {
@@ -256,7 +293,10 @@ impl ReceiveState {
     }
 
     /// The next thing that has come whole.
-    pub fn next(&mut self, memory: &UserMemory, bounces: &mut BounceBuffers) -> Result<Option<Arrived>, Malformed> {
+    pub fn next(&mut self, memory: &UserMemory, bounces: &mut BounceBuffers) -> Result<Option<Arrived>, Unreadable> {
+        if self.checks.is_some() {
+            return self.next_checked(memory, bounces);
+        }
         if self.len > 0 {
             self.consume(memory, bounces);
             if self.done < self.len {
@@ -279,16 +319,19 @@ impl ReceiveState {
         self.destination = Destination::open(placement, bounces);
     }
 
-    /// The payload of the last header, of `len` bytes, if all of it has been read.
+    /// The payload of the last header, of `len` bytes, if all of it has been read, and is as it was sent.
     #[inline]
     pub fn whole_payload(&self, len: u64) -> Option<&[u8]> {
-        self.unread_bytes().get(..len as usize)
+        match &self.checks {
+            None => self.unread_bytes().get(..len as usize),
+            Some(checks) => checks.whole_payload(self.unread_bytes(), len as usize),
+        }
     }
 
     /// It was taken.
     #[inline]
     pub fn skip_payload(&mut self, len: u64) {
-        self.start += len as usize;
+        self.start += len as usize + self.checks.as_ref().map_or(0, |_| ReceiveChecks::behind_payload(len));
         self.bulk = len >= BULK_LEAST;
     }
 
@@ -346,6 +389,7 @@ impl ReceiveState {
             }
         };
         let placed = (got as u64).min(missing);
+        self.check_direct(placed, memory, bounces);
         self.done += placed;
         (self.start, self.end) = (0, got - placed as usize);
         Ok(filled(got, wanted))

@@ -1,6 +1,8 @@
 //! What a link has still to send: headers and small payloads, copied one behind the other, and large payloads that
 //! are sent from where they are.
 
+mod checked;
+
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -40,13 +42,15 @@ pub struct TransmitQueue {
     lent: Option<u64>,
     /// With encryption, what is on its way to the socket.
     records: Option<Box<RecordWriter>>,
+    /// Frames have checksums.
+    is_checked: bool,
 }
 
 impl TransmitQueue {
-    /// Of a link; encrypted, if there is something to seal records with.
-    pub fn new(sealing: Option<Sealing>) -> Self {
+    /// Of a link; encrypted, if there is something to seal records with; with checksums, if it `is_checked`.
+    pub fn new(sealing: Option<Sealing>, is_checked: bool) -> Self {
         let records = sealing.map(|sealing| Box::new(RecordWriter::new(sealing)));
-        TransmitQueue { records, ..TransmitQueue::default() }
+        TransmitQueue { records, is_checked, ..TransmitQueue::default() }
     }
 
     /// Whether everything has been sent.
@@ -68,8 +72,8 @@ impl TransmitQueue {
 
     /// What is to be sent, for a thread to send it.
     pub fn lend(&mut self) -> TransmitQueue {
-        let rest = TransmitQueue { taken: self.taken, lent: Some(self.len), ..TransmitQueue::default() };
-        std::mem::replace(self, rest)
+        let (taken, lent, is_checked) = (self.taken, Some(self.len), self.is_checked);
+        std::mem::replace(self, TransmitQueue { taken, lent, is_checked, ..TransmitQueue::default() })
     }
 
     /// What has not been sent of it, in front of what was added meanwhile.
@@ -93,6 +97,9 @@ impl TransmitQueue {
 
     /// Adds a frame. With `copy`, the payload is not needed after the call.
     pub fn push(&mut self, header: &Header, source: &Source, copy: bool, memory: &UserMemory, bounces: &BounceBuffers) {
+        if self.is_checked {
+            return self.push_checked((header, source), copy, memory, bounces);
+        }
         let before = self.copied.len();
         let rest = match source {
             Source::User(payload) if !copy && payload.len() > COPY_LIMIT => {
@@ -104,12 +111,8 @@ impl TransmitQueue {
                 None
             }
         };
-        self.add_copied(self.copied.len() - before);
-        let user = rest.into_iter().flat_map(|payload| payload.extents()).filter(|extent| extent.len > 0);
-        self.segments.extend(user.map(|extent| Segment::User(*extent)));
-        let added = (self.copied.len() - before) as u64 + rest.map_or(0, Payload::len);
-        self.len += added;
-        self.taken += added;
+        self.added_copied(before);
+        rest.into_iter().for_each(|payload| self.add_user(payload));
     }
 
     /// Adds a frame that is a header alone.
@@ -121,10 +124,12 @@ impl TransmitQueue {
 
     /// Adds a frame that is encoded already.
     pub fn push_encoded(&mut self, frame: &[u8]) {
+        if self.is_checked {
+            return self.push_encoded_checked(frame);
+        }
+        let before = self.copied.len();
         self.copied.extend_from_slice(frame);
-        self.add_copied(frame.len());
-        self.len += frame.len() as u64;
-        self.taken += frame.len() as u64;
+        self.added_copied(before);
     }
 
     /// What is still to be sent of `ended` is copied: that memory will not be there any more.
@@ -219,6 +224,22 @@ impl TransmitQueue {
             Segment::User(extent) => Piece::User(*extent),
         });
         send(socket, memory, pieces)
+    }
+
+    /// The copied bytes behind the first `before` were added to the queue.
+    fn added_copied(&mut self, before: usize) {
+        let added = self.copied.len() - before;
+        self.add_copied(added);
+        self.len += added as u64;
+        self.taken += added as u64;
+    }
+
+    /// Adds a payload that is sent from where it is.
+    fn add_user(&mut self, payload: &Payload) {
+        let user = payload.extents().iter().filter(|extent| extent.len > 0);
+        self.segments.extend(user.map(|extent| Segment::User(*extent)));
+        self.len += payload.len();
+        self.taken += payload.len();
     }
 
     fn add_copied(&mut self, len: usize) {

@@ -111,6 +111,11 @@ impl<P: Provider> Rail<P> {
         })
     }
 
+    /// From now on each record has a checksum. What comes has to have one as well.
+    pub fn add_checksums(&mut self) {
+        self.transport.iter_mut().for_each(|transport| transport.is_checked = true);
+    }
+
     /// Whether it has an endpoint.
     pub fn is_open(&self) -> bool {
         self.transport.is_some()

@@ -8,7 +8,7 @@ use crate::link_kind::Places;
 use crate::ofi::link::{Failure, Greeting};
 use crate::ofi::record::{Kind, Preamble};
 use crate::sys::memory::UserMemory;
-use crate::sys::ofi::{Error, Event, Provider};
+use crate::sys::ofi::{Buffer, Error, Event, Provider};
 
 impl<P: Provider> Rail<P> {
     /// The next news of a link, all of which have to be asked for.
@@ -43,23 +43,7 @@ impl<P: Provider> Rail<P> {
 
     pub(super) fn handle(&mut self, event: Event) {
         match event {
-            Event::Received(buffer, len) => {
-                let preamble = Preamble::decode(&buffer.bytes()[..len]);
-                let found = preamble.and_then(|preamble| {
-                    let at = self.find(preamble.link)?;
-                    (self.links[at].secret == preamble.secret).then_some((at, preamble))
-                });
-                match found {
-                    Some((at, preamble)) => {
-                        self.links[at].record_came(preamble, buffer, len);
-                        self.list(at);
-                    }
-                    None => {
-                        log::debug!("rail {}: a record that belongs to no link is dropped", self.name);
-                        self.unposted.push(buffer);
-                    }
-                }
-            }
+            Event::Received(buffer, len) => self.record_came(buffer, len),
             // Of a connection that has ended; the link hears of it otherwise.
             Event::NotReceived(buffer, error) => {
                 log::debug!("rail {}: {error}", self.name);
@@ -83,6 +67,30 @@ impl<P: Provider> Rail<P> {
             }
         }
         self.post();
+    }
+
+    /// A record has come.
+    fn record_came(&mut self, buffer: Buffer, len: usize) {
+        let record = &buffer.bytes()[..len];
+        let whole = self.transport.as_ref().and_then(|transport| transport.open(record));
+        let found = Preamble::name(record).and_then(|(link, secret)| {
+            let at = self.find(link)?;
+            (self.links[at].secret == secret).then_some(at)
+        });
+        match (found, whole, Preamble::decode(record)) {
+            (Some(at), Some(len), Some(preamble)) => {
+                self.links[at].record_came(preamble, buffer, len);
+                self.list(at);
+            }
+            (Some(at), None, _) => {
+                self.unposted.push(buffer);
+                self.fail(at, Failure::Changed);
+            }
+            _ => {
+                log::debug!("rail {}: a record that belongs to no link is dropped", self.name);
+                self.unposted.push(buffer);
+            }
+        }
     }
 
     /// How an operation of a link has ended.

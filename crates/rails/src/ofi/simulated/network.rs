@@ -15,6 +15,8 @@ use crate::sys::ofi::{Buffer, Error, Event, Remote};
 const WAIT: (u64, u32) = (20_000, 64);
 /// When there is room again, in nanoseconds.
 const SOON_NS: u64 = 10_000;
+/// Bytes at the start of a record that say to which link it belongs.
+const NAME: usize = 12;
 /// The error of what fails.
 const EIO: i32 = 5;
 
@@ -35,6 +37,8 @@ pub struct Mood {
     pub unregistered: u64,
     /// The key of a read is one that the peer has invented.
     pub invented: u64,
+    /// A bit of a message is changed on its way, not of the name of its link: without that it belongs to nobody.
+    pub changed: u64,
     /// An endpoint answers reads only while it is polled.
     pub is_manual: bool,
     /// Bytes that are sent without a completion, at most.
@@ -239,12 +243,21 @@ impl Network {
     }
 
     /// A message leaves.
-    pub(super) fn send(&mut self, (from, to): (usize, usize), bytes: Vec<u8>, sent: Option<(Buffer, u64)>) {
+    pub(super) fn send(&mut self, (from, to): (usize, usize), mut bytes: Vec<u8>, sent: Option<(Buffer, u64)>) {
+        if self.changes_bits() && happens(&mut self.rng, self.mood.changed) {
+            let bit = self.rng.usize(NAME * 8..bytes.len() * 8);
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
         let delay = self.rng.u64(self.mood.delay_ns.0..self.mood.delay_ns.1 + 1);
         let last = self.ends[from].last_arrival_ns.entry(to).or_default();
         *last = (*last + 1).max(self.now_ns + delay);
         let at = *last;
         self.schedule(at, Step::Arrive { from, to, bytes, sent });
+    }
+
+    /// Whether bits of messages are changed on their way.
+    pub fn changes_bits(&self) -> bool {
+        self.mood.changed > 0
     }
 
     /// A message can come into `buffer`.

@@ -34,8 +34,12 @@ impl Drop for Seed {
 
 /// One run; its trace.
 fn run(seed: u64) -> u64 {
-    let _seed = Seed(seed);
-    let mut world = World::new(Setup::of(seed));
+    run_setup(Setup::of(seed, false))
+}
+
+fn run_setup(setup: Setup) -> u64 {
+    let _seed = Seed(setup.seed);
+    let mut world = World::new(setup);
     world.run();
     world.check();
     world.trace
@@ -50,6 +54,11 @@ fn nothing_is_lost_or_written_late_whatever_happens_to_rails() {
             scope.spawn(|| part.for_each(|seed| _ = run(seed)));
         }
     });
+}
+
+#[test]
+fn nothing_is_lost_or_changed_where_records_are_changed_on_their_way_and_have_checksums() {
+    seeds(0..300).for_each(|seed| _ = run_setup(Setup::of(seed, true)));
 }
 
 #[test]

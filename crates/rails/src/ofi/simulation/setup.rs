@@ -23,7 +23,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    pub fn of(seed: u64) -> Setup {
+    /// The run of a seed; with checksums of records, bits of which are changed, or without both.
+    pub fn of(seed: u64, has_checksums: bool) -> Setup {
         let mut rng = Rng::with_seed(seed);
         let (nodes, rails) = (if happens(&mut rng, 200) { 3 } else { 2 }, rng.u64(1..4) as usize);
         let config = Config {
@@ -35,6 +36,8 @@ impl Setup {
         };
         let mood = mood(&mut rng);
         let commands = commands(&mut rng, nodes, rails);
+        let changed = if has_checksums { rng.choice([5, 50]).unwrap() } else { 0 };
+        let (mood, config) = (Mood { changed, ..mood }, Config { copies_responses: has_checksums, ..config });
         Setup { seed, nodes, rails, config, mood, commands }
     }
 }
@@ -49,6 +52,7 @@ fn mood(rng: &mut Rng) -> Mood {
         stuck: rng.choice([0, 0, 0, 20]).unwrap(),
         unregistered: rng.choice([0, 0, 0, 50, 1000]).unwrap(),
         invented: rng.choice([0, 0, 0, 20]).unwrap(),
+        changed: 0,
         is_manual: happens(rng, 300),
         inject_len: rng.choice([0, 64, 256, 4096]).unwrap(),
     }

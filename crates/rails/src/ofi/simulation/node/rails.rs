@@ -76,6 +76,9 @@ fn open(network: &SharedNetwork, place: usize, ordinal: u8) -> Rail<SimulatedPor
     let names = ("simulated".to_string(), "net".to_string(), format!("simulated:{ordinal}"));
     let mut rail = Rail::over(SimulatedPort::open(network, place), names, None).expect("there is memory");
     rail.ordinal = ordinal;
+    if network.borrow().changes_bits() {
+        rail.add_checksums();
+    }
     rail
 }
 
@@ -149,6 +152,7 @@ impl Node {
         match (news, subchannel) {
             (News::Up, _) => self.up(rail, end),
             (News::Failed(Failure::Broken(why)), _) => self.rail_ended(now, (rail, end), &why),
+            (News::Failed(Failure::Changed), _) => self.rail_ended(now, (rail, end), "a record was changed"),
             (News::Failed(Failure::Protocol(how)), _) => panic!("a peer broke the protocol: {how}"),
             (News::Header(header), Some(subchannel)) => {
                 let Some(placement) = self.header_came(now, subchannel, &header) else { return };
