@@ -22,7 +22,7 @@ const PREFIX: &str = "fishplate-live-";
 /// Their folder: the first of these that exists. The first is not on a disk, for which a process might wait.
 const FOLDERS: [&str; 2] = ["dev/shm", "tmp"];
 /// Length of a file in bytes: as many rails as there may be, with the longest names, shared memory, and room for more fields.
-const PAGE_LEN: usize = 16 << 10;
+const PAGE_LEN: usize = 24 << 10;
 /// What was written so long ago may have been left by a process that was killed.
 const ABANDONED_AFTER: Duration = Duration::from_secs(10);
 /// How often a page that changes under its reader is read again.

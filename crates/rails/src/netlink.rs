@@ -104,16 +104,23 @@ pub fn routed_devices(is_ipv4: bool) -> io::Result<BTreeSet<u32>> {
     Ok(devices)
 }
 
-/// Networks that a route leads to over `device`, by a gateway; of all routing tables, at most `most`.
+/// Networks that a route leads to over `device`, by a gateway; of all routing tables, at most `most`. Those that a route leads to
+/// by several gateways are left out: the kernel takes any of them.
 pub fn routed_networks(is_ipv4: bool, device: u32, most: usize) -> io::Result<BTreeSet<(IpAddr, u8)>> {
-    let mut networks = BTreeSet::new();
+    let (mut networks, mut by_several) = (BTreeSet::new(), BTreeSet::new());
     each_route(is_ipv4, |prefix, list| {
-        let has_gateway = attributes(list).any(|(kind, _)| matches!(kind, RTA_GATEWAY | RTA_MULTIPATH));
-        if networks.len() < most && has_gateway && devices_of(list).contains(&device) {
-            networks.extend(prefixed(list, RTA_DST, is_ipv4, prefix));
+        let has = |wanted: u16| attributes(list).any(|(kind, _)| kind == wanted);
+        let found = match () {
+            () if !devices_of(list).contains(&device) => return,
+            () if has(RTA_MULTIPATH) => &mut by_several,
+            () if has(RTA_GATEWAY) => &mut networks,
+            () => return,
+        };
+        if found.len() < most {
+            found.extend(prefixed(list, RTA_DST, is_ipv4, prefix));
         }
     })?;
-    Ok(networks)
+    Ok(&networks - &by_several)
 }
 
 /// Networks from which packets take routes of their own (`ip rule from NETWORK table N`).

@@ -312,7 +312,7 @@ impl Settings {
             rail_timeout_ns: self.timeout.as_nanos() as u64,
             early_data: !self.ablation.is_off(Mechanism::EarlyData),
             // A checksum is that of bytes which may change meanwhile.
-            copies_responses: self.checksum,
+            copies_responses: self.checksum && !self.encryption,
             ..default
         }
     }

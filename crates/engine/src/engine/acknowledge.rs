@@ -21,7 +21,7 @@ impl Engine {
         if !channel.subchannels[index].is_news(frames) {
             return Ok(());
         }
-        let replies_waited = channel.has_many_unacknowledged();
+        let replies_waited = channel.replies_wait();
         let sends = &mut self.sends;
         let mut done = std::mem::take(&mut self.delivered);
         let mut writes = 0;

@@ -127,7 +127,9 @@ impl Axis {
 
 /// Rates of the rails of a place together; of several places the least.
 fn narrowest(rails: &[Rail]) -> f64 {
-    let place = |rail: &Rail| rail.name.rsplit_once('.').map_or(String::new(), |(place, _)| place.to_string());
+    // The name of a path, `eth0/10.1.0.5`, has points as well.
+    let interface = |rail: &Rail| rail.name.split('/').next().unwrap_or_default().to_string();
+    let place = |rail: &Rail| interface(rail).rsplit_once('.').map_or(String::new(), |(place, _)| place.to_string());
     let mut sums: BTreeMap<String, f64> = BTreeMap::new();
     for rail in rails {
         *sums.entry(place(rail)).or_default() += rail.rate_mbit.unwrap_or(0.0);

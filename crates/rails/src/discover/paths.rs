@@ -44,7 +44,8 @@ fn split_with(
     interfaces.into_iter().flat_map(split_one).collect()
 }
 
-/// Addresses with the same gateways together; the least address first, so that hosts that are numbered alike pair alike.
+/// Addresses apart that leave for a destination by different gateways; the least address first, so that hosts that are numbered
+/// alike pair alike. That an address has no gateway, as its routes lead out elsewhere or nowhere, tells nothing.
 fn grouped(family: &[Network], gateways: impl Fn(&[IpAddr]) -> Vec<Vec<Option<IpAddr>>>) -> Vec<Vec<Network>> {
     if family.len() < 2 {
         return vec![family.to_vec()];
@@ -54,12 +55,19 @@ fn grouped(family: &[Network], gateways: impl Fn(&[IpAddr]) -> Vec<Vec<Option<Ip
     let ips: Vec<IpAddr> = family.iter().map(|own| own.ip).collect();
     let mut groups: Vec<(Vec<Option<IpAddr>>, Vec<Network>)> = Vec::new();
     for (own, gateways) in family.into_iter().zip(gateways(&ips)) {
-        match groups.iter_mut().find(|(others, _)| *others == gateways) {
-            Some((_, group)) => group.push(own),
+        match groups.iter_mut().find(|(others, _)| !differ(others, &gateways)) {
+            Some((others, group)) => {
+                others.iter_mut().zip(gateways).for_each(|(known, new)| *known = known.or(new));
+                group.push(own);
+            }
             None => groups.push((gateways, vec![own])),
         }
     }
     groups.into_iter().map(|(_, group)| group).collect()
+}
+
+fn differ(a: &[Option<IpAddr>], b: &[Option<IpAddr>]) -> bool {
+    a.iter().zip(b).any(|(a, b)| a.zip(*b).is_some_and(|(a, b)| a != b))
 }
 
 /// A rail for each group. Addresses of the other family are those of the first one, as nothing tells them apart; those of the
@@ -92,13 +100,16 @@ fn gateways_of(destinations: &[IpAddr], index: u32, from: IpAddr) -> Vec<Option<
 /// An address in each network that a route over the interface leads to.
 fn destinations(index: u32, is_ipv4: bool) -> Vec<IpAddr> {
     let networks = netlink::routed_networks(is_ipv4, index, MOST_DESTINATIONS).unwrap_or_default();
-    let all: BTreeSet<IpAddr> = networks.iter().map(|(network, _)| representative(*network)).collect();
+    let all: BTreeSet<IpAddr> = networks.iter().map(|network| representative(*network)).collect();
     all.into_iter().collect()
 }
 
-/// What begins with zeros is the rest of the world: any address that hosts can have stands for it.
-fn representative(network: IpAddr) -> IpAddr {
+/// What begins with zeros is the rest of the world: any address that hosts can have stands for it. A network of one host or
+/// two is itself one of them.
+fn representative((network, prefix): (IpAddr, u8)) -> IpAddr {
     match network {
+        IpAddr::V4(_) if prefix >= 31 => network,
+        IpAddr::V6(_) if prefix >= 127 => network,
         IpAddr::V4(v4) if v4.octets()[0] == 0 => IpAddr::from([64, 0, 2, 1]),
         IpAddr::V6(v6) if v6.segments()[0] == 0 => IpAddr::from([0x2000, 0, 0, 0, 0, 0, 0, 1]),
         IpAddr::V4(v4) => IpAddr::from((u32::from(v4) | 1).to_be_bytes()),
@@ -149,6 +160,16 @@ mod tests {
     }
 
     #[test]
+    fn an_address_whose_routes_lead_elsewhere_is_no_path_of_its_own() {
+        let gateways = |_: u32, own: &[IpAddr]| {
+            let has_one = |own: &IpAddr| (*own != ip("10.1.0.6")).then(|| ip("10.1.0.254"));
+            own.iter().map(|own| vec![has_one(own), None]).collect()
+        };
+        let eth0 = interface("eth0", &[], &["10.1.0.5/24", "10.1.0.6/24"]);
+        assert_eq!(split_with(vec![eth0], gateways).len(), 1);
+    }
+
+    #[test]
     fn without_rules_there_are_no_paths() {
         let own = [ip("127.0.0.1"), ip("127.0.0.2")];
         assert_eq!(gateways(1, &own), [vec![], vec![]]);
@@ -157,10 +178,15 @@ mod tests {
 
     #[test]
     fn an_address_stands_for_its_network() {
-        for (network, one) in
-            [("0.0.0.0", "64.0.2.1"), ("10.1.0.0", "10.1.0.1"), ("::", "2000::1"), ("fd00::", "fd00::1")]
-        {
-            assert_eq!(representative(ip(network)), ip(one), "{network}");
+        for (network, prefix, one) in [
+            ("0.0.0.0", 0, "64.0.2.1"),
+            ("10.1.0.0", 16, "10.1.0.1"),
+            ("10.9.0.4", 32, "10.9.0.4"),
+            ("::", 0, "2000::1"),
+            ("fd00::", 64, "fd00::1"),
+            ("fd00::4", 128, "fd00::4"),
+        ] {
+            assert_eq!(representative((ip(network), prefix)), ip(one), "{network}");
         }
     }
 }

@@ -10,8 +10,9 @@ use crate::link::{Filled, Moved, StreamLink, StreamTransfer};
 use crate::processor_time::CallCost;
 use crate::transfer::Threads;
 
-/// To copy so much takes the time of some system calls, beside which handing it to a thread is little.
-const LONG: u64 = 64 << 10;
+/// Payloads of so many bytes are lent at least: to copy them takes the time of some system calls, beside which handing them to a
+/// thread is little.
+const LEND_LEAST: u64 = 64 << 10;
 
 /// Transfers by threads.
 pub struct Transfers {
@@ -49,7 +50,9 @@ impl Transfers {
 
     fn count(&mut self, moved: Moved, cost: &mut CallCost) {
         self.moved += moved.bytes;
-        cost.sample(moved.bytes, moved.took_ns);
+        if moved.bytes >= LEND_LEAST {
+            cost.sample(moved.bytes, moved.took_ns);
+        }
         if moved.was_late {
             self.threads.were_late();
         }
@@ -66,7 +69,7 @@ impl Endpoint {
     /// Has a thread send what link `at` has queued, if that is long, there is more to be moved, and a thread is free for it.
     #[inline]
     pub(in crate::endpoint) fn lend_queue(&mut self, at: usize) -> bool {
-        self.links.streams.get(at).is_some_and(|link| link.transmit.len() >= LONG) && self.lend_long_queue(at)
+        self.links.streams.get(at).is_some_and(|link| link.transmit.len() >= LEND_LEAST) && self.lend_long_queue(at)
     }
 
     fn lend_long_queue(&mut self, at: usize) -> bool {
@@ -86,7 +89,7 @@ impl Endpoint {
     /// Has a thread read the payload that link `at` is receiving, under the same conditions.
     #[inline]
     pub(in crate::endpoint) fn lend_payload(&mut self, at: usize) -> bool {
-        self.links.streams[at].receive.missing() >= LONG && self.lend_long_payload(at)
+        self.links.streams[at].receive.missing() >= LEND_LEAST && self.lend_long_payload(at)
     }
 
     fn lend_long_payload(&mut self, at: usize) -> bool {
@@ -105,11 +108,12 @@ impl Endpoint {
     /// Whether another payload is to be moved beside the one of link `at` on its way, so that threads help.
     fn is_one_of_many(&mut self, at: usize, way: Way) -> bool {
         let is_long = |(other, link): (usize, &StreamLink)| {
-            let sends = (other, Way::Out) != (at, way) && link.transmit.len() >= LONG && !link.blocked;
-            let receives = (other, Way::In) != (at, way) && link.receive.missing() >= LONG;
+            let sends = (other, Way::Out) != (at, way) && link.transmit.len() >= LEND_LEAST && !link.blocked;
+            let receives = (other, Way::In) != (at, way) && link.receive.missing() >= LEND_LEAST;
             sends || receives
         };
-        let is_one = !self.transfers.is_paused && self.links.streams.iter().any(is_long);
+        let may_help = !self.transfers.is_paused && self.transfers.threads.may_help();
+        let is_one = may_help && self.links.streams.iter().any(is_long);
         if is_one {
             self.transfers.threads.want();
         }
@@ -134,6 +138,13 @@ impl Endpoint {
         moved
     }
 
+    /// Takes back what threads have sent, and hands the kernel what is behind it. Nothing is read.
+    pub(in crate::endpoint) fn collect_sends(&mut self) {
+        for at in self.transfers.lent.clone() {
+            self.collect_sent(at);
+        }
+    }
+
     fn collect_sent(&mut self, at: usize) -> bool {
         let Some(StreamLink { transmit, lent, .. }) = self.links.streams.get_mut(at) else { return false };
         if let Some(moved) = lent.collect_sent(transmit) {
@@ -142,12 +153,16 @@ impl Endpoint {
         let link = &mut self.links.streams[at];
         let Some(flushed) = link.lent.take_sent() else { return false };
         match flushed {
-            // It was taken back before a thread had begun.
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            flushed => self.flushed(at, flushed),
-        }
-        if self.links.streams.get(at).is_some_and(|link| !link.blocked && !link.transmit.is_empty()) {
-            self.mark_dirty(at);
+            // It was taken back early: another flush shows how it is.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => self.mark_dirty(at),
+            flushed => {
+                self.flushed(at, flushed);
+                // That the socket takes bytes again may have been reported while the thread had it.
+                self.rearm(at);
+                if self.links.streams.get(at).is_some_and(|link| !link.blocked && !link.transmit.is_empty()) {
+                    self.mark_dirty(at);
+                }
+            }
         }
         true
     }
@@ -160,21 +175,34 @@ impl Endpoint {
         }
         let link = &mut self.links.streams[at];
         let Some(filled) = link.lent.take_filled() else { return false };
-        let has_more = matches!(filled, Ok(Filled::More)) || link.read_deferred || link.hung_up;
-        if self.was_filled(at, filled, now).goes_on() && has_more {
+        let was_ended_early = matches!(&filled, Err(error) if error.kind() == io::ErrorKind::Interrupted);
+        let has_more = matches!(filled, Ok(Filled::More)) || was_ended_early || link.read_deferred || link.hung_up;
+        // What is known of when the socket was empty is from before the thread had it.
+        if self.was_filled(at, filled, false, now).goes_on() && has_more {
             self.read_link(at, now);
         }
         true
     }
 
-    /// Nothing is with a thread when this returns: somebody is going to wait for the poll set.
-    pub(in crate::endpoint) fn finish_transfers(&mut self, now: Instant) {
+    /// Nothing is with a thread when this returns, nor will be until [`Endpoint::resume_transfers`]: somebody is going to wait
+    /// for the poll set, or the endpoint ends. True if anything was moved.
+    pub(in crate::endpoint) fn pause_transfers(&mut self, now: Instant) -> bool {
         self.transfers.is_paused = true;
+        let mut moved = false;
         while !self.transfers.is_empty() {
-            if !self.collect_all_transfers(now) {
+            let any = self.collect_all_transfers(now);
+            moved |= any;
+            if !any && !self.transfers.threads.are_here() {
+                self.transfers.lent.clear();
+            } else if !any {
                 std::thread::yield_now();
             }
         }
+        moved
+    }
+
+    /// Threads may have payloads again.
+    pub(in crate::endpoint) fn resume_transfers(&mut self) {
         self.transfers.is_paused = false;
     }
 }

@@ -246,7 +246,9 @@ impl LinkKind for StreamLink {
     }
 
     fn detach(&mut self, ended: &Payload, places: Places<'_>) -> bool {
-        self.lent.end_sending(&mut self.transmit);
+        if self.transmit.lends(ended) {
+            self.lent.end_sending(&mut self.transmit);
+        }
         self.transmit.detach(ended, places.memory);
         true
     }

@@ -26,7 +26,7 @@ pub enum ThreadLimit {
     Fixed(usize),
 }
 
-/// Most threads of an endpoint.
+/// Most threads of an endpoint: two for each of eight rails, more than hosts have.
 const MOST: usize = 16;
 
 impl ThreadLimit {

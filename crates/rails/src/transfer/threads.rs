@@ -39,7 +39,6 @@ pub struct Threads<J: Transfer> {
     common: Arc<Common>,
     /// When the thread that looks for free processors is to do so next.
     next_look: Option<Instant>,
-    /// The process that has them; a forked child does not.
     process: u32,
 }
 
@@ -47,7 +46,8 @@ pub struct Threads<J: Transfer> {
 #[derive(Default)]
 struct Common {
     ended: AtomicBool,
-    looks: AtomicBool,
+    /// The first of the threads is to find out how many may run.
+    look_wanted: AtomicBool,
     allowed: AtomicUsize,
 }
 
@@ -116,28 +116,39 @@ impl<J: Transfer> Threads<J> {
 
     /// How many may move payloads at present.
     pub fn allowed(&self) -> usize {
-        self.common.allowed.load(Ordering::Relaxed)
+        self.common.allowed.load(Ordering::Relaxed).min(self.most)
+    }
+
+    /// Whether any may, or it is to be found out: else what else is to be moved does not matter.
+    pub fn may_help(&self) -> bool {
+        self.most > 0 && (self.allowed() > 0 || self.is_look_due(Instant::now()))
+    }
+
+    /// Whether this is the process that has the threads: a forked child does not.
+    pub fn are_here(&self) -> bool {
+        self.process == std::process::id()
+    }
+
+    fn is_look_due(&self, now: Instant) -> bool {
+        self.limit == ThreadLimit::Automatic && self.next_look.is_none_or(|next| now >= next)
     }
 
     /// A payload is to be moved beside another: sees to it that it is known how many threads may.
     pub fn want(&mut self) {
-        if self.most == 0 || self.has_failed || self.limit != ThreadLimit::Automatic {
-            return;
-        }
         let now = Instant::now();
-        if self.next_look.is_none_or(|next| now >= next) {
+        if self.most > 0 && self.is_look_due(now) {
             self.next_look = Some(now + PERIOD);
             if self.started.is_empty() {
                 self.start();
             }
-            self.common.looks.store(true, Ordering::Release);
+            self.common.look_wanted.store(true, Ordering::Release);
             self.started.first().into_iter().for_each(Thread::wake);
         }
     }
 
     /// Lends a job to a thread that has none; gives it back where there is no such thread.
     pub fn lend(&mut self, mut job: J) -> Result<Lease<J>, J> {
-        for at in 0..self.allowed().min(self.most) {
+        for at in 0..self.allowed() {
             if at == self.started.len() && !self.start() {
                 break;
             }
@@ -186,7 +197,7 @@ impl<J: Transfer> Threads<J> {
 
 impl<J: Transfer> Drop for Threads<J> {
     fn drop(&mut self) {
-        if self.process != std::process::id() {
+        if !self.are_here() {
             return;
         }
         self.common.ended.store(true, Ordering::Release);
@@ -225,7 +236,7 @@ fn run<J: Transfer>(slot: &Slot<J>, common: &Common, mut looks: Option<Looks>) {
     let mut idle_since = Instant::now();
     while !common.ended.load(Ordering::Acquire) {
         if let Some(looks) = &mut looks
-            && common.looks.swap(false, Ordering::Acquire)
+            && common.look_wanted.swap(false, Ordering::Acquire)
         {
             looks.look(&common.allowed);
         }

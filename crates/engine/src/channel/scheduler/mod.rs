@@ -318,7 +318,8 @@ impl VirtualChannel {
             if let Body::Write { number, .. } = &mut body {
                 *number = self.remote.take_number();
             }
-            let copy = send.inject && send.bounce().is_none() || self.copies_responses && send.is_response();
+            let is_summed = self.copies_responses && !self.subchannels[index].is_in_memory;
+            let copy = send.inject && send.bounce().is_none() || is_summed && send.is_response();
             let owner = FrameOwner::Send { key, offset: piece.offset };
             let mut frame = self.frame(now, index, body, source, owner);
             frame.copy = copy;

@@ -39,8 +39,12 @@ impl VirtualChannel {
         Some(self.frame(now, index, Body::Relinquish { total }, NO_PAYLOAD, FrameOwner::Control))
     }
 
-    /// Whether so many frames are not acknowledged that replies wait.
-    pub fn has_many_unacknowledged(&self) -> bool {
+    /// Whether replies wait for acknowledgements.
+    pub fn replies_wait(&self) -> bool {
+        !self.replies.is_empty() && self.has_many_unacknowledged()
+    }
+
+    fn has_many_unacknowledged(&self) -> bool {
         self.subchannels.iter().map(|subchannel| subchannel.in_flight()).sum::<usize>() >= MOST_UNACKNOWLEDGED
     }
 }

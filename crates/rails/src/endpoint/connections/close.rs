@@ -39,13 +39,14 @@ impl Endpoint {
     pub fn close_at_once(mut self) {
         self.flush_held();
         let now = self.clock.now();
+        self.pause_transfers(now);
         self.engine.send_all_acknowledgements(now);
         self.pump(now);
         self.finish();
     }
 
     fn finish(mut self) {
-        self.finish_transfers(self.clock.now());
+        self.pause_transfers(self.clock.now());
         self.take_the_rest();
         let links: Vec<LinkId> = self.links.iter().map(|(link, _)| link).collect();
         links.into_iter().for_each(|link| self.remove_link(link));

@@ -17,6 +17,7 @@ impl Endpoint {
     #[inline]
     pub fn has_blocked_sends(&self) -> bool {
         !self.stalled.is_empty()
+            || !self.transfers.is_empty()
             || self.links.memory.iter().any(|(_, link)| link.sender.is_blocked())
             || self.links.ofi.iter().any(|(_, link)| link.has_waiting())
     }
@@ -50,6 +51,7 @@ impl Endpoint {
         for at in std::mem::take(&mut self.stalled) {
             self.unblock(at);
         }
+        self.collect_sends();
         self.query_kernel_acks(now);
         self.poll_taken_of_shared(now, Sender::is_blocked);
         self.poll_ofi(now);
@@ -61,8 +63,9 @@ impl Endpoint {
     /// False if more has come by now.
     pub fn progress_in_background(&mut self) -> bool {
         self.looks.expect();
+        self.pause_transfers(self.now);
         self.progress();
-        self.finish_transfers(self.now);
+        self.resume_transfers();
         self.register_active_link();
         // Nothing wakes anybody for what comes over a provider's endpoint.
         self.sleep_shared_memory() && self.links.ofi.is_empty()

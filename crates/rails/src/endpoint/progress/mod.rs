@@ -4,7 +4,7 @@
 //! then, all others (`poll_set`, `poll_interval`, `token`), handles timers, and lets the send path pump. `background` is for the
 //! progress thread, while the application is not in MPI.
 //!
-//! Called by the user, who is the provider; nothing here blocks or starts a thread.
+//! Called by the user, who is the provider. Nothing here blocks for longer than a thread takes for what it was lent.
 
 mod background;
 pub(in crate::endpoint) mod looks;
@@ -82,7 +82,7 @@ impl Endpoint {
         let is_rare = self.looks.begin(now);
         moved |= self.collect_transfers(now);
         if !timeout.is_zero() {
-            self.finish_transfers(now);
+            moved |= self.pause_transfers(now);
         }
         moved |= self.poll_ofi(now);
         moved = self.poll_sockets(now, moved, timeout, is_rare);
@@ -111,6 +111,9 @@ impl Endpoint {
         self.fail_broken_links();
         self.answer_goodbyes();
         self.ring_bells(true);
+        if !timeout.is_zero() {
+            self.resume_transfers();
+        }
         moved = moved || self.buffer_sends(now);
         match moved {
             true => self.looks.expect(),

@@ -29,7 +29,7 @@ impl Endpoint {
     }
 
     fn poll_active_stream(&mut self, at: usize, now: Instant) -> bool {
-        let Some(link) = self.links.streams.get_mut(at) else { return false };
+        let Some(link) = self.links.streams.get_mut(at).filter(|link| !link.receive.is_lent()) else { return false };
         if !is_readable(link.socket.as_fd()) {
             link.polled_at = now;
             link.read_in_call = self.calls;

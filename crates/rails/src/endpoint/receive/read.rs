@@ -47,6 +47,8 @@ impl Endpoint {
                 return true;
             }
             let link = &mut self.links.streams[at];
+            // A deferred read is of data from before the last poll.
+            let was_in_set = link.in_poll_set && !link.read_deferred;
             let (held, missing) = (link.receive.held(), link.receive.missing());
             let started = self.processor_time.receive.wants(missing).then(|| self.clock.now());
             let filled = link.receive.fill(link.socket.as_fd(), &self.memory, &mut self.bounces);
@@ -54,7 +56,7 @@ impl Endpoint {
                 let took_ns = self.clock.now().since_ns(started);
                 self.processor_time.receive.sample(link.receive.held().saturating_sub(held), took_ns);
             }
-            match self.was_filled(at, filled, now) {
+            match self.was_filled(at, filled, was_in_set, now) {
                 Read::More => moved = true,
                 Read::Interrupted => {}
                 Read::Nothing => return moved,
@@ -66,11 +68,17 @@ impl Endpoint {
         moved
     }
 
-    /// A read of a link has ended as `filled` says: what has come whole goes to the engine.
-    pub(in crate::endpoint) fn was_filled(&mut self, at: usize, filled: io::Result<Filled>, now: Instant) -> Read {
+    /// A read of a link has ended as `filled` says: what has come whole goes to the engine. `is_watched`: the poll set would
+    /// have told of what came before it was asked last.
+    pub(in crate::endpoint) fn was_filled(
+        &mut self,
+        at: usize,
+        filled: io::Result<Filled>,
+        is_watched: bool,
+        now: Instant,
+    ) -> Read {
         let Some(link) = self.links.streams.get_mut(at) else { return Read::Gone };
-        // A deferred read is of data from before the last poll.
-        let was_in_set = link.in_poll_set && !std::mem::take(&mut link.read_deferred);
+        link.read_deferred = false;
         match filled {
             Ok(Filled::End) => {
                 self.link_shut(LinkId::Stream(at));
@@ -82,7 +90,7 @@ impl Endpoint {
                 }
                 let polled_before = std::mem::replace(&mut link.polled_at, now);
                 let (subchannel, hung_up, is_open) = (link.common.subchannel, link.hung_up, link.is_delivering(now));
-                self.engine.arrived_after(subchannel, self.known_empty_at(was_in_set, polled_before));
+                self.engine.arrived_after(subchannel, self.known_empty_at(is_watched, polled_before));
                 if is_open {
                     self.engine.made_progress(now, subchannel);
                 }

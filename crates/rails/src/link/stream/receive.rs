@@ -167,7 +167,7 @@ impl ReceiveState {
     /// It, for a thread that reads the payload; `None` unless that goes to user memory.
     pub fn lend(&mut self) -> Option<ReceiveState> {
         let goes_to_user = matches!(self.destination, Destination::User(_));
-        goes_to_user.then(|| {
+        (goes_to_user && (self.records.is_some() || self.may_read_direct())).then(|| {
             let rest = ReceiveState { is_lent: true, len: self.len, done: self.done, ..ReceiveState::with_buffer(0) };
             std::mem::replace(self, rest)
         })
@@ -274,7 +274,9 @@ impl ReceiveState {
             self.buffer.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
         }
-        let until = if self.bulk && self.end < AHEAD_OF_DIRECT { AHEAD_OF_DIRECT } else { self.buffer.len() };
+        // What is missing of a payload may not be read to its place.
+        let ahead = AHEAD_OF_DIRECT + missing.min(self.buffer.len() as u64) as usize;
+        let until = if self.bulk && self.end < ahead { ahead.min(self.buffer.len()) } else { self.buffer.len() };
         let room = until - self.end;
         let got = receive_own(socket, &mut self.buffer[self.end..until])?;
         self.end += got;

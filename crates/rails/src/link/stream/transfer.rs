@@ -96,7 +96,8 @@ impl Lent {
     ) -> bool {
         let Some(lent) = state.lend() else { return false };
         let common = Common { socket: socket.clone(), memory: memory.lent(), moved: Moved::default() };
-        match threads.lend(StreamTransfer::Receive(common, lent, Err(io::ErrorKind::WouldBlock.into()))) {
+        // As after a call that a signal has ended.
+        match threads.lend(StreamTransfer::Receive(common, lent, Err(io::ErrorKind::Interrupted.into()))) {
             Ok(lease) => self.lease[RECEIVE] = Some(lease),
             Err(StreamTransfer::Receive(_, back, _)) => *state = back,
             Err(StreamTransfer::Send(..)) => {}
@@ -118,10 +119,14 @@ impl Lent {
         self.put_back_state(job, state).map(|moved| Moved { was_late, ..moved })
     }
 
-    /// The queue is not with a thread when this returns.
+    /// The queue is not with a thread when this returns. It may change before its endpoint looks at how sending has ended, so
+    /// that nothing is said of it but an error.
     pub fn end_sending(&mut self, queue: &mut TransmitQueue) {
         if let Some(job) = self.lease[SEND].take().and_then(|lease| lease.end()) {
             self.put_back_queue(job, queue);
+            if let Some(Ok(_)) = self.sent {
+                self.sent = Some(Err(io::ErrorKind::Interrupted.into()));
+            }
         }
     }
 

@@ -27,6 +27,14 @@ enum Segment {
     User(Extent),
 }
 
+/// What a queue had when it was lent to a thread.
+#[derive(Debug)]
+struct LentBytes {
+    len: u64,
+    /// Those of the user.
+    user: Vec<Extent>,
+}
+
 /// A queue in front of a socket. Bounded by the budget that the engine is given.
 #[derive(Debug, Default)]
 pub struct TransmitQueue {
@@ -38,8 +46,8 @@ pub struct TransmitQueue {
     len: u64,
     /// Bytes that it has ever been given.
     taken: u64,
-    /// Bytes that were in it when it was lent, while it is.
-    lent: Option<u64>,
+    /// What was in it when it was lent, while it is.
+    lent: Option<LentBytes>,
     /// With encryption, what is on its way to the socket.
     records: Option<Box<RecordWriter>>,
     /// Frames have checksums.
@@ -62,7 +70,7 @@ impl TransmitQueue {
 
     /// Bytes to send; of those that are lent, all.
     pub fn len(&self) -> u64 {
-        self.len + self.lent.unwrap_or(0)
+        self.len + self.lent.as_ref().map_or(0, |lent| lent.len)
     }
 
     /// Whether a thread has it: then what is added waits here.
@@ -72,8 +80,19 @@ impl TransmitQueue {
 
     /// What is to be sent, for a thread to send it.
     pub fn lend(&mut self) -> TransmitQueue {
-        let (taken, lent, is_checked) = (self.taken, Some(self.len), self.is_checked);
-        std::mem::replace(self, TransmitQueue { taken, lent, is_checked, ..TransmitQueue::default() })
+        let of_user = |segment: &Segment| match segment {
+            Segment::User(extent) => Some(*extent),
+            Segment::Copied(_) => None,
+        };
+        let lent = LentBytes { len: self.len, user: self.segments.iter().filter_map(of_user).collect() };
+        let (taken, is_checked) = (self.taken, self.is_checked);
+        std::mem::replace(self, TransmitQueue { taken, lent: Some(lent), is_checked, ..TransmitQueue::default() })
+    }
+
+    /// Whether a thread may read of `ended`.
+    pub fn lends(&self, ended: &Payload) -> bool {
+        let lent = self.lent.iter().flat_map(|lent| &lent.user);
+        lent.into_iter().any(|extent| overlaps(&Payload::One(*extent), ended))
     }
 
     /// What has not been sent of it, in front of what was added meanwhile.

@@ -227,9 +227,14 @@ impl Estimate {
         let arrival = kernel_acked.map_or(arrival, |kernel| within(arrival, kernel));
         self.rate.sample(now, (min_rtt_ns, &self.window), arrival, acked);
         // Acknowledgements, those of kernels too, may have stood behind what the peer sends: its clock tells, where it is known.
-        let least_late_ns = lateness
-            .map_or_else(|| came.0.since_ns(frame.at.plus_ns(min_rtt_ns + waited_ns.max(held_ns))), |(least, _)| least);
-        self.lateness.sample(now, least_late_ns.saturating_sub(self.time_of(frame.queued)));
+        let by_clock = lateness.map(|(least, _)| least);
+        let by_round_trip = || came.0.since_ns(frame.at.plus_ns(min_rtt_ns + waited_ns.max(held_ns)));
+        // The field is saturated where the peer was away for longer than it can tell.
+        let least_late_ns = by_clock.or_else(|| (waited_us < u16::MAX).then(by_round_trip));
+        if let Some(late_ns) = least_late_ns {
+            let queued_ns = if late_ns > 0 { self.time_of(frame.queued) } else { 0 };
+            self.lateness.sample(now, late_ns.saturating_sub(queued_ns));
+        }
         let left = |arrival: Instant| Instant(arrival.0.saturating_sub(min_rtt_ns));
         self.in_flight.adjust((left(arrival.0), left(arrival.1)), &self.rate, behind);
     }
