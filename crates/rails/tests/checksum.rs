@@ -44,11 +44,11 @@ fn memory_that_changes_while_it_is_accessed_is_no_frame_that_was_changed() {
     listen();
     let mut pair = pair([true; 2], 2);
     pair.carry(1, b"known");
-    let (mut target, origin) = (vec![0u8; 4 << 20], vec![7u8; 4 << 20]);
+    let (mut target, origin, got) = (vec![0u8; 4 << 20], vec![7u8; 4 << 20], vec![0u8; 4 << 20]);
     let memory = extent(&target);
     pair.ends[1].register(Registration { key: 7, memory, base: 0, readable: true, writable: true }).unwrap();
     let (vc, at) = (pair.ends[0].peer(&pair.between.address), Remote { key: 7, address: 0 });
-    let (buffer, context) = (extent(&origin), Context(1));
+    let (buffer, context) = (extent(&got), Context(1));
     pair.ends[0].read(ReadRequest { vc, from: at, buffer, notify: true, context }).unwrap();
     let (payload, context) = (extent(&origin), Context(2));
     let write = WriteRequest { vc, to: at, data: None, payload, inject: false, notify: true, context };
