@@ -118,7 +118,10 @@ pub fn pick(mut rest: Vec<Interface>, words: &[String]) -> Result<Vec<Interface>
         for interface in chosen.iter_mut().filter(|interface| interface.path.is_none() && word.means(interface)) {
             offer_more(interface, offers(interface));
         }
-        let is_meant = |interface: &Interface| word.means(interface) && !offers(interface).is_empty();
+        // One that never had an address is named all the same.
+        let is_taken_out =
+            |interface: &Interface| offers(interface).is_empty() && !word.offered_of(interface).is_empty();
+        let is_meant = |interface: &Interface| word.means(interface) && !is_taken_out(interface);
         let meant = match word {
             // Others of the interface may be named as well.
             Word::Path(_, ip) => all.iter().filter(|one| is_meant(one)).map(|one| path_of(one, ip)).collect::<Vec<_>>(),
@@ -323,6 +326,20 @@ mod tests {
             texts.iter().for_each(|text| assert!(error.contains(text), "{words}: {error}"));
         }
         assert!(!picked("x").unwrap_err().contains("mean"), "that is like nothing");
+    }
+
+    #[test]
+    fn one_that_is_named_and_has_no_address_is_an_error() {
+        let verdict = Verdict::Excluded("it has no address".into());
+        let bare = Interface { verdict, ..interface("eth7", &[], &[]) };
+        let of = |words: [&str; 2]| pick([host(), vec![bare.clone()]].concat(), &words.map(str::to_string));
+        let error = of(["eth0", "eth7"]).unwrap_err().to_string();
+        assert!(error.contains("interface \"eth7\" cannot be a rail: it has no address"), "{error}");
+        assert_eq!(
+            of(["eth0", "eth*"]).unwrap().iter().filter(|one| one.is_rail()).count(),
+            2,
+            "a pattern names what there is"
+        );
     }
 
     #[test]
