@@ -1,6 +1,7 @@
 //! Where labs that are up can be found: a folder of the user, and in it one for each lab.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -32,7 +33,10 @@ impl Slot {
 
     /// All that there are.
     pub fn all() -> Result<Vec<Slot>> {
-        let entries = fs::read_dir(base()?).context("cannot list labs")?;
+        let entries = match fs::read_dir(base()?) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.context("cannot list labs")?,
+        };
         let mut names: Vec<String> =
             entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         names.sort();
@@ -62,6 +66,7 @@ impl Slot {
         }
         // The folder around it may have gone with the last lab.
         DirBuilder::new().mode(0o700).recursive(true).create(&self.folder).with_context(problem)?;
+        self.folder.parent().map_or(Ok(()), check_mine)?;
         let file = File::create(self.folder.join(LOCK)).with_context(problem)?;
         file.try_lock().with_context(|| format!("lab {} is coming up just now", self.name))?;
         Ok(file)
@@ -81,7 +86,7 @@ impl Slot {
             std::thread::sleep(Duration::from_millis(10));
         }
         match fs::remove_dir_all(&self.folder) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(error).with_context(|| format!("cannot remove {}", self.folder.display()))
             }
             _ => {
@@ -106,19 +111,15 @@ impl Slot {
     }
 }
 
-/// The user's own folder of labs.
+/// The user's own folder of labs, which is there while there are any.
 fn base() -> Result<PathBuf> {
     let folder = match std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|folder| folder.is_absolute()) {
         Some(runtime) => runtime.join("fishplate-labs"),
         None => std::env::temp_dir().join(format!("fishplate-labs-{}", getuid())),
     };
-    let shown = folder.display();
-    if let Err(error) = DirBuilder::new().mode(0o700).create(&folder)
-        && error.kind() != std::io::ErrorKind::AlreadyExists
-    {
-        return Err(error).with_context(|| format!("cannot make {shown}"));
+    if fs::symlink_metadata(&folder).is_ok() {
+        check_mine(&folder)?;
     }
-    check_mine(&folder)?;
     Ok(folder)
 }
 
