@@ -153,9 +153,10 @@ fn mistakes_are_told() {
     labs.lab(&["up", "--name", "a/b"]).fails_saying(&["\"a/b\" is no name of a lab"]);
     labs.lab(&["up", "--delay", "1ms,2ms,3ms"]).fails_saying(&["--delay: 3 values for 2 rails"]);
     let folder = labs.runtime.join("fishplate-labs");
+    assert!(!folder.exists(), "there is no lab");
+    fs::create_dir(&folder).unwrap();
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
     labs.lab(&["up"]).fails_saying(&["not a folder of this user alone"]);
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
 }
 
 #[test]
