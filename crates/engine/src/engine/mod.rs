@@ -297,7 +297,7 @@ impl Engine {
     pub fn send_all_acknowledgements(&mut self, now: Instant) {
         for at in 0..self.vcs.len() {
             let owing = self.vcs[at].subchannels.iter_mut().filter(|subchannel| subchannel.ack_due().is_some());
-            owing.for_each(|subchannel| subchannel.schedule_ack_now(now));
+            owing.for_each(|subchannel| subchannel.owed_ack.schedule_now(now));
             self.make_ready(VcId(at as u32));
         }
     }

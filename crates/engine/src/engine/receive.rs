@@ -90,7 +90,7 @@ impl Engine {
             Body::Read { number, receive, key, address, len } => {
                 self.handle_read(vc, (number, receive), (Remote { key, address }, len))?;
             }
-            Body::Ping => self.vcs[vc.0 as usize].subchannels[usize::from(subchannel.index)].schedule_ack_now(now),
+            Body::Ping => self.vcs[vc.0 as usize].subchannels[usize::from(subchannel.index)].owed_ack.schedule_now(now),
             Body::Refused { .. }
             | Body::Padding { .. }
             | Body::Ack

@@ -1,6 +1,7 @@
 //! The wire format: what travels over a subchannel once its connection is proven. See `docs/internals/wire.md`.
 
 mod decode;
+mod encode;
 mod header;
 
 pub use decode::{Malformed, decode, header_len};

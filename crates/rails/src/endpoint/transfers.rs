@@ -6,6 +6,7 @@ use std::io;
 use fishplate_engine::Instant;
 
 use super::Endpoint;
+use super::receive::read::Read;
 use crate::link::{Filled, Moved, StreamLink, StreamTransfer};
 use crate::processor_time::CallCost;
 use crate::transfer::Threads;
@@ -74,31 +75,26 @@ impl Endpoint {
 
     fn lend_long_queue(&mut self, at: usize) -> bool {
         let link = &self.links.streams[at];
-        if link.blocked || link.is_shut || link.transmit.is_lent() || !self.is_one_of_many(at, Way::Out) {
-            return false;
-        }
-        let Endpoint { links, transfers, memory, .. } = self;
-        let StreamLink { transmit, socket, lent, .. } = &mut links.streams[at];
-        let is_lent = lent.send(transmit, (socket, memory), &mut transfers.threads);
-        if is_lent {
-            transfers.note(at);
-        }
-        is_lent
+        !link.blocked && !link.is_shut && !link.transmit.is_lent() && self.lend(at, Way::Out)
     }
 
     /// Has a thread read the payload that link `at` is receiving, under the same conditions.
     #[inline]
     pub(in crate::endpoint) fn lend_payload(&mut self, at: usize) -> bool {
-        self.links.streams[at].receive.missing() >= LEND_LEAST && self.lend_long_payload(at)
+        let link = &self.links.streams[at];
+        link.receive.missing() >= LEND_LEAST && !link.is_ending && self.lend(at, Way::In)
     }
 
-    fn lend_long_payload(&mut self, at: usize) -> bool {
-        if self.links.streams[at].is_ending || !self.is_one_of_many(at, Way::In) {
+    fn lend(&mut self, at: usize, way: Way) -> bool {
+        if !self.is_one_of_many(at, way) {
             return false;
         }
         let Endpoint { links, transfers, memory, .. } = self;
-        let StreamLink { receive, socket, lent, .. } = &mut links.streams[at];
-        let is_lent = lent.receive(receive, (socket, memory), &mut transfers.threads);
+        let StreamLink { transmit, receive, socket, lent, .. } = &mut links.streams[at];
+        let is_lent = match way {
+            Way::Out => lent.send(transmit, (socket, memory), &mut transfers.threads),
+            Way::In => lent.receive(receive, (socket, memory), &mut transfers.threads),
+        };
         if is_lent {
             transfers.note(at);
         }
@@ -157,10 +153,11 @@ impl Endpoint {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => self.mark_dirty(at),
             flushed => {
                 self.flushed(at, flushed);
-                // That the socket takes bytes again may have been reported while the thread had it.
-                self.rearm(at);
-                if self.links.streams.get(at).is_some_and(|link| !link.blocked && !link.transmit.is_empty()) {
-                    self.mark_dirty(at);
+                match self.links.streams.get(at) {
+                    // That the socket takes bytes again may have been reported while the thread had it.
+                    Some(link) if link.blocked => self.rearm(at),
+                    Some(link) if !link.transmit.is_empty() => self.mark_dirty(at),
+                    _ => {}
                 }
             }
         }
@@ -178,7 +175,7 @@ impl Endpoint {
         let was_ended_early = matches!(&filled, Err(error) if error.kind() == io::ErrorKind::Interrupted);
         let has_more = matches!(filled, Ok(Filled::More)) || was_ended_early || link.read_deferred || link.hung_up;
         // What is known of when the socket was empty is from before the thread had it.
-        if self.was_filled(at, filled, false, now).goes_on() && has_more {
+        if self.was_filled(at, filled, false, now) != Read::Gone && has_more {
             self.read_link(at, now);
         }
         true

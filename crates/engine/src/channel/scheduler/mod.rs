@@ -369,12 +369,12 @@ impl VirtualChannel {
                 if self.peer_grant.blocks_peer() {
                     let live = || self.live.iter().map(|index| usize::from(*index));
                     let first = live().find(|at| open(&self.subchannels[*at])).or_else(|| live().next())?;
-                    self.subchannels[first].schedule_ack(now);
+                    self.subchannels[first].owed_ack.schedule(now);
                 }
                 return None;
             }
         };
-        self.subchannels[index].pure_ack_sent(now);
+        self.subchannels[index].owed_ack.pure_sent(now);
         Some(self.frame(now, index, Body::Ack, NO_PAYLOAD, FrameOwner::Control))
     }
 

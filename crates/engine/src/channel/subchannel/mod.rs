@@ -1,13 +1,16 @@
 //! One subchannel: the driver's budget, frames in flight, and acknowledgements in both directions.
 //!
 //! Called by the scheduler (what is sent), by `engine/receive.rs` and `engine/acknowledge.rs` (what comes). It knows
-//! frames, not messages: whoever sends one names its owner. [`liveness`] is what is known of its progress.
+//! frames, not messages: whoever sends one names its owner. [`liveness`] is what is known of its progress, `owed_ack` the
+//! acknowledgement of what comes.
 
 pub mod liveness;
+mod owed_ack;
 
 use std::collections::VecDeque;
 
 use liveness::Liveness;
+use owed_ack::{OwedAck, lazy_delay_ns};
 
 use super::path::TimeRange;
 use super::path::estimate::Estimate;
@@ -17,19 +20,6 @@ use crate::ids::RailId;
 use crate::rare::Rare;
 use crate::time::{Instant, MaybeInstant};
 use crate::wire::{Body, Header, Refusal, SendRef, Urgency};
-
-/// Delay of an acknowledgement for which a completion waits at the peer: a reply is likely to carry it by then.
-pub const PROMPT_ACK_DELAY_NS: u64 = 15_000;
-/// Delay of an acknowledgement for which nothing waits but the peer's record of frames in flight.
-pub const LAZY_ACK_DELAY_NS: u64 = 2_000_000;
-/// On a long path, the former is this part of the round trip,
-const PROMPT_PART: u64 = 64;
-/// and the latter this part.
-const LAZY_PART: u64 = 4;
-/// Bytes received after which an acknowledgement is sent at once.
-pub const ACK_EVERY_BYTES: u64 = 512 << 10;
-/// Frames received after which an acknowledgement is sent at once; bounds the peer's record.
-pub const ACK_EVERY_FRAMES: u32 = 512;
 
 /// Nothing is acknowledged for so long, in nanoseconds, over a path that only loses packets: its kernel has repeated them
 /// twice by then. Who is silent for longer was stopped, or cut off, and what takes its time from that measures no path.
@@ -87,16 +77,10 @@ pub struct Subchannel {
     kernel_acked: u32,
     /// When the last [interruption](INTERRUPTION_NS) ended. What was sent before measures nothing.
     resumed_at: Instant,
-    received: u32,
-    /// The newest frame had not arrived before this.
-    received_since: Instant,
     /// What is being handled arrived after this.
     pub arrived_after: MaybeInstant,
-    ack_sent: u32,
-    /// When the last pure acknowledgement was sent.
-    last_pure_ack: Instant,
-    unacked_bytes: u64,
-    ack_due: MaybeInstant,
+    /// The acknowledgement of what has come.
+    pub owed_ack: OwedAck,
     /// Refusals of writes that came over it. Nothing is acknowledged before they are sent: the write would seem to succeed.
     pub refusals: Rare<VecDeque<(u64, SendRef, Refusal)>>,
     /// It is up. Otherwise its slot is free.
@@ -150,13 +134,8 @@ impl Subchannel {
             taken: 0,
             kernel_acked: 0,
             resumed_at: Instant(0),
-            received: 0,
-            received_since: Instant(0),
             arrived_after: MaybeInstant::default(),
-            ack_sent: 0,
-            last_pure_ack: Instant(0),
-            unacked_bytes: 0,
-            ack_due: MaybeInstant::default(),
+            owed_ack: OwedAck::default(),
             refusals: Rare::new(),
             live: true,
             is_in_memory: false,
@@ -196,73 +175,22 @@ impl Subchannel {
 
     /// A counted frame of `bytes` has arrived whole.
     pub fn received(&mut self, now: Instant, bytes: u64, urgency: Urgency) {
-        self.received = self.received.wrapping_add(1);
         if self.is_in_memory {
-            // All but writes, which may be refused, is acknowledged by the driver.
-            if urgency == Urgency::Immediate {
-                self.schedule_ack_now(now);
-            }
-            return;
+            return self.owed_ack.received_in_memory(now, urgency);
         }
-        self.received_since = self.arrived_after.get().unwrap_or(now);
-        self.unacked_bytes += bytes;
-        let many =
-            self.received.wrapping_sub(self.ack_sent) >= ACK_EVERY_FRAMES || self.unacked_bytes >= ACK_EVERY_BYTES;
-        let prompt_ns = || self.ack_delay_ns(PROMPT_ACK_DELAY_NS, PROMPT_PART);
-        let delay_ns = match (many, urgency) {
-            (true, _) => 0,
-            // One for all that come at the same time, not one each.
-            (false, Urgency::Immediate) => prompt_ns().saturating_sub(now.since_ns(self.last_pure_ack)),
-            (false, Urgency::Prompt) => prompt_ns(),
-            (false, Urgency::Lazy) => self.lazy_ack_delay_ns(),
-        };
-        self.schedule_ack_within(now, delay_ns);
-    }
-
-    fn lazy_ack_delay_ns(&self) -> u64 {
-        self.ack_delay_ns(LAZY_ACK_DELAY_NS, LAZY_PART)
-    }
-
-    fn ack_delay_ns(&self, near_ns: u64, part: u64) -> u64 {
-        (self.estimate.min_rtt_ns() / part).max(near_ns)
-    }
-
-    /// Schedules an acknowledgement that is not urgent.
-    pub fn schedule_ack(&mut self, now: Instant) {
-        self.schedule_ack_within(now, LAZY_ACK_DELAY_NS);
-    }
-
-    /// The peer probes: it is acknowledged at once.
-    pub fn schedule_ack_now(&mut self, now: Instant) {
-        self.schedule_ack_within(now, 0);
-    }
-
-    fn schedule_ack_within(&mut self, now: Instant, delay_ns: u64) {
-        let due = now.plus_ns(delay_ns);
-        self.ack_due = Some(self.ack_due.get().map_or(due, |earlier| earlier.min(due))).into();
+        let since = self.arrived_after.get().unwrap_or(now);
+        self.owed_ack.received((since, now), bytes, urgency, self.estimate.min_rtt_ns());
     }
 
     /// The acknowledgement to put into the header of a frame, and how long it has waited, in microseconds; none is due
     /// then. While refusals are still to be sent, nothing new is acknowledged.
     pub fn take_ack(&mut self, now: Instant) -> (u32, u16) {
-        if !self.refusals.is_empty() {
-            return (self.ack_sent, 0);
-        }
-        let waited_us = now.since_ns(self.received_since) / 1000;
-        self.ack_sent = self.received;
-        self.unacked_bytes = 0;
-        self.ack_due = None.into();
-        (self.received, waited_us.min(u64::from(u16::MAX)) as u16)
-    }
-
-    /// A pure acknowledgement is sent.
-    pub fn pure_ack_sent(&mut self, now: Instant) {
-        self.last_pure_ack = now;
+        if self.refusals.is_empty() { self.owed_ack.take(now) } else { self.owed_ack.last() }
     }
 
     /// When a pure acknowledgement must be sent, if nothing carries it before.
     pub fn ack_due(&self) -> Option<Instant> {
-        self.ack_due.get()
+        self.owed_ack.due()
     }
 
     /// The peer has acknowledged frames. Calls `delivered` for each that is newly acknowledged.
@@ -308,7 +236,7 @@ impl Subchannel {
             self.estimate.kernel_acknowledged(now, behind);
             return Ok(());
         }
-        let said = (said_at_us, waited_us, self.lazy_ack_delay_ns());
+        let said = (said_at_us, waited_us, lazy_delay_ns(self.estimate.min_rtt_ns()));
         self.estimate.measure((came, kernel_acked), said, clock, &acked, behind);
         Ok(())
     }
@@ -395,7 +323,7 @@ impl Subchannel {
 
     /// It has failed: what is in flight counts as late, unless that may be the peer's doing.
     pub fn sample_lateness_at_end(&mut self, now: Instant) {
-        let held_ns = self.lazy_ack_delay_ns();
+        let held_ns = lazy_delay_ns(self.estimate.min_rtt_ns());
         let is_measured = |oldest: &&SentFrame| now.since_ns(oldest.at) <= INTERRUPTION_NS;
         if let Some(oldest) = self.oldest().filter(is_measured).copied() {
             self.estimate.failed(now, &oldest, held_ns);
@@ -406,13 +334,13 @@ impl Subchannel {
     pub fn end(&mut self) -> VecDeque<Frame> {
         self.live = false;
         self.budget = 0;
-        self.ack_due = None.into();
+        self.owed_ack.clear();
         std::mem::take(&mut self.in_flight)
     }
 
     /// Whether everything is acknowledged both ways.
     pub fn is_drained(&self) -> bool {
-        self.is_quiet() && self.ack_due.get().is_none() && self.refusals.is_empty()
+        self.is_quiet() && self.ack_due().is_none() && self.refusals.is_empty()
     }
 
     /// The oldest frame that is not acknowledged.
@@ -469,37 +397,5 @@ mod tests {
         assert_eq!(seen, [FrameOwner::Refusal(0), FrameOwner::Refusal(1), FrameOwner::Refusal(2)]);
         assert_eq!(subchannel.acknowledged(Instant(1), said(3), &mut PeerClock::default(), |_| ()), Err(BadAck));
         assert_eq!(subchannel.acknowledged(Instant(1), said(0), &mut PeerClock::default(), |_| ()), Err(BadAck));
-    }
-
-    #[test]
-    fn a_prompt_frame_hastens_the_acknowledgement_and_a_reply_pays_it() {
-        let mut subchannel = Subchannel::new(RailId(0), None);
-        subchannel.received(Instant(0), 10, Urgency::Lazy);
-        assert_eq!(subchannel.ack_due(), Some(Instant(LAZY_ACK_DELAY_NS)));
-        subchannel.received(Instant(5), 10, Urgency::Prompt);
-        assert_eq!(subchannel.ack_due(), Some(Instant(5 + PROMPT_ACK_DELAY_NS)));
-        assert_eq!(subchannel.take_ack(Instant(3005)), (2, 3));
-        assert_eq!(subchannel.ack_due(), None);
-        subchannel.received(Instant(9), ACK_EVERY_BYTES, Urgency::Lazy);
-        assert_eq!(subchannel.ack_due(), Some(Instant(9)));
-    }
-
-    #[test]
-    fn an_immediate_frame_is_acknowledged_at_once_and_those_close_behind_it_together() {
-        let mut subchannel = Subchannel::new(RailId(0), None);
-        let start = Instant(1_000_000);
-        subchannel.received(start, 10, Urgency::Immediate);
-        assert_eq!(subchannel.ack_due(), Some(start));
-        subchannel.pure_ack_sent(start);
-        assert_eq!(subchannel.take_ack(start), (1, 0));
-        for after_ns in [1, 2] {
-            subchannel.received(start.plus_ns(after_ns), 10, Urgency::Immediate);
-            assert_eq!(subchannel.ack_due(), Some(start.plus_ns(PROMPT_ACK_DELAY_NS)));
-        }
-        subchannel.take_ack(start.plus_ns(3));
-        // An acknowledgement in another frame does not count: no pure one was sent.
-        let later = start.plus_ns(PROMPT_ACK_DELAY_NS);
-        subchannel.received(later, 10, Urgency::Immediate);
-        assert_eq!(subchannel.ack_due(), Some(later));
     }
 }

@@ -80,10 +80,7 @@ impl Endpoint {
         let now = self.clock.now();
         self.now = now;
         let is_rare = self.looks.begin(now);
-        moved |= self.collect_transfers(now);
-        if !timeout.is_zero() {
-            moved |= self.pause_transfers(now);
-        }
+        moved |= if timeout.is_zero() { self.collect_transfers(now) } else { self.pause_transfers(now) };
         moved |= self.poll_ofi(now);
         moved = self.poll_sockets(now, moved, timeout, is_rare);
         if now >= self.next_tick {

@@ -7,7 +7,7 @@
 
 mod datagrams;
 pub(in crate::endpoint) mod process;
-mod read;
+pub(in crate::endpoint) mod read;
 
 /// Reads of one link in one call, so that one busy peer does not keep the others, or the user, waiting.
 const MOST_READS: usize = 16;

@@ -25,13 +25,6 @@ pub(in crate::endpoint) enum Read {
     Gone,
 }
 
-impl Read {
-    /// Whether the link is there, to be read again.
-    pub fn goes_on(self) -> bool {
-        self != Read::Gone
-    }
-}
-
 impl Endpoint {
     /// Reads a link until it has no more data, or up to the limit of one call.
     pub(in crate::endpoint) fn read_link(&mut self, at: usize, now: Instant) -> bool {

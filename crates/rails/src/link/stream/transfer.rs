@@ -57,72 +57,74 @@ impl Transfer for StreamTransfer {
     }
 }
 
+impl Common {
+    fn new((socket, memory): (&Arc<TcpStream>, &UserMemory)) -> Common {
+        Common { socket: socket.clone(), memory: memory.lent(), moved: Moved::default() }
+    }
+}
+
 /// What of a stream threads have, and how what they had has ended.
 #[derive(Default)]
 pub struct Lent {
-    lease: [Option<Lease<StreamTransfer>>; 2],
+    queue: Option<Lease<StreamTransfer>>,
+    state: Option<Lease<StreamTransfer>>,
     sent: Option<io::Result<bool>>,
     filled: Option<io::Result<Filled>>,
 }
-
-const SEND: usize = 0;
-const RECEIVE: usize = 1;
 
 impl Lent {
     /// Has one of `threads` send what is queued. False if none is free.
     pub fn send(
         &mut self,
         queue: &mut TransmitQueue,
-        (socket, memory): (&Arc<TcpStream>, &UserMemory),
+        place: (&Arc<TcpStream>, &UserMemory),
         threads: &mut Threads<StreamTransfer>,
     ) -> bool {
-        let common = Common { socket: socket.clone(), memory: memory.lent(), moved: Moved::default() };
         // As after a call that a signal has ended.
         let outcome = Err(io::ErrorKind::Interrupted.into());
-        match threads.lend(StreamTransfer::Send(common, queue.lend(), outcome)) {
-            Ok(lease) => self.lease[SEND] = Some(lease),
+        match threads.lend(StreamTransfer::Send(Common::new(place), queue.lend(), outcome)) {
+            Ok(lease) => self.queue = Some(lease),
             Err(StreamTransfer::Send(_, back, _)) => queue.take_back(back),
             Err(StreamTransfer::Receive(..)) => {}
         }
-        self.lease[SEND].is_some()
+        self.queue.is_some()
     }
 
     /// Has one of `threads` read the payload that is being received. False if none is free, or it does not go to user memory.
     pub fn receive(
         &mut self,
         state: &mut ReceiveState,
-        (socket, memory): (&Arc<TcpStream>, &UserMemory),
+        place: (&Arc<TcpStream>, &UserMemory),
         threads: &mut Threads<StreamTransfer>,
     ) -> bool {
         let Some(lent) = state.lend() else { return false };
-        let common = Common { socket: socket.clone(), memory: memory.lent(), moved: Moved::default() };
         // As after a call that a signal has ended.
-        match threads.lend(StreamTransfer::Receive(common, lent, Err(io::ErrorKind::Interrupted.into()))) {
-            Ok(lease) => self.lease[RECEIVE] = Some(lease),
+        match threads.lend(StreamTransfer::Receive(Common::new(place), lent, Err(io::ErrorKind::Interrupted.into()))) {
+            Ok(lease) => self.state = Some(lease),
             Err(StreamTransfer::Receive(_, back, _)) => *state = back,
             Err(StreamTransfer::Send(..)) => {}
         }
-        self.lease[RECEIVE].is_some()
+        self.state.is_some()
     }
 
     /// Puts what a thread has sent of the queue back, if it is done: how much that was.
     pub fn collect_sent(&mut self, queue: &mut TransmitQueue) -> Option<Moved> {
-        let (job, was_late) = self.lease[SEND].as_ref()?.look()?;
-        self.lease[SEND] = None;
+        let (job, was_late) = self.queue.as_ref()?.look()?;
+        self.queue = None;
         self.put_back_queue(job, queue).map(|moved| Moved { was_late, ..moved })
     }
 
     /// The same of what a thread has read.
     pub fn collect_received(&mut self, state: &mut ReceiveState) -> Option<Moved> {
-        let (job, was_late) = self.lease[RECEIVE].as_ref()?.look()?;
-        self.lease[RECEIVE] = None;
+        let (job, was_late) = self.state.as_ref()?.look()?;
+        self.state = None;
         self.put_back_state(job, state).map(|moved| Moved { was_late, ..moved })
     }
 
     /// The queue is not with a thread when this returns. It may change before its endpoint looks at how sending has ended, so
     /// that nothing is said of it but an error.
     pub fn end_sending(&mut self, queue: &mut TransmitQueue) {
-        if let Some(job) = self.lease[SEND].take().and_then(|lease| lease.end()) {
+        if let Some(job) = self.queue.take().and_then(|lease| lease.end()) {
             self.put_back_queue(job, queue);
             if let Some(Ok(_)) = self.sent {
                 self.sent = Some(Err(io::ErrorKind::Interrupted.into()));
@@ -132,7 +134,7 @@ impl Lent {
 
     /// The state is not with a thread when this returns.
     pub fn end_receiving(&mut self, state: &mut ReceiveState) {
-        if let Some(job) = self.lease[RECEIVE].take().and_then(|lease| lease.end()) {
+        if let Some(job) = self.state.take().and_then(|lease| lease.end()) {
             self.put_back_state(job, state);
         }
     }
@@ -149,7 +151,7 @@ impl Lent {
 
     /// Whether a thread has anything, or what it had is not looked at yet.
     pub fn is_any(&self) -> bool {
-        self.lease.iter().any(Option::is_some) || self.sent.is_some() || self.filled.is_some()
+        self.queue.is_some() || self.state.is_some() || self.sent.is_some() || self.filled.is_some()
     }
 
     fn put_back_queue(&mut self, job: StreamTransfer, queue: &mut TransmitQueue) -> Option<Moved> {
