@@ -73,10 +73,11 @@ help:
 	@echo
 	@echo 'V=1 shows every command.'
 
-# The libraries beside the program: what is optimized as a whole keeps one processor busy. Renamed into place, since running
-# programs may have the old files open.
+# The libraries beside the program: what is optimized as a whole keeps one processor busy. Their folder is made first, since two
+# cargos that make `target` at once fail. Renamed into place, since running programs may have the old files open.
 build:
 	@echo 'Fishplate: the program and its libraries$(LONG)'
+	$(Q)mkdir -p "$(TARGET)/libraries"
 	$(Q)($(LIBRARY) -p fishplate-provider && $(LIBRARY) -p fishplate-interpose) & libraries=$$!; \
 	  $(PROGRAM_BUILD) $(QUIET) --release -p fishplate-lab; program=$$?; wait $$libraries && exit $$program
 	$(Q)mkdir -p $(BUILD)/bin $(BUILD)/lib/fishplate
