@@ -140,6 +140,7 @@ def history_rows():
         row("exchange", "800,300,100", [32768, 262144], pair),
         row("exchange", "0,0", [65536, 1048576], pair),
         row("latency", "1000,1000", [32768, 262144]),
+        row("latency", "1000,250", [65536, 131072]),
         row("bandwidth", "1000,250", [16384, 262144], ["--window", "16"]),
         row("alltoall", "1000,1000", [65536], hosts=(2, 2)),
     ]

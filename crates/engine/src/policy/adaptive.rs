@@ -2,6 +2,7 @@
 
 use super::stripe::{Delivered, Plan, Stripe, proportional};
 use super::view::View;
+use crate::time::Instant;
 
 /// A subchannel never gets less than this share of an equal weight, or its time could no longer be measured.
 const MIN_WEIGHT: f64 = 0.01;
@@ -10,11 +11,13 @@ pub struct Adaptive {
     alpha: f64,
     /// One a subchannel; their sum, the paper's W_total, is their number.
     weights: Vec<f64>,
+    /// When the last stripe of each was acknowledged.
+    finished: Vec<Instant>,
 }
 
 impl Adaptive {
     pub fn new(alpha: f64) -> Self {
-        Adaptive { alpha, weights: Vec::new() }
+        Adaptive { alpha, weights: Vec::new(), finished: Vec::new() }
     }
 }
 
@@ -22,6 +25,7 @@ impl Stripe for Adaptive {
     fn plan(&mut self, len: u64, views: &[View]) -> Plan {
         // Starts from equal weights, as the paper does; also for a subchannel that joins later.
         self.weights.resize(views.len(), 1.0);
+        self.finished.resize(views.len(), Instant::default());
         Plan::Assigned(proportional(len, self.weights.iter().copied()))
     }
 
@@ -31,14 +35,21 @@ impl Stripe for Adaptive {
 
     /// Equation 4: W'_i = (1 - alpha) W_i + alpha W_total (W_i / t_i) / sum_k (W_k / t_k). Where W_i stands for a rate
     /// (equation 1), it is the weight that this message was cut by, as its stripe's length tells: with many messages
-    /// in flight, weights have changed since.
+    /// in flight, weights have changed since. For the same reason t_i does not begin before the subchannel's stripe before
+    /// is acknowledged: while both wait behind one another, times of all subchannels are alike, whatever their rates.
     fn delivered(&mut self, stripes: &[Delivered]) {
-        let measured = stripes.len() == self.weights.len() && stripes.iter().all(|s| s.bytes > 0 && s.ns > 0);
-        if !measured {
+        if stripes.len() != self.weights.len() {
+            return;
+        }
+        let service_ns =
+            |(stripe, before): (&Delivered, &Instant)| stripe.finished.since_ns(stripe.started.max(*before));
+        let times: Vec<u64> = stripes.iter().zip(&self.finished).map(service_ns).collect();
+        self.finished.iter_mut().zip(stripes).for_each(|(last, stripe)| *last = stripe.finished.max(*last));
+        if times.contains(&0) || stripes.iter().any(|stripe| stripe.bytes == 0) {
             return;
         }
         let total = self.weights.len() as f64;
-        let rates = stripes.iter().map(|stripe| stripe.bytes as f64 / stripe.ns as f64);
+        let rates = stripes.iter().zip(&times).map(|(stripe, ns)| stripe.bytes as f64 / *ns as f64);
         let sum: f64 = rates.clone().sum();
         let new: Vec<f64> = rates
             .zip(&self.weights)
@@ -69,21 +80,29 @@ mod tests {
         }
     }
 
+    /// A stripe of some bytes that takes so many nanoseconds, after all that the policy knows of.
+    fn stripe(policy: &Adaptive, (bytes, ns): (u64, u64)) -> Delivered {
+        let started = policy.finished.iter().copied().max().unwrap_or_default();
+        Delivered { bytes, started, finished: started.plus_ns(ns) }
+    }
+
+    fn deliver(policy: &mut Adaptive, stripes: &[(u64, u64)]) {
+        let stripes: Vec<Delivered> = stripes.iter().map(|of| stripe(policy, *of)).collect();
+        policy.delivered(&stripes);
+    }
+
     /// One message over rails of the given rates.
     fn send(policy: &mut Adaptive, rates: &[f64]) {
-        let stripes: Vec<Delivered> = lengths(policy, rates.len())
-            .iter()
-            .zip(rates)
-            .map(|(bytes, rate)| Delivered { bytes: *bytes, ns: (*bytes as f64 / rate * 1e9) as u64 })
-            .collect();
-        policy.delivered(&stripes);
+        let took = |(bytes, rate): (&u64, &f64)| (*bytes, (*bytes as f64 / rate * 1e9) as u64);
+        let stripes: Vec<(u64, u64)> = lengths(policy, rates.len()).iter().zip(rates).map(took).collect();
+        deliver(policy, &stripes);
     }
 
     #[test]
     fn one_step_is_the_papers_equation() {
         let mut policy = Adaptive::new(0.25);
         lengths(&mut policy, 2);
-        policy.delivered(&[Delivered { bytes: 100, ns: 100 }, Delivered { bytes: 100, ns: 400 }]);
+        deliver(&mut policy, &[(100, 100), (100, 400)]);
         // W_total = 2; W/t = 0.01 and 0.0025; new shares 0.8 and 0.2 of which alpha is taken.
         let expected = [0.75 + 0.25 * 2.0 * 0.8, 0.75 + 0.25 * 2.0 * 0.2];
         for (weight, expected) in policy.weights.iter().zip(expected) {
@@ -108,7 +127,7 @@ mod tests {
         let mut policy = Adaptive::new(0.5);
         lengths(&mut policy, 2);
         for _ in 0..20 {
-            policy.delivered(&[Delivered { bytes: 2 << 20, ns: 17_000 }, Delivered { bytes: 2 << 20, ns: 68_000 }]);
+            deliver(&mut policy, &[(2 << 20, 17_000), (2 << 20, 68_000)]);
         }
         let got = lengths(&mut policy, 2)[0] as f64 / LEN as f64;
         assert!((got - 0.8).abs() < 0.01, "{got}");
@@ -125,5 +144,30 @@ mod tests {
             send(&mut policy, &[1e9, 1e9]);
         }
         assert!(lengths(&mut policy, 2)[1] > LEN / 3);
+    }
+
+    /// Eight messages at once: the fast subchannel takes all its stripes at once, the slow one only what leaves in 8 ms.
+    #[test]
+    fn stripes_that_wait_behind_each_other_show_the_rates() {
+        const ROOM_NS: [u64; 2] = [u64::MAX, 8_000_000];
+        let mut policy = Adaptive::new(0.5);
+        let (mut now, ns_a_byte) = (Instant(1_000_000), [8, 32]);
+        for _ in 0..20 {
+            let cut: Vec<Vec<u64>> = (0..8).map(|_| lengths(&mut policy, 2)).collect();
+            let mut free = [now, now];
+            for message in cut {
+                let stripe = |at: usize| Delivered {
+                    bytes: message[at],
+                    started: now.max(Instant(free[at].0.saturating_sub(ROOM_NS[at]))),
+                    finished: free[at].plus_ns(message[at] * ns_a_byte[at]),
+                };
+                let stripes = [stripe(0), stripe(1)];
+                free = stripes.map(|stripe| stripe.finished);
+                policy.delivered(&stripes);
+            }
+            now = free[0].max(free[1]).plus_ns(1000);
+        }
+        let got = lengths(&mut policy, 2)[0] as f64 / LEN as f64;
+        assert!((got - 0.8).abs() < 0.01, "{got}");
     }
 }

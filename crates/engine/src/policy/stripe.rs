@@ -1,6 +1,7 @@
 //! What the scheduler asks of a striping policy, and what it tells it.
 
 use super::view::View;
+use crate::time::Instant;
 
 /// Longest piece in bytes, however fast the subchannel, and whatever policy cuts: subchannels take turns.
 pub const MAX_PIECE: u64 = 512 << 10;
@@ -24,7 +25,7 @@ pub trait Stripe: Send {
         false
     }
 
-    /// All stripes of an assigned message have been delivered: bytes and nanoseconds for each subchannel of the plan.
+    /// All stripes of an assigned message have been delivered, one a subchannel of the plan.
     fn delivered(&mut self, stripes: &[Delivered]);
 
     /// Its name and present state, for people.
@@ -36,8 +37,10 @@ pub trait Stripe: Send {
 pub struct Delivered {
     /// Length of the stripe.
     pub bytes: u64,
-    /// From handing its first byte to the subchannel to the acknowledgement of its last.
-    pub ns: u64,
+    /// When its first byte was handed to the subchannel.
+    pub started: Instant,
+    /// When its last byte was acknowledged.
+    pub finished: Instant,
 }
 
 /// How a message will be cut.

@@ -224,12 +224,12 @@ impl Stripes {
         }
     }
 
-    /// What each subchannel's stripe took, once all are acknowledged; empty for a late-bound message.
+    /// When each subchannel's stripe was sent and acknowledged, once all are; empty for a late-bound message.
     pub fn delivered(&self) -> Vec<Delivered> {
         match &self.cut {
             Cut::Assigned(stripes) => stripes
                 .iter()
-                .map(|stripe| Delivered { bytes: stripe.len, ns: stripe.finished.since_ns(stripe.started) })
+                .map(|&Assigned { len: bytes, started, finished, .. }| Delivered { bytes, started, finished })
                 .collect(),
             _ => Vec::new(),
         }
@@ -264,7 +264,10 @@ mod tests {
         // Whatever the order, and the subchannel.
         stripes.acknowledged(MAX_PIECE + 1, Instant(70));
         stripes.acknowledged(MAX_PIECE, Instant(90));
-        let expected = [Delivered { bytes: MAX_PIECE + 1, ns: 80 }, Delivered { bytes: 5, ns: 50 }];
+        let expected = [
+            Delivered { bytes: MAX_PIECE + 1, started: Instant(10), finished: Instant(90) },
+            Delivered { bytes: 5, started: Instant(20), finished: Instant(70) },
+        ];
         assert_eq!(stripes.delivered().as_slice(), expected);
     }
 
