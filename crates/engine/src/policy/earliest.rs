@@ -31,7 +31,9 @@ impl Multiplex for Earliest {
         } else {
             // The best one is busy. Another takes it if that one would not have come to it before.
             let spread = Spread::of(pending.max(len), views, current);
-            let takes_it = |at: &usize| views[*at].open && spread.shares[*at] + 0.5 >= len as f64;
+            // An announcement has no bytes, and needs a share all the same.
+            let least = (len as f64 - 0.5).max(0.5);
+            let takes_it = |at: &usize| views[*at].open && spread.shares[*at] >= least;
             (0..views.len()).filter(takes_it).min_by(|a, b| arrival_ns(*a).total_cmp(&arrival_ns(*b)))
         };
         self.last = chosen.unwrap_or(self.last);
@@ -139,6 +141,13 @@ mod tests {
         assert_eq!(policy.choose(64, 64, &views), Some(0));
         let views = [view(1e9, 200_000, 10_000, true), view(1e9, 0, 10_000, true)];
         assert_eq!(policy.choose(64, 64, &views), Some(1));
+    }
+
+    #[test]
+    fn an_announcement_waits_for_a_busy_rail_rather_than_for_one_that_is_slower() {
+        let (busy, slow) = (view(125e6, 40_000, 10_000, false), view(0.125e6, 4_000, 10_000, true));
+        assert_eq!(Earliest::default().choose(0, 1 << 20, &[busy, slow]), None);
+        assert_eq!(Earliest::default().choose(0, 1 << 20, &[busy, view(60e6, 0, 10_000, true)]), Some(1));
     }
 
     #[test]

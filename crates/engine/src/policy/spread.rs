@@ -11,7 +11,7 @@ use crate::limits::MAX_SUBCHANNELS;
 
 /// The rate of a path is known to this part of itself: a subchannel is given so much less than its share, and nothing where
 /// its share would save less than that.
-const RATE_ERROR: f64 = 1.0 / 16.0;
+pub const RATE_ERROR: f64 = 1.0 / 16.0;
 
 /// One subchannel as a line: it starts to deliver at `start_ns`, with `rate` bytes per nanosecond.
 #[derive(Clone, Copy)]

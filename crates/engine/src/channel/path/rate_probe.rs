@@ -1,9 +1,10 @@
 //! Measures the rate of a path that carries nothing, by padding, for which no message waits, however slow the path is.
 //!
-//! A probe is a packet pair (Keshav 1991): two frames are sent back to back, and the second one arrives later than the first by
-//! the time that its bytes took to pass the bottleneck. A shaper may let some segments pass at once and make up for it later.
-//! So a short pair shows at most that a path is slow; where it does not, a long pair follows, each frame of which is as long as
-//! the largest segment of a kernel.
+//! A probe is a packet train (Keshav 1991): frames are sent back to back, and the last one arrives later than the first by the
+//! time that its bytes, and those before it, took to pass the bottleneck. A shaper lets a segment pass at once and makes up for
+//! it later: the last frame of a short train is one that waits for that, and is sent so much later that no kernel makes one
+//! segment of both. A short train shows at most that a path is slow; where it does not, a long one follows, each of whose two
+//! frames is as long as the largest segment of a kernel.
 
 use std::cmp::Ordering;
 
@@ -12,13 +13,21 @@ use crate::time::Instant;
 
 /// Bytes of padding that are a segment on most paths.
 pub const PADDING_SEGMENT: u32 = 1400;
-/// Lengths of the two frames of a short pair, in bytes: a segment, and what takes 66 us at 1 Gbit/s, above the noise of when a
-/// process looks.
-const SHORT: [u32; 2] = [PADDING_SEGMENT, 8 << 10];
-/// Lengths of those of a long pair.
-const LONG: [u32; 2] = [64 << 10, 64 << 10];
-/// A pair is sent when the peer was sent so many times its bytes since the last one.
+/// Lengths of the frames of a short train, in bytes: a segment, what takes 66 us at 1 Gbit/s, above the noise of when a process
+/// looks, and what waits until that is paid for.
+const SHORT: &[u32] = &[PADDING_SEGMENT, 8 << 10, PADDING_SEGMENT];
+/// Lengths of those of a long train.
+const LONG: &[u32] = &[64 << 10, 64 << 10];
+/// The third frame of a train is sent so long after the first one, in nanoseconds.
+const THIRD_AFTER_NS: u64 = 10_000;
+/// A train is sent when the peer was sent so many times its bytes since the last one.
 const BYTES_EACH: u64 = 2;
+/// A long train is not sent over a path that would carry nothing else for so long, in nanoseconds. There a short one that comes
+/// earlier than expected raises the rate by up to this factor.
+const MAX_LONG_NS: u64 = 100_000_000;
+const SHORT_INCREASE: u64 = 16;
+/// The pause is so many times as long as the path needs for a short train.
+const PAUSE_EACH: u64 = 64;
 /// Least and longest pause between probes, in nanoseconds. It doubles while they show what was known.
 const MIN_PAUSE_NS: u64 = 100_000_000;
 const MAX_PAUSE_NS: u64 = 5_000_000_000;
@@ -26,16 +35,16 @@ const MAX_PAUSE_NS: u64 = 5_000_000_000;
 /// When the peer had a frame, by its clock, in microseconds, wrapping: at the earliest and at the latest.
 type Arrival = (u32, u32);
 
-/// How far a pair has come.
+/// How far a train has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
     /// Nothing of it is sent.
     #[default]
     Waiting,
-    /// The first frame was sent.
-    FirstSent,
-    /// Both were sent; the second as the subchannel's frame of this number. What is known of the first frame's arrival.
-    Sent { second: u32, first: Option<Arrival> },
+    /// Some frames were sent, the first of them as the subchannel's frame of this number.
+    Sending { frames: u8, first: u32 },
+    /// All were sent. The numbers of the first and the last one, and what is known of the first one's arrival.
+    Sent { first: u32, last: u32, arrival: Option<Arrival> },
 }
 
 /// The probes of one path.
@@ -43,36 +52,55 @@ enum Stage {
 pub struct RateProbe {
     stage: Stage,
     is_long: bool,
+    /// A train has come through.
+    has_shown: bool,
     /// Without messages, so many segments are to be in flight.
     filled: u16,
-    sent_at: Instant,
+    /// When the first and the last frame of the present train were sent.
+    sent_at: (Instant, Instant),
     pause_ns: u64,
 }
 
 impl Empty for RateProbe {
-    const EMPTY: &'static Self =
-        &RateProbe { stage: Stage::Waiting, is_long: false, filled: 0, sent_at: Instant(0), pause_ns: 0 };
+    const EMPTY: &'static Self = &RateProbe {
+        stage: Stage::Waiting,
+        is_long: false,
+        has_shown: false,
+        filled: 0,
+        sent_at: (Instant(0), Instant(0)),
+        pause_ns: 0,
+    };
 }
 
 impl RateProbe {
+    fn train(&self) -> &'static [u32] {
+        if self.is_long { LONG } else { SHORT }
+    }
+
     /// The length of the frame that is to be sent now, if there is one. `measured`: when the rate was last measured in any way;
-    /// `sent`: bytes that the peer was sent since the last pair to it.
+    /// `sent`: bytes that the peer was sent since the last train to it.
     pub fn next_frame(&self, now: Instant, measured: Instant, sent: u64) -> Option<u32> {
-        let pair = if self.is_long { LONG } else { SHORT };
+        let train = self.train();
         let is_due = || {
             let is_old = measured == Instant(0) || now.since_ns(measured) >= self.pause_ns.max(MIN_PAUSE_NS);
-            (self.is_long || is_old) && sent >= BYTES_EACH * u64::from(pair[0] + pair[1])
+            (self.is_long || is_old) && sent >= BYTES_EACH * bytes_of(train)
         };
         match self.stage {
-            Stage::FirstSent => Some(pair[1]),
-            Stage::Waiting if is_due() => Some(pair[0]),
+            Stage::Sending { frames: 2, .. } if now.since_ns(self.sent_at.0) < THIRD_AFTER_NS => None,
+            Stage::Sending { frames, .. } => train.get(usize::from(frames)).copied(),
+            Stage::Waiting if is_due() => Some(train[0]),
             _ => None,
         }
     }
 
-    /// Whether the second frame of a pair is to follow at once.
+    /// Whether the other frames of a train are to follow the first one.
     pub fn is_begun(&self) -> bool {
-        self.stage == Stage::FirstSent
+        matches!(self.stage, Stage::Sending { .. })
+    }
+
+    /// Whether the first train is under way.
+    pub fn is_first(&self) -> bool {
+        self.stage != Stage::Waiting && !self.has_shown
     }
 
     /// Padding is sent while fewer than so many segments are in flight, however well the rate is known.
@@ -87,106 +115,139 @@ impl RateProbe {
         (in_flight < filled).then_some(len.min(LONG[0]))
     }
 
-    /// It is sent, as the subchannel's frame `number`. Whether that was the first one of a pair.
+    /// It is sent, as the subchannel's frame `number`. Whether that was the first one of a train.
     pub fn sent(&mut self, now: Instant, number: u32) -> bool {
-        let is_first = self.stage != Stage::FirstSent;
-        if is_first {
-            (self.stage, self.sent_at) = (Stage::FirstSent, now);
-        } else {
-            self.stage = Stage::Sent { second: number, first: None };
-        }
-        is_first
+        self.sent_at.1 = now;
+        let (frames, first) = match self.stage {
+            Stage::Sending { frames, first } => (frames + 1, first),
+            _ => {
+                self.sent_at.0 = now;
+                (1, number)
+            }
+        };
+        self.stage = match usize::from(frames) == self.train().len() {
+            true => Stage::Sent { first, last: number, arrival: None },
+            false => Stage::Sending { frames, first },
+        };
+        frames == 1
     }
 
     /// Frames up to number `acked` are acknowledged; the peer said so at `said_at_us` and may have waited for `waited_us`. Once
-    /// that is known: the length of the second frame, and how many nanoseconds it took, at least and at most.
+    /// all of a train are: the length of the frames behind the first one, and how many nanoseconds these took, at least and at
+    /// most.
     pub fn acknowledged(
         &mut self,
         now: Instant,
         acked: u32,
         (said_at_us, waited_us): (u32, u16),
     ) -> Option<(u64, (u64, u64))> {
-        let Stage::Sent { second, first } = self.stage else { return None };
+        let Stage::Sent { first, last, arrival } = self.stage else { return None };
         let is_acked = |number: u32| acked.wrapping_sub(number) <= u32::MAX / 2;
-        let arrival = (said_at_us.wrapping_sub(u32::from(waited_us)), said_at_us);
-        if !is_acked(second) {
-            if is_acked(second.wrapping_sub(1)) {
-                self.stage = Stage::Sent { second, first: first.or(Some(arrival)) };
+        let said = (said_at_us.wrapping_sub(u32::from(waited_us)), said_at_us);
+        if !is_acked(last) {
+            if is_acked(first) {
+                self.stage = Stage::Sent { first, last, arrival: arrival.or(Some(said)) };
             }
             return None;
         }
-        self.stage = Stage::Waiting;
-        let len = if self.is_long { LONG[1] } else { SHORT[1] };
+        (self.stage, self.has_shown) = (Stage::Waiting, true);
+        let bytes = bytes_of(&self.train()[1..]);
         // Clocks are read to a microsecond.
         let between_ns = |from: u32, to: u32| u64::from((to.wrapping_sub(from) as i32).max(0) as u32) * 1000;
-        let took_ns = match first {
-            Some(first) => (between_ns(first.1, arrival.0).saturating_sub(1000), between_ns(first.0, arrival.1) + 1000),
-            None => (0, now.since_ns(self.sent_at)),
+        let gap_ns = self.sent_at.1.since_ns(self.sent_at.0);
+        let took_ns = match arrival {
+            Some(first) => {
+                (between_ns(first.1, said.0).saturating_sub(1000 + gap_ns), between_ns(first.0, said.1) + 1000)
+            }
+            None => (0, now.since_ns(self.sent_at.0)),
         };
-        Some((len.into(), took_ns))
+        Some((bytes, took_ns))
     }
 
-    /// The second frame took longer (`Greater`) than the rate that was known says, as long, or not as long. Whether that counts:
-    /// a short pair that does not show a slow path is followed by a long one, unless it confirms what was measured.
-    pub fn judge(&mut self, order: Ordering, was_measured: bool) -> bool {
-        let is_enough = self.is_long || order.is_gt() || (order.is_eq() && was_measured);
+    /// A train took longer (`Greater`) than the rate that was known says, as long, or not as long. Whether that counts: a short
+    /// one that does not show a slow path is followed by a long one, unless it confirms what was measured. Over a path that
+    /// takes `byte_ns` for a byte, for which a long one would be too long, a short one counts.
+    pub fn judge(&mut self, order: Ordering, was_measured: bool, byte_ns: f64) -> bool {
+        let is_enough = self.is_long || order.is_gt() || (order.is_eq() && was_measured) || is_dear(byte_ns);
         self.is_long = !is_enough;
         if is_enough {
             let pause_ns = if order.is_eq() { 2 * self.pause_ns } else { 0 };
-            self.pause_ns = pause_ns.clamp(MIN_PAUSE_NS, MAX_PAUSE_NS);
+            let least_ns = MIN_PAUSE_NS.max((byte_ns * bytes_of(SHORT) as f64) as u64 * PAUSE_EACH).min(MAX_PAUSE_NS);
+            self.pause_ns = pause_ns.clamp(least_ns, MAX_PAUSE_NS);
         }
         is_enough
     }
+
+    /// The least time that a train shows that was expected to take so long, in nanoseconds.
+    pub fn least_shown_ns(byte_ns: f64, expected_ns: u64) -> u64 {
+        if is_dear(byte_ns) { expected_ns / SHORT_INCREASE } else { 0 }
+    }
+}
+
+fn bytes_of(train: &[u32]) -> u64 {
+    train.iter().map(|len| u64::from(*len)).sum()
+}
+
+fn is_dear(byte_ns: f64) -> bool {
+    byte_ns * bytes_of(LONG) as f64 > MAX_LONG_NS as f64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const PAIR: u64 = BYTES_EACH * (SHORT[0] + SHORT[1]) as u64;
+    const BYTES: u32 = 2 * PADDING_SEGMENT + (8 << 10);
+    const ENOUGH: u64 = BYTES_EACH * BYTES as u64;
 
-    fn send_pair(probe: &mut RateProbe, number: u32) {
-        assert!(probe.next_frame(Instant(1), Instant(0), 1 << 20).is_some() && probe.sent(Instant(10), number));
-        assert!(
-            probe.next_frame(Instant(1), Instant(0), 0).is_some() && !probe.sent(Instant(11), number.wrapping_add(1))
-        );
-        assert_eq!(probe.next_frame(Instant(1), Instant(0), 1 << 20), None, "the pair is under way");
+    /// Sends a short train as three frames from `number` on, the last one 10 us behind the first.
+    fn send_train(probe: &mut RateProbe, number: u32) {
+        let next = |probe: &RateProbe, now| probe.next_frame(Instant(now), Instant(0), 1 << 20);
+        assert!(next(probe, 1).is_some() && probe.sent(Instant(10), number));
+        assert!(next(probe, 11).is_some() && !probe.sent(Instant(11), number.wrapping_add(1)));
+        assert_eq!(next(probe, 12), None, "it would pass with the second one");
+        assert!(next(probe, 10_010).is_some() && !probe.sent(Instant(10_010), number.wrapping_add(2)));
+        assert_eq!(next(probe, 10_011), None, "the train is under way");
     }
 
     #[test]
-    fn the_second_frame_shows_how_long_its_bytes_take() {
+    fn the_frames_behind_the_first_one_show_how_long_their_bytes_take() {
         let mut probe = RateProbe::default();
-        send_pair(&mut probe, 7);
+        send_train(&mut probe, 7);
+        assert!(probe.is_first());
         assert_eq!(probe.acknowledged(Instant(100_000), 7, (u32::MAX - 9, 2)), None);
-        let took_ns = (65_000, 73_000);
-        assert_eq!(probe.acknowledged(Instant(200_000), 9, (60, 4)), Some((SHORT[1].into(), took_ns)));
+        assert_eq!(probe.acknowledged(Instant(150_000), 8, (60, 4)), None);
+        let took_ns = (155_000, 173_000);
+        let bytes = u64::from(BYTES - PADDING_SEGMENT);
+        assert_eq!(probe.acknowledged(Instant(200_000), 10, (160, 4)), Some((bytes, took_ns)));
+        assert!(!probe.is_first());
     }
 
     #[test]
-    fn one_acknowledgement_for_both_bounds_the_time_by_the_round_trip() {
+    fn one_acknowledgement_for_all_bounds_the_time_by_the_round_trip() {
         let mut probe = RateProbe::default();
-        send_pair(&mut probe, u32::MAX);
-        assert_eq!(probe.acknowledged(Instant(50_010), 0, (3, 0)), Some((SHORT[1].into(), (0, 50_000))));
+        send_train(&mut probe, u32::MAX);
+        let bytes = u64::from(BYTES - PADDING_SEGMENT);
+        assert_eq!(probe.acknowledged(Instant(90_010), 1, (3, 0)), Some((bytes, (0, 90_000))));
     }
 
     #[test]
-    fn a_short_pair_may_show_that_a_path_is_slow_and_a_long_one_that_it_is_fast() {
+    fn a_short_train_may_show_that_a_path_is_slow_and_a_long_one_that_it_is_fast() {
         let mut probe = RateProbe::default();
-        assert!(probe.judge(Ordering::Greater, false), "it is slow");
-        assert!(!probe.judge(Ordering::Less, true));
+        assert!(probe.judge(Ordering::Greater, false, 8.0), "it is slow");
+        assert!(!probe.judge(Ordering::Less, true, 8.0));
         assert_eq!(probe.next_frame(Instant(1), Instant(1), 1 << 20), Some(LONG[0]), "at once");
-        assert!(probe.judge(Ordering::Less, true));
-        assert!(!probe.judge(Ordering::Equal, false) && probe.judge(Ordering::Equal, false));
+        assert!(probe.judge(Ordering::Less, true, 8.0));
+        assert!(!probe.judge(Ordering::Equal, false, 8.0) && probe.judge(Ordering::Equal, false, 8.0));
     }
 
     #[test]
     fn pauses_double_while_nothing_new_shows_and_a_peer_with_little_traffic_is_not_probed() {
         let mut probe = RateProbe::default();
-        assert_eq!(probe.next_frame(Instant(1), Instant(0), PAIR - 1), None);
-        (0..10).for_each(|_| assert!(probe.judge(Ordering::Equal, true)));
-        let is_due = |probe: &RateProbe, now| probe.next_frame(Instant(now), Instant(1), PAIR).is_some();
+        assert_eq!(probe.next_frame(Instant(1), Instant(0), ENOUGH - 1), None);
+        (0..10).for_each(|_| assert!(probe.judge(Ordering::Equal, true, 8.0)));
+        let is_due = |probe: &RateProbe, now| probe.next_frame(Instant(now), Instant(1), ENOUGH).is_some();
         assert!(!is_due(&probe, MAX_PAUSE_NS) && is_due(&probe, MAX_PAUSE_NS + 1));
-        assert!(probe.judge(Ordering::Greater, true));
+        assert!(probe.judge(Ordering::Greater, true, 8.0));
         assert!(is_due(&probe, MIN_PAUSE_NS + 1));
     }
 }

@@ -14,6 +14,8 @@ pub struct RoundTrip {
     /// As the driver says: better than what acknowledgements show, if the driver can know.
     driver_min_ns: u64,
     driver_smoothed_ns: u64,
+    /// Least time of connections before over the same path: the first packets of this one may have stood in a queue.
+    before_ns: u64,
     smoothed: u64,
     window_start: Instant,
     present_least: u64,
@@ -36,7 +38,13 @@ impl RoundTrip {
 
     /// The driver has measured.
     pub fn driver_measured(&mut self, smoothed_ns: u64, min_ns: u64) {
-        (self.driver_smoothed_ns, self.driver_min_ns) = (smoothed_ns, min_ns);
+        (self.driver_smoothed_ns, self.driver_min_ns) = (smoothed_ns, least(min_ns, self.before_ns));
+    }
+
+    /// Another connection over the same path has shown that.
+    pub fn inherit(&mut self, before: &RoundTrip) {
+        self.before_ns = before.min_ns();
+        self.driver_min_ns = least(self.driver_min_ns, self.before_ns);
     }
 
     /// A short frame with nothing ahead of it was acknowledged after so long.

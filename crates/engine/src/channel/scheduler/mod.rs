@@ -162,12 +162,14 @@ impl VirtualChannel {
         self.earliest(now, 0)
     }
 
-    /// The open subchannel over which `len` bytes would arrive first.
+    /// The open subchannel over which `len` bytes would arrive first; none, while one that is busy would be that much earlier.
     pub(super) fn earliest(&self, now: Instant, len: u64) -> Option<usize> {
         let views = self.views(now);
+        let finish_ns = |view: &View| view.finish_ns(len);
+        let first_ns = views.iter().map(finish_ns).fold(f64::INFINITY, f64::min);
         let open = views.iter().enumerate().filter(|(_, view)| view.open);
-        let (position, _) = open.min_by(|(_, a), (_, b)| a.finish_ns(len).total_cmp(&b.finish_ns(len)))?;
-        Some(usize::from(self.live[position]))
+        let (position, view) = open.min_by(|(_, a), (_, b)| finish_ns(a).total_cmp(&finish_ns(b)))?;
+        (finish_ns(view) < first_ns + UNKNOWN_NS as f64).then(|| usize::from(self.live[position]))
     }
 
     /// A message that a policy assigned to a subchannel when that was busy.

@@ -14,6 +14,7 @@ use std::net::IpAddr;
 use std::ops::Range;
 
 use fishplate_engine::limits::{MAX_STREAMS, MAX_TO_A_PEER};
+use fishplate_engine::policy::RATE_ERROR;
 use fishplate_engine::wire::Body;
 use fishplate_engine::{Instant, PADDING_SEGMENT, PathEstimate, RailId, VcId};
 
@@ -210,7 +211,7 @@ impl Endpoint {
             acknowledged: 0,
             min_rtt_ns: u64::MAX,
             speed: self.rails[usize::from(group.rail.0)].speed,
-            may_try,
+            may_try: may_try && self.carries_enough(group),
         };
         let has_backlog = self.engine.has_backlog(group.vc);
         for link in self.links_of(group) {
@@ -226,10 +227,21 @@ impl Endpoint {
             let is_waiting = has_backlog || link.blocked || link.sampled.unsent_bytes > 0;
             sample.has_backlog |= is_waiting && link.sampled.unacknowledged > 0;
             sample.acknowledged += link.sampled.acknowledged_bytes;
-            sample.min_rtt_ns = sample.min_rtt_ns.min(link.sampled.min_rtt_ns);
+            // Of this connection the kernel may know only packets that stood in a queue.
+            let path_ns = self.engine.path(link.common.subchannel).map_or(u64::MAX, |path| path.min_rtt_ns);
+            sample.min_rtt_ns = sample.min_rtt_ns.min(link.sampled.min_rtt_ns).min(path_ns);
         }
         sample.has_backlog |= group.filling != Filling::Nothing;
         (sample.streams > 0).then_some(sample)
+    }
+
+    /// Whether a rail carries so much of what the peer's best one does that messages go over both. What is tried over another
+    /// one delays the short frames that find their way there, for nothing.
+    fn carries_enough(&self, group: &StreamGroup) -> bool {
+        let rate = |link: &StreamLink| self.engine.path(link.common.subchannel).map_or(0.0, |path| path.rate);
+        let all = self.peers[group.vc.0 as usize].streams().map(|at| rate(&self.links.streams[at]));
+        let own: f64 = self.links_of(group).map(rate).sum();
+        own >= all.fold(0.0, f64::max) * RATE_ERROR
     }
 
     /// What is known of the streams of a rail.

@@ -90,9 +90,11 @@ impl Estimate {
         self.lateness.at(now)
     }
 
-    /// Whether its rate has been measured, or its path is a distant one: there a probe takes long, and its window is short.
+    /// Whether its rate has been measured, or its path is a distant one: there a probe takes long, and its window is short. While
+    /// the first probe is under way nothing is known: what has passed at once may have to be paid for.
     pub fn is_known(&self) -> bool {
-        self.rate.last_measured() != Instant(0) || !self.is_near()
+        let is_measured = self.rate.last_measured() != Instant(0) && !self.probe.is_first();
+        is_measured || !self.is_near()
     }
 
     /// Whether its path is a near one.
@@ -134,7 +136,10 @@ impl Estimate {
         let Some(probe) = self.probe.existing() else { return };
         let Some((bytes, took_ns)) = probe.acknowledged(now, acked, said) else { return };
         let was_measured = self.rate.last_measured() != Instant(0);
-        if probe.judge(self.rate.compare(bytes, took_ns), was_measured) {
+        let byte_ns = 1e9 / self.rate.measured();
+        if probe.judge(self.rate.compare(bytes, took_ns), was_measured, byte_ns) {
+            let least_ns = RateProbe::least_shown_ns(byte_ns, self.rate.time_of(bytes));
+            let took_ns = (took_ns.0, took_ns.1.max(least_ns));
             self.rate.probed(now, (self.round_trip.min_ns(), &self.window), bytes, took_ns);
         }
     }
@@ -253,9 +258,11 @@ impl Estimate {
         self.lateness.sample(now, now.since_ns(due));
     }
 
-    /// It comes in the place of one over the same rail, that has ended.
+    /// It comes beside, or in the place of, another one over the same rail: what that has shown is assumed.
     pub fn inherit(&mut self, before: &Estimate) {
         self.lateness = before.lateness.clone();
+        self.rate.inherit(&before.rate);
+        self.round_trip.inherit(&before.round_trip);
     }
 
     /// The driver has measured.

@@ -185,16 +185,21 @@ fn a_path_that_is_shunned_is_measured_by_padding() {
         estimate.measure_one(Instant((round + 1) * 4_096_000), sent); // 1 MB/s
     }
     assert!((estimate.rate() / 1e6 - 1.0).abs() < 0.05);
-    // Now it carries 125 MB/s. A short pair does not tell, a long one does.
+    // Now it carries 125 MB/s. A short train, for a start, says 16 MB/s, and no later one more; a long one does.
     let mut now = Instant(10_000_000_000);
-    for (pair, us) in [(1, 66), (2, 524)] {
-        for frame in 0..2 {
-            assert!(estimate.next_padding(now, 1 << 20).is_some(), "{pair}");
-            estimate.padding_sent(now, 2 * pair + frame);
+    for (first, frames, us) in [(10, 3, 77), (20, 3, 77), (30, 2, 524)] {
+        for frame in 0..frames {
+            assert!(estimate.next_padding(now, 1 << 20).is_some(), "{frames}");
+            estimate.padding_sent(now, first + frame);
+            now = now.plus_ns(50_000);
         }
-        estimate.padding_acknowledged(now, 2 * pair, (1000, 0));
+        estimate.padding_acknowledged(now, first, (1000, 0));
         now = now.plus_ns(1_000_000);
-        estimate.padding_acknowledged(now, 2 * pair + 1, (1000 + us, 0));
+        estimate.padding_acknowledged(now, first + frames - 1, (1000 + us, 0));
+        if first == 10 {
+            assert!((estimate.rate() / 16e6 - 1.0).abs() < 0.05, "{}", estimate.rate());
+            now = now.plus_ns(1_000_000_000);
+        }
     }
     assert!((estimate.rate() / 125e6 - 1.0).abs() < 0.05, "{}", estimate.rate());
     assert_eq!(estimate.next_padding(now, 1 << 20), None, "not at once again");
