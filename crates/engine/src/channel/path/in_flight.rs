@@ -40,13 +40,15 @@ impl InFlight {
     /// The last `bytes` sent were held back by the driver.
     pub fn retract(&mut self, now: Instant, bytes: u64, rate: &Rate) {
         let ahead = self.queued_ahead(now, rate).saturating_sub(bytes);
-        self.in_flight -= bytes.min(self.in_flight);
+        debug_assert!(bytes <= self.in_flight, "what was held back was in flight");
+        self.in_flight = self.in_flight.saturating_sub(bytes);
         self.busy_until = now.plus_ns(rate.time_of(ahead));
     }
 
     /// A frame has been acknowledged.
     pub fn acknowledged(&mut self, frame: SentFrame) {
-        self.in_flight -= frame.bytes.min(self.in_flight);
+        debug_assert!(frame.bytes <= self.in_flight, "each frame is acknowledged once");
+        self.in_flight = self.in_flight.saturating_sub(frame.bytes);
     }
 
     /// What was acknowledged passed the bottleneck between these times; what is in flight follows: `behind`, the oldest

@@ -180,7 +180,6 @@ impl Rate {
             }
             return;
         }
-        let was_assumed = self.last_measured == Instant(0) && noise_ns == MIN_QUEUED_NS;
         self.last_measured = now;
         // What passed at once may have been all.
         let surely = took.bytes.saturating_sub(MAX_FREE_BYTES) as f64 / took.bytes as f64;
@@ -189,16 +188,15 @@ impl Rate {
             return;
         }
         let most_ns = if expected_ns > max_ns { max_ns / surely } else { max_ns };
-        self.update(was_assumed, took.bytes as f64, expected_ns.clamp(min_ns.min(most_ns), most_ns));
+        self.update(took.bytes as f64, expected_ns.clamp(min_ns.min(most_ns), most_ns));
     }
 
     /// The bytes of the present train took so many nanoseconds. What was known before it counts as well; what its start
     /// said alone does not: a link or its shaper may let a burst pass at once, and make up for it later.
-    fn update(&mut self, was_assumed: bool, queued: f64, ns: f64) {
+    fn update(&mut self, queued: f64, ns: f64) {
         let (expected, known) = (self.known_rate, f64::from(self.known_bytes));
         let kept = known * (-queued / MEMORY_BYTES).exp();
-        // Of a near path an assumption counts for nothing: what it is measured to be once more shows soon.
-        let is_brief = queued <= MIN_MEMORY_BYTES && !was_assumed;
+        let is_brief = queued <= MIN_MEMORY_BYTES;
         let assumed = if is_brief { (MIN_MEMORY_BYTES - kept).max(0.0) } else { 0.0 };
         // Sums, not an average of rates: what one acknowledgement was late, the next is early.
         let rate = (kept + assumed + queued) / ((kept + assumed) / expected + ns / 1e9);

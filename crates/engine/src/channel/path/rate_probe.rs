@@ -99,8 +99,9 @@ impl RateProbe {
     }
 
     /// Whether the first train is under way.
+    #[inline]
     pub fn is_first(&self) -> bool {
-        self.stage != Stage::Waiting && !self.has_shown
+        !self.has_shown && self.stage != Stage::Waiting
     }
 
     /// Padding is sent while fewer than so many segments are in flight, however well the rate is known.
