@@ -451,12 +451,27 @@ impl VirtualChannel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::RailId;
 
     /// A process with a thousand peers has a thousand of these, and a simulation a million.
     #[test]
     fn a_channel_that_has_nothing_to_do_is_small() {
         let bytes = size_of::<VirtualChannel>() + size_of::<Subchannel>();
         assert!(bytes <= 856, "a channel over one rail takes {bytes} bytes");
+    }
+
+    #[test]
+    fn a_connection_assumes_what_another_one_over_its_rail_has_shown() {
+        let mut channel = VirtualChannel::new(VcId(0), &Config::default(), 1 << 20, false);
+        let add = |channel: &mut VirtualChannel, rail: u8, speed: Option<f64>| {
+            let index = channel.add(Subchannel::new(RailId(rail), speed)).unwrap();
+            (index, channel.subchannels[index].estimate.rate())
+        };
+        assert_eq!([0, 1].map(|rail| add(&mut channel, rail, Some(1e6 * f64::from(1 + rail))).0), [0, 1]);
+        assert_eq!(add(&mut channel, 1, None), (2, 2e6), "beside it");
+        channel.remove_subchannel(Instant(1), 1, "cut");
+        assert_eq!(add(&mut channel, 0, None), (3, 1e6), "the place of another rail is kept");
+        assert_eq!(add(&mut channel, 1, None), (1, 2e6), "in its place");
     }
 
     #[test]

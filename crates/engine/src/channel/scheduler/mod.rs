@@ -37,7 +37,7 @@ use crate::time::Instant;
 use crate::wire::{Body, Header, SendRef};
 
 /// Additional delay of a subchannel that may be much slower than assumed, in nanoseconds: more than a queue is let grow to over
-/// one that is known.
+/// one that is known. A frame that is to come soon waits for a busy subchannel rather than come so much later over another one.
 const UNKNOWN_NS: u64 = 50_000_000;
 
 impl VirtualChannel {
@@ -162,7 +162,8 @@ impl VirtualChannel {
         self.earliest(now, 0)
     }
 
-    /// The open subchannel over which `len` bytes would arrive first; none, while one that is busy would be that much earlier.
+    /// The open subchannel over which `len` bytes would arrive first; none, while a busy one would be earlier by
+    /// [`UNKNOWN_NS`].
     pub(super) fn earliest(&self, now: Instant, len: u64) -> Option<usize> {
         let views = self.views(now);
         let finish_ns = |view: &View| view.finish_ns(len);

@@ -88,7 +88,7 @@ impl Endpoint {
             self.stream_groups.push(StreamGroup { vc, rail, remote, stream_count, filling });
             return;
         };
-        let is_near = link.sampled.min_rtt_ns <= NEAR_RTT_NS;
+        let is_near = self.least_round_trip_ns(link) <= NEAR_RTT_NS;
         let is_on_trial = if link.name.by_peer { is_near } else { group.stream_count.filling() != Filling::Nothing };
         // The first connection over a rail may be an additional one of the peer's.
         let has_others = self.links_of(group).any(|other| !other.is_on_trial && other.name != link.name);
@@ -194,7 +194,8 @@ impl Endpoint {
     /// What padding has shown over a rail to one peer holds for the others that are near: it is the port that was tried.
     fn share_verdict(&mut self, at: usize) {
         let (rail, pause) = (self.stream_groups[at].rail, self.stream_groups[at].stream_count.pause());
-        let is_near = |group: &StreamGroup| self.links_of(group).any(|link| link.sampled.min_rtt_ns <= NEAR_RTT_NS);
+        let is_near =
+            |group: &StreamGroup| self.links_of(group).any(|link| self.least_round_trip_ns(link) <= NEAR_RTT_NS);
         let is_meant: Vec<bool> = self.stream_groups.iter().map(|group| group.rail == rail && is_near(group)).collect();
         let meant = self.stream_groups.iter_mut().zip(is_meant).filter(|(_, is_meant)| *is_meant);
         meant.for_each(|(group, _)| group.stream_count.wait_for(pause));
@@ -227,12 +228,17 @@ impl Endpoint {
             let is_waiting = has_backlog || link.blocked || link.sampled.unsent_bytes > 0;
             sample.has_backlog |= is_waiting && link.sampled.unacknowledged > 0;
             sample.acknowledged += link.sampled.acknowledged_bytes;
-            // Of this connection the kernel may know only packets that stood in a queue.
-            let path_ns = self.engine.path(link.common.subchannel).map_or(u64::MAX, |path| path.min_rtt_ns);
-            sample.min_rtt_ns = sample.min_rtt_ns.min(link.sampled.min_rtt_ns).min(path_ns);
+            sample.min_rtt_ns = sample.min_rtt_ns.min(self.least_round_trip_ns(link));
         }
         sample.has_backlog |= group.filling != Filling::Nothing;
         (sample.streams > 0).then_some(sample)
+    }
+
+    /// The least round trip of a link's path. Of its connection the kernel may know only packets that stood in a queue; the engine
+    /// knows those before as well.
+    fn least_round_trip_ns(&self, link: &StreamLink) -> u64 {
+        let path_ns = self.engine.path(link.common.subchannel).map(|path| path.min_rtt_ns).filter(|ns| *ns > 0);
+        path_ns.map_or(link.sampled.min_rtt_ns, |ns| ns.min(link.sampled.min_rtt_ns))
     }
 
     /// Whether a rail carries so much of what the peer's best one does that messages go over both. What is tried over another
