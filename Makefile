@@ -139,10 +139,13 @@ $(STACKS:%=bench-%): bench-%: setup
 	@echo 'Applications for $*: build/apps/$*'
 	$(Q)$(MAKE) --no-print-directory -C apps MPICC="$$($(FISHPLATE) setup --where $*)/mpicc" OUT=$(BUILD)/apps/$*
 
-# Of the benchmark programs, those that it needs.
-demo: setup
-	$(Q)for stack in $(STACKS); do $(MAKE) --no-print-directory -C bench PROGRAMS='latency bandwidth' \
-	  MPICC="$$($(FISHPLATE) setup --where $$stack)/mpicc" OUT=$(BUILD)/bench/$$stack || exit 1; done
+# What is missing is told before the build. Of the benchmark programs and applications, those that it needs.
+demo:
+	$(Q)packaging/preflight
+	$(Q)$(MAKE) --no-print-directory setup
+	$(Q)for stack in $(STACKS); do mpicc="$$($(FISHPLATE) setup --where $$stack)/mpicc"; \
+	  $(MAKE) --no-print-directory -C bench PROGRAMS='latency bandwidth' MPICC="$$mpicc" OUT=$(BUILD)/bench/$$stack && \
+	  $(MAKE) --no-print-directory -C apps PROGRAMS=is MPICC="$$mpicc" OUT=$(BUILD)/apps/$$stack || exit 1; done
 	$(Q)$(FISHPLATE) demo --output demo.html
 
 docs:
@@ -208,6 +211,7 @@ test-report: build
 
 # Packages of what is built.
 test-packages: setup
+	tests/packages/test_preflight.py
 	tests/packages/test_packages.py
 
 # Real MPI programs over namespaces.

@@ -132,10 +132,11 @@ class Profile(MpiTest):
         self.check_what_was_before({"unfinished"})
 
     def test_ranks_that_do_not_finalize(self):
-        for what, end, code in [("exit", "unfinished", 0), ("abort", "aborted", 7)]:
+        # Hydra may kill who ends later than another one without MPI_Finalize.
+        for what, end, codes in [("exit", "unfinished", (0, 9)), ("abort", "aborted", (7,))]:
             with self.subTest(what):
                 ran = self.run_profiled(*self.command(what))
-                self.assertEqual(ran.code, code, str(ran))
+                self.assertIn(ran.code, codes, str(ran))
                 # Who does not abort is killed.
                 self.check_what_was_before({end, "unfinished"})
 

@@ -18,7 +18,7 @@ use crate::testbed::{Rate, isolate};
 ///
 /// Makes two hosts and two rails of 1000 and 250 Mbit/s out of network namespaces (see `fishplate testbed`), and lets
 /// MPICH over libfabric tcp, MPICH over UCX, Open MPI over TCP (also with the rates told to it by hand), and MPICH over
-/// Fishplate take turns on them, each at its best settings. Needs `fishplate setup` and the benchmark programs: `make
+/// Fishplate take turns on them, each at its best settings: latency, bandwidth, and a whole program (NAS IS). Needs `fishplate setup` and the benchmark programs: `make
 /// demo` does all. Takes about two minutes, changes nothing outside, leaves nothing behind.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -53,6 +53,13 @@ Examples:
   make demo
   fishplate demo --quick --output /tmp/demo.html
   fishplate demo --keep-json demo.json && fishplate demo --from demo.json --output again.html";
+
+/// What to do with one's own program. Of these, the second needs neither Fishplate below the program nor a second rail.
+const NEXT: &str = "
+With your own program:
+  fishplate run -- mpiexec -n 2 -hosts a,b ./app    over all rails; shows what each of them carried
+  fishplate profile -- mpiexec -n 2 ./app           where its time goes, over any network
+  fishplate doctor a b                              whether the hosts and the rails between them are as they should be";
 
 /// The command.
 pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
@@ -94,6 +101,7 @@ fn show(results: &Results, args: &Args) -> Result<ExitCode> {
         fs::write(&file, picture).with_context(|| format!("cannot write {}", file.display()))?;
         println!("picture: {}", file.display());
     }
+    println!("{NEXT}");
     match results.fishplate().and_then(|stack| stack.failure.as_ref()) {
         Some(_) => bail!("Fishplate itself failed: see above"),
         None => Ok(ExitCode::SUCCESS),

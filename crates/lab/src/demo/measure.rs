@@ -9,7 +9,7 @@ use anyhow::Result;
 use serde::Deserialize;
 
 use super::stacks::{self, DemoStack, FISHPLATE};
-use super::{Conditions, LATENCY_SIZE, RAILS_MBIT, RailAlone, Results, SCHEMA, Share, StackResults};
+use super::{APPLICATION, Conditions, LATENCY_SIZE, RAILS_MBIT, RailAlone, Results, SCHEMA, Share, StackResults};
 use crate::bench::conditions;
 use crate::bench::execute::Executor;
 use crate::bench::progress::Progress;
@@ -24,7 +24,7 @@ use crate::testbed::rail_name;
 /// How long one program may take. The slowest here needs a tenth of it.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// One kind of measurement: a benchmark program with options.
+/// One kind of measurement: a benchmark program, or the application, with options.
 struct Pass {
     program: &'static str,
     options: Vec<String>,
@@ -55,6 +55,7 @@ impl Plan {
                 pass("latency", &latency, false),
                 pass("bandwidth", "--sizes 64K --seconds 0.2 --json", false),
                 pass("bandwidth", large, true),
+                pass(APPLICATION, "--class A --json", false),
             ];
             return Plan { rounds: 1, stream_seconds: 0.6, passes };
         }
@@ -62,6 +63,7 @@ impl Plan {
             pass("latency", &latency, false),
             pass("bandwidth", "--sizes 1K,4K,16K,64K,256K --seconds 0.25 --json", false),
             pass("bandwidth", "--sizes 1M,4M --window 16 --warmup 1 --seconds 0.4 --json", true),
+            pass(APPLICATION, "--class A --json", false),
         ];
         Plan { rounds: 3, stream_seconds: 1.0, passes }
     }
@@ -156,6 +158,7 @@ impl Bench<'_> {
                     stack.version = version.split(", package").next().unwrap_or_default().trim().to_string();
                 }
                 match pass.program {
+                    APPLICATION => stack.run_time.push(line.value),
                     "latency" => stack.latency.push(line.percentiles.map_or(line.value, |p| p.p50)),
                     _ => {
                         stack.bandwidth.entry(line.size).or_default().push(line.value);
@@ -171,7 +174,7 @@ impl Bench<'_> {
 
     /// Runs one program. The outer error ends the demonstration.
     fn run(&self, demo_stack: &DemoStack, pass: &Pass, stats: &Path) -> Result<Result<Vec<BenchLine>, String>> {
-        let program = self.programs.join(demo_stack.folder()).join(pass.program);
+        let program = demo_stack.program(&self.programs, pass.program);
         let mut words = vec![program.to_string_lossy().into_owned()];
         words.extend(pass.options.iter().cloned());
         let invocation = demo_stack.invocation(&words)?;
@@ -225,6 +228,7 @@ fn empty_results(testbed: &Lab, demo_stacks: &[DemoStack], plan: &Plan) -> Resul
             command: demo_stack.invocation(&["bandwidth".into()])?.shown(),
             latency: Vec::new(),
             bandwidth: BTreeMap::new(),
+            run_time: Vec::new(),
             failure: None,
         })
     };

@@ -20,6 +20,11 @@ pub const RAILS_MBIT: [u32; 2] = [1000, 250];
 /// Size in bytes of the messages whose latency is measured.
 pub const LATENCY_SIZE: u64 = 8;
 
+/// The program whose run time is measured.
+pub const APPLICATION: &str = "is";
+/// Its name and size, for people.
+pub const APPLICATION_TITLE: &str = "NAS IS, class A";
+
 /// Everything that one demonstration found out.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Results {
@@ -77,6 +82,9 @@ pub struct StackResults {
     pub latency: Vec<f64>,
     /// MB/s by message size, one value a round.
     pub bandwidth: BTreeMap<u64, Vec<f64>>,
+    /// Run time of [`APPLICATION`], s, one value a round.
+    #[serde(default)]
+    pub run_time: Vec<f64>,
     /// Why there are no (more) values.
     pub failure: Option<String>,
 }
@@ -108,6 +116,11 @@ impl Results {
         let values = stack.bandwidth.get(&size)?;
         let ratios: Vec<f64> = values.iter().zip(&self.sum).map(|(value, sum)| value / sum).collect();
         Spread::of(&ratios)
+    }
+
+    /// Whether the run time of [`APPLICATION`] was measured.
+    pub fn has_run_times(&self) -> bool {
+        self.stacks.iter().any(|stack| !stack.run_time.is_empty())
     }
 
     /// The product.

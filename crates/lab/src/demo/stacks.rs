@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 
-use super::RAILS_MBIT;
+use super::{APPLICATION, RAILS_MBIT};
 use crate::mpi::stacks::{Catalog, Invocation, Job, Source, Stack};
 use crate::testbed::rail_name;
 
@@ -54,9 +54,12 @@ impl DemoStack {
         self.stack.run(&Job { ranks: 2, rails: self.passed_rails.clone(), program: program.to_vec(), ..Job::default() })
     }
 
-    /// The folder of its programs within a folder of benchmark programs.
-    pub fn folder(&self) -> &str {
-        if let Source::Wheels(wheels) = &self.stack.source { &wheels.name } else { &self.stack.name }
+    /// The file of a program that is built for it: in the folder of benchmark programs, or, of applications, in `apps` beside
+    /// that.
+    pub fn program(&self, bench: &Path, name: &str) -> PathBuf {
+        let folder = if name == APPLICATION { &bench.with_file_name("apps") } else { bench };
+        let stack = if let Source::Wheels(wheels) = &self.stack.source { &wheels.name } else { &self.stack.name };
+        folder.join(stack).join(name)
     }
 }
 
@@ -71,11 +74,11 @@ pub fn bench_folder(given: Option<&Path>) -> Result<PathBuf> {
         }
     };
     for demo_stack in all(RAILS_MBIT.len())? {
-        for name in ["latency", "bandwidth"] {
-            let file = folder.join(demo_stack.folder()).join(name);
+        for name in ["latency", "bandwidth", APPLICATION] {
+            let file = demo_stack.program(&folder, name);
             ensure!(
                 file.is_file(),
-                "the benchmark program {} is missing: `make bench` builds it (or say where with --bench)",
+                "the program {} is missing: `make bench` builds it (or say where with --bench)",
                 file.display()
             );
         }

@@ -13,11 +13,10 @@ pub(super) fn at_least_ns(case: &Case, way_ns: f64) -> f64 {
     let ns_per_byte = |asked: &u32| 8e3 / mbit(*asked) * on_wire(case);
     let rate: f64 = case.rails.iter().map(|asked| 1.0 / ns_per_byte(asked)).sum();
     let bytes = (case.pattern.messages() * case.size) as f64;
+    let at_once = frame_bytes(case) * case.rails.len() as f64;
     let by_rates = match case.pattern {
-        Pattern::PingPong => {
-            let at_once = frame_bytes(case) * case.rails.len() as f64;
-            bytes.max(2.0 * (bytes - at_once)) / rate
-        }
+        Pattern::PingPong => bytes.max(2.0 * (bytes - at_once)) / rate,
+        Pattern::Step => (bytes / rate - case.pattern.computes().as_ns()).max((bytes - at_once) / rate).max(0.0),
         _ => bytes / rate,
     };
     let by_processor = case.pattern.bytes_of_process(case.size) as f64 * byte_ns();

@@ -40,7 +40,8 @@ impl Case {
         let ways = self.pattern.ways();
         let bytes = (self.pattern.messages() * ways * self.size) as f64;
         let fastest = self.rails.iter().map(|mbit| if *mbit == 0 { ABOUT_UNLIMITED } else { *mbit }).max().unwrap_or(1);
-        bytes * 8e3 / f64::from(fastest) + (ways * (u64::from(self.delay_us) * 1000 + SHORT_NS)) as f64
+        let computes = self.pattern.computes().as_ns();
+        computes + bytes * 8e3 / f64::from(fastest) + (ways * (u64::from(self.delay_us) * 1000 + SHORT_NS)) as f64
     }
 }
 

@@ -18,7 +18,7 @@ const TIMED: Time = Time::ms(60);
 const LEAST_TURNS: u64 = 8;
 const MOST_TURNS: u64 = 2000;
 
-/// How long a turn of the pattern takes after a history, in nanoseconds.
+/// How long a turn of the pattern takes after a history, in nanoseconds, without what it computes.
 ///
 /// # Errors
 /// When ranks wait for ever.
@@ -54,5 +54,5 @@ async fn timed(mpi: &Mpi, case: &Case) -> f64 {
     let turns = |messages: u64| messages / case.pattern.messages();
     repeat(mpi, (FORGOTTEN_AFTER, turns(MESSAGES.0), turns(MESSAGES.1)), case.about_ns(), turn).await;
     let (turns, time) = repeat(mpi, (TIMED, LEAST_TURNS, MOST_TURNS), case.about_ns(), turn).await;
-    time.as_ns() / turns as f64
+    time.as_ns() / turns as f64 - case.pattern.computes().as_ns()
 }

@@ -1,5 +1,6 @@
 //! The patterns: what ranks do once.
 
+use crate::models::time::Time;
 use crate::mpi::collectives::{Group, alltoall};
 use crate::mpi::program::{Mpi, Tag};
 
@@ -8,6 +9,8 @@ const ACKNOWLEDGEMENT: Tag = 31;
 const BLOCKS: Tag = 32;
 /// Messages of a long window.
 const WINDOW: u32 = 64;
+/// How long a step computes, which its time does not include.
+pub(super) const STEP_COMPUTES: Time = Time::ms(1);
 
 /// A pattern of messages between two hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,6 +23,9 @@ pub enum Pattern {
     Window1,
     /// 64 messages one way, which are acknowledged together.
     Window64,
+    /// A step of an iterative solver: a computation, a message each way, then two numbers of 8 bytes each way, one after the
+    /// other.
+    Step,
     /// Blocks from each to each of four ranks, two on each host.
     Alltoall,
 }
@@ -33,6 +39,7 @@ impl Pattern {
         ("ping-pong", PingPong),
         ("window-1", Window1),
         ("window-64", Window64),
+        ("step", Step),
         ("alltoall", Alltoall),
     ];
 
@@ -58,7 +65,7 @@ impl Pattern {
     /// Messages that go from one host to the other, one way, without which nothing comes back.
     pub(super) fn messages(self) -> u64 {
         match self {
-            Exchange | PingPong | Window1 => 1,
+            Exchange | PingPong | Window1 | Step => 1,
             Window64 => u64::from(WINDOW),
             Alltoall => 4,
         }
@@ -66,13 +73,22 @@ impl Pattern {
 
     /// How often the way between the hosts is waited for.
     pub(super) fn ways(self) -> u64 {
-        if matches!(self, Exchange | Alltoall) { 1 } else { 2 }
+        match self {
+            Exchange | Alltoall => 1,
+            PingPong | Window1 | Window64 => 2,
+            Step => 3,
+        }
+    }
+
+    /// How long it computes.
+    pub(super) fn computes(self) -> Time {
+        if self == Step { STEP_COMPUTES } else { Time::default() }
     }
 
     /// Bytes that a process sends and receives, one after the other.
     pub(super) fn bytes_of_process(self, size: u64) -> u64 {
         match self {
-            Exchange | PingPong => 2 * size,
+            Exchange | PingPong | Step => 2 * size,
             Window1 | Window64 => self.messages() * size,
             // What stays on the host is carried otherwise.
             Alltoall => 4 * size,
@@ -91,6 +107,12 @@ impl Pattern {
             PingPong => {
                 mpi.recv(other, DATA, size).await;
                 mpi.send(other, DATA, size).await;
+            }
+            Step => {
+                mpi.compute(STEP_COMPUTES).await;
+                exchange(mpi, other, size).await;
+                exchange(mpi, other, 8).await;
+                exchange(mpi, other, 8).await;
             }
             Window1 => window(mpi, (0, 1), (size, 1)).await,
             Window64 => window(mpi, (0, 1), (size, WINDOW)).await,

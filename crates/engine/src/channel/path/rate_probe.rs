@@ -116,10 +116,15 @@ impl RateProbe {
         (in_flight < filled).then_some(len.min(LONG[0]))
     }
 
-    /// It is sent, as the subchannel's frame `number`. Whether that was the first one of a train.
+    /// It is sent, as the subchannel's frame `number`. Whether that was the first one of a train. One that stands behind frames of
+    /// messages ends its train: it shows how long those take.
     pub fn sent(&mut self, now: Instant, number: u32) -> bool {
         self.sent_at.1 = now;
         let (frames, first) = match self.stage {
+            Stage::Sending { frames, first } if number.wrapping_sub(first) != u32::from(frames) => {
+                self.stage = Stage::Waiting;
+                return false;
+            }
             Stage::Sending { frames, first } => (frames + 1, first),
             _ => {
                 self.sent_at.0 = now;
@@ -221,6 +226,14 @@ mod tests {
         let bytes = u64::from(BYTES - PADDING_SEGMENT);
         assert_eq!(probe.acknowledged(Instant(200_000), 10, (160, 4)), Some((bytes, took_ns)));
         assert!(!probe.is_first());
+    }
+
+    #[test]
+    fn messages_between_its_frames_end_a_train() {
+        let mut probe = RateProbe::default();
+        assert!(probe.sent(Instant(10), 7) && !probe.sent(Instant(11), 8) && !probe.sent(Instant(10_011), 10));
+        assert_eq!(probe.acknowledged(Instant(200_000), 10, (160, 4)), None);
+        send_train(&mut probe, 11);
     }
 
     #[test]

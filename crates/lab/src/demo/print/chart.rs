@@ -2,9 +2,9 @@
 
 use maud::Markup;
 
-use crate::demo::{Results, stacks};
+use crate::demo::{APPLICATION_TITLE, Results, stacks};
 use crate::output::page::axis::{Axis, Base};
-use crate::output::page::bars::{self, Part, Whole};
+use crate::output::page::bars::{self, Bar, Part, Whole};
 use crate::output::page::chart::{Chart, Horizontal, Level, Line};
 use crate::output::page::picture::{self, Theme};
 use crate::output::page::units;
@@ -50,6 +50,18 @@ pub fn bandwidth(results: &Results) -> Markup {
 pub fn picture(results: &Results, theme: Theme) -> String {
     let stacks: Vec<String> = results.stacks.iter().map(|stack| stack.name.clone()).collect();
     picture::render(&bandwidth(results), SIZE, &stacks, theme)
+}
+
+/// Run time of the application, a bar for each stack.
+pub fn run_time(results: &Results) -> Markup {
+    let stacks = results.stacks.iter().enumerate();
+    let bar = |(stack, results): (usize, &'_ crate::demo::StackResults)| {
+        Some((stack, results.name.clone(), Spread::of(&results.run_time)?))
+    };
+    let measured: Vec<_> = stacks.filter_map(bar).collect();
+    let bars: Vec<Bar> =
+        measured.iter().map(|(stack, name, spread)| Bar { stack: *stack, name, spread: *spread }).collect();
+    bars::values(&format!("Run time of {APPLICATION_TITLE} in seconds"), SIZE.0, "s", &bars)
 }
 
 /// Shares of the rails: what Fishplate sent over each, above what each can carry.

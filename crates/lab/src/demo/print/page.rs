@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::chart;
 use super::table::{COLUMNS, LARGE};
-use crate::demo::{LATENCY_SIZE, Results, StackResults, measure};
+use crate::demo::{APPLICATION_TITLE, LATENCY_SIZE, Results, StackResults, measure};
 use crate::output::page::units::size as size_name;
 use crate::output::page::{self, bars};
 use crate::statistics::Spread;
@@ -21,6 +21,15 @@ pub fn render(results: &Results) -> String {
             }
             (page::legend(&stacks))
             (chart::bandwidth(results))
+        }
+        @if results.has_run_times() {
+            figure {
+                figcaption {
+                    h2 { "Run time of a program" }
+                    p { (APPLICATION_TITLE) ", a rank on each host; shorter is better." }
+                }
+                (chart::run_time(results))
+            }
         }
         @if !results.shares.is_empty() {
             figure {
@@ -87,6 +96,7 @@ fn table(results: &Results) -> Markup {
                     th .number { "latency " (size_name(LATENCY_SIZE)) }
                     @for size in COLUMNS { th .number { (size_name(size)) } }
                     th .number { "of the sum" }
+                    th .number { "NAS IS" }
                 } }
                 tbody {
                     @for (index, stack) in results.stacks.iter().enumerate() { (row(results, index, stack)) }
@@ -96,7 +106,7 @@ fn table(results: &Results) -> Markup {
             p .note {
                 "Latency is half of a round trip in microseconds, bandwidth is in MB/s, both medians of " (rounds(results))
                 ". “Of the sum” compares messages of " (size_name(LARGE)) " with plain TCP streams over both rails at once, "
-                "round by round."
+                "round by round. “NAS IS” is the run time of " (APPLICATION_TITLE) " in seconds."
             }
             @for stack in &results.stacks {
                 @if let Some(failure) = &stack.failure { p .failure { (stack.name) " failed: " (failure) } }
@@ -121,6 +131,7 @@ fn row(results: &Results, index: usize, stack: &StackResults) -> Markup {
                     small { "(" (format!("{:.1}", ratio.least * 100.0)) ".." (format!("{:.1}", ratio.greatest * 100.0)) ")" }
                 } @else { "–" }
             }
+            td .number { (number(Spread::of(&stack.run_time).map(|time| time.median), 2)) }
         }
     }
 }
@@ -137,7 +148,7 @@ fn rail_rows(results: &Results) -> Markup {
                     td .number colspan=(COLUMNS.len()) {
                         (format!("{:.1} ({:.1}..{:.1})", spread.median, spread.least, spread.greatest))
                     }
-                    td {}
+                    td {} td {}
                 }
             }
         }
@@ -191,6 +202,7 @@ mod tests {
             command: "mpiexec".into(),
             latency: vec![9.0],
             bandwidth: [(64 << 10, vec![mbps]), (LARGE, vec![mbps])].into(),
+            run_time: vec![1.5],
             failure: None,
         };
         Results {
