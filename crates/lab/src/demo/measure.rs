@@ -245,6 +245,7 @@ fn empty_results(testbed: &Lab, demo_stacks: &[DemoStack], plan: &Plan) -> Resul
 
 fn conditions(testbed: &Lab, plan: &Plan) -> Result<Conditions> {
     let machine = conditions::machine();
+    let rounds = if plan.rounds == 1 { "one round".to_string() } else { format!("{} rounds", plan.rounds) };
     let fact = |name: &str, value: String| (name.to_string(), value);
     let passes: Vec<String> = plan.passes.iter().map(|p| format!("{} {}", p.program, p.options.join(" "))).collect();
     Ok(Conditions {
@@ -256,7 +257,7 @@ fn conditions(testbed: &Lab, plan: &Plan) -> Result<Conditions> {
             fact("Kernel", machine.kernel),
             fact("TCP", conditions::congestion_control()),
             fact("Fishplate", env!("CARGO_PKG_VERSION").into()),
-            fact("Measured", format!("{} rounds, the stacks in turn in each; {}", plan.rounds, passes.join("; "))),
+            fact("Measured", format!("{rounds}, the stacks in turn in each; {}", passes.join("; "))),
         ],
         rounds: plan.rounds,
     })
