@@ -137,6 +137,7 @@ class Profile(MpiTest):
             with self.subTest(what):
                 ran = self.run_profiled(*self.command(what))
                 self.assertIn(ran.code, codes, str(ran))
+                self.assertEqual("Killed (signal 9)" in ran.out, ran.code == 9, str(ran))
                 # Who does not abort is killed.
                 self.check_what_was_before({end, "unfinished"})
 

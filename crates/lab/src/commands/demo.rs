@@ -18,8 +18,8 @@ use crate::testbed::{Rate, isolate};
 ///
 /// Makes two hosts and two rails of 1000 and 250 Mbit/s out of network namespaces (see `fishplate testbed`), and lets
 /// MPICH over libfabric tcp, MPICH over UCX, Open MPI over TCP (also with the rates told to it by hand), and MPICH over
-/// Fishplate take turns on them, each at its best settings: latency, bandwidth, and a whole program (NAS IS). Needs `fishplate setup` and the benchmark programs: `make
-/// demo` does all. Takes about two minutes, changes nothing outside, leaves nothing behind.
+/// Fishplate take turns on them, each at its best settings: latency, bandwidth, and a whole program (NAS IS). Needs
+/// `fishplate setup`, the benchmark programs and the applications: `make demo` does all. Takes about two minutes, changes nothing outside, leaves nothing behind.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

@@ -9,7 +9,9 @@ use anyhow::Result;
 use serde::Deserialize;
 
 use super::stacks::{self, DemoStack, FISHPLATE};
-use super::{APPLICATION, Conditions, LATENCY_SIZE, RAILS_MBIT, RailAlone, Results, SCHEMA, Share, StackResults};
+use super::{
+    APPLICATION, Conditions, LATENCY_SIZE, RAILS_MBIT, RailAlone, Results, SCHEMA, Share, StackResults, rounds,
+};
 use crate::bench::conditions;
 use crate::bench::execute::Executor;
 use crate::bench::progress::Progress;
@@ -48,6 +50,7 @@ impl Plan {
             large,
         };
         let latency = format!("--sizes {LATENCY_SIZE} --seconds 0.4 --json");
+        let application = pass(APPLICATION, "--class A --json", false);
         // Windows of 64 of the largest messages would take the slower stacks seconds each.
         if quick {
             let large = "--sizes 1M,4M --window 16 --warmup 1 --iterations 1 --json";
@@ -55,7 +58,7 @@ impl Plan {
                 pass("latency", &latency, false),
                 pass("bandwidth", "--sizes 64K --seconds 0.2 --json", false),
                 pass("bandwidth", large, true),
-                pass(APPLICATION, "--class A --json", false),
+                application,
             ];
             return Plan { rounds: 1, stream_seconds: 0.6, passes };
         }
@@ -63,7 +66,7 @@ impl Plan {
             pass("latency", &latency, false),
             pass("bandwidth", "--sizes 1K,4K,16K,64K,256K --seconds 0.25 --json", false),
             pass("bandwidth", "--sizes 1M,4M --window 16 --warmup 1 --seconds 0.4 --json", true),
-            pass(APPLICATION, "--class A --json", false),
+            application,
         ];
         Plan { rounds: 3, stream_seconds: 1.0, passes }
     }
@@ -245,7 +248,6 @@ fn empty_results(testbed: &Lab, demo_stacks: &[DemoStack], plan: &Plan) -> Resul
 
 fn conditions(testbed: &Lab, plan: &Plan) -> Result<Conditions> {
     let machine = conditions::machine();
-    let rounds = if plan.rounds == 1 { "one round".to_string() } else { format!("{} rounds", plan.rounds) };
     let fact = |name: &str, value: String| (name.to_string(), value);
     let passes: Vec<String> = plan.passes.iter().map(|p| format!("{} {}", p.program, p.options.join(" "))).collect();
     Ok(Conditions {
@@ -257,7 +259,7 @@ fn conditions(testbed: &Lab, plan: &Plan) -> Result<Conditions> {
             fact("Kernel", machine.kernel),
             fact("TCP", conditions::congestion_control()),
             fact("Fishplate", env!("CARGO_PKG_VERSION").into()),
-            fact("Measured", format!("{rounds}, the stacks in turn in each; {}", passes.join("; "))),
+            fact("Measured", format!("{}, the stacks in turn in each; {}", rounds(plan.rounds), passes.join("; "))),
         ],
         rounds: plan.rounds,
     })

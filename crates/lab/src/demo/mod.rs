@@ -102,6 +102,11 @@ pub struct Share {
     pub retransmitted: u64,
 }
 
+/// How often each stack had its turn, in words.
+pub fn rounds(number: usize) -> String {
+    if number == 1 { "one round".into() } else { format!("{number} rounds") }
+}
+
 impl Results {
     /// Sizes that any stack has values for.
     pub fn sizes(&self) -> Vec<u64> {

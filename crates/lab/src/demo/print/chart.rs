@@ -2,7 +2,7 @@
 
 use maud::Markup;
 
-use crate::demo::{APPLICATION_TITLE, Results, stacks};
+use crate::demo::{APPLICATION_TITLE, Results, StackResults, stacks};
 use crate::output::page::axis::{Axis, Base};
 use crate::output::page::bars::{self, Bar, Part, Whole};
 use crate::output::page::chart::{Chart, Horizontal, Level, Line};
@@ -18,7 +18,7 @@ pub fn bandwidth(results: &Results) -> Markup {
     let alone = results.rails.iter().filter_map(|rail| Spread::of(&rail.alone)).map(|spread| spread.median);
     let alone = alone.reduce(f64::max).map(|best| (best, "best rail alone", "alone"));
     let level = |(value, name, class)| Level { value, name, class };
-    let line = |(stack, results): (usize, &crate::demo::StackResults)| {
+    let line = |(stack, results): (usize, &StackResults)| {
         let spreads = results.bandwidth.iter().filter_map(|(size, values)| Some((*size as f64, Spread::of(values)?)));
         (stack, spreads.collect::<Vec<_>>())
     };
@@ -55,12 +55,9 @@ pub fn picture(results: &Results, theme: Theme) -> String {
 /// Run time of the application, a bar for each stack.
 pub fn run_time(results: &Results) -> Markup {
     let stacks = results.stacks.iter().enumerate();
-    let bar = |(stack, results): (usize, &'_ crate::demo::StackResults)| {
-        Some((stack, results.name.clone(), Spread::of(&results.run_time)?))
-    };
-    let measured: Vec<_> = stacks.filter_map(bar).collect();
-    let bars: Vec<Bar> =
-        measured.iter().map(|(stack, name, spread)| Bar { stack: *stack, name, spread: *spread }).collect();
+    let bars: Vec<Bar> = stacks
+        .filter_map(|(stack, of)| Some(Bar { stack, name: &of.name, spread: Spread::of(&of.run_time)? }))
+        .collect();
     bars::values(&format!("Run time of {APPLICATION_TITLE} in seconds"), SIZE.0, "s", &bars)
 }
 

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::chart;
 use super::table::{COLUMNS, LARGE};
-use crate::demo::{APPLICATION_TITLE, LATENCY_SIZE, Results, StackResults, measure};
+use crate::demo::{APPLICATION_TITLE, LATENCY_SIZE, Results, StackResults, measure, rounds};
 use crate::output::page::units::size as size_name;
 use crate::output::page::{self, bars};
 use crate::statistics::Spread;
@@ -17,7 +17,7 @@ pub fn render(results: &Results) -> String {
         figure {
             figcaption {
                 h2 { "Bandwidth over message size" }
-                p { "Median of " (rounds(results)) "; bands from least to greatest. MB are 10⁶ bytes." }
+                p { "Median of " (rounds(results.conditions.rounds)) "; bands from least to greatest. MB are 10⁶ bytes." }
             }
             (page::legend(&stacks))
             (chart::bandwidth(results))
@@ -104,7 +104,7 @@ fn table(results: &Results) -> Markup {
                 }
             } }
             p .note {
-                "Latency is half of a round trip in microseconds, bandwidth is in MB/s, both medians of " (rounds(results))
+                "Latency is half of a round trip in microseconds, bandwidth is in MB/s, both medians of " (rounds(results.conditions.rounds))
                 ". “Of the sum” compares messages of " (size_name(LARGE)) " with plain TCP streams over both rails at once, "
                 "round by round. “NAS IS” is the run time of " (APPLICATION_TITLE) " in seconds."
             }
@@ -179,13 +179,6 @@ fn versions(results: &Results) -> Vec<&str> {
     versions.sort_unstable();
     versions.dedup();
     versions
-}
-
-fn rounds(results: &Results) -> String {
-    match results.conditions.rounds {
-        1 => "one round".into(),
-        n => format!("{n} rounds"),
-    }
 }
 
 #[cfg(test)]

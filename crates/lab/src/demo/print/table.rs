@@ -14,8 +14,7 @@ pub const LARGE: u64 = 4 << 20;
 pub fn render(results: &Results) -> String {
     let mut titles = vec!["stack".to_string(), "rails".into(), format!("latency {}", size_name(LATENCY_SIZE))];
     titles.extend(COLUMNS.map(size_name));
-    titles.extend(["of the sum".into(), "min..max".into()]);
-    titles.extend(results.has_run_times().then(|| "NAS IS".into()));
+    titles.extend(["of the sum", "min..max", "NAS IS"].map(String::from));
     let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
     let mut table = text::table(&titles, 2);
     for stack in &results.stacks {
@@ -25,9 +24,7 @@ pub fn render(results: &Results) -> String {
     let mut text = format!("{table}\n");
     text += &format!("bandwidth in MB/s; of the sum: at {}, ", size_name(LARGE));
     text += &format!("the sum being {sum:.1} MB/s, measured by plain TCP over both rails at once");
-    if results.has_run_times() {
-        text += &format!("\n{APPLICATION_TITLE}: run time of a whole program, 2 ranks");
-    }
+    text += &format!("\n{APPLICATION_TITLE}: run time of a whole program, 2 ranks");
     for stack in &results.stacks {
         if let Some(failure) = &stack.failure {
             text += &format!("\n{} failed: {failure}", stack.name);
@@ -47,8 +44,6 @@ fn row(results: &Results, stack: &StackResults) -> Vec<String> {
     let ratio = results.ratio(stack, LARGE);
     cells.push(ratio.map_or_else(dash, |r| format!("{:.3}", r.median)));
     cells.push(ratio.map_or_else(dash, |r| format!("{:.3}..{:.3}", r.least, r.greatest)));
-    if results.has_run_times() {
-        cells.push(Spread::of(&stack.run_time).map_or_else(dash, |time| format!("{:.2} s", time.median)));
-    }
+    cells.push(Spread::of(&stack.run_time).map_or_else(dash, |time| format!("{:.2} s", time.median)));
     cells
 }
