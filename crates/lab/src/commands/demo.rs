@@ -1,5 +1,6 @@
 //! `fishplate demo`: MPI stacks over two unequal rails, a table and a page.
 
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -55,9 +56,7 @@ Examples:
   fishplate demo --keep-json demo.json && fishplate demo --from demo.json --output again.html";
 
 /// What to do with one's own program. Of these, the second needs neither Fishplate below the program nor a second rail.
-const NEXT: &str = "
-With your own program:
-  fishplate run -- mpiexec -n 2 -hosts a,b ./app    over all rails; shows what each of them carried
+const NEXT: &str = "  fishplate run -- mpiexec -n 2 -hosts a,b ./app    over all rails; shows what each of them carried
   fishplate profile -- mpiexec -n 2 ./app           where its time goes, over any network
   fishplate doctor a b                              whether the hosts and the rails between them are as they should be";
 
@@ -101,7 +100,7 @@ fn show(results: &Results, args: &Args) -> Result<ExitCode> {
         fs::write(&file, picture).with_context(|| format!("cannot write {}", file.display()))?;
         println!("picture: {}", file.display());
     }
-    println!("{NEXT}");
+    println!("\nWith your own program (fishplate is {}):\n{NEXT}", env::current_exe()?.display());
     match results.fishplate().and_then(|stack| stack.failure.as_ref()) {
         Some(_) => bail!("Fishplate itself failed: see above"),
         None => Ok(ExitCode::SUCCESS),
