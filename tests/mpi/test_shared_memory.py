@@ -11,8 +11,8 @@ from pathlib import Path
 from support import FISHPLATE, MpiTest, bench, marked, mpi_command, program, tool
 
 ONE_HOST = ["--hosts", 1]
-# Under this setting, MPICH leaves ranks of one host to libfabric, as Open MPI always does.
-NOLOCAL = {"MPIR_CVAR_NOLOCAL": "1"}
+# Under these settings, MPICH and Open MPI leave ranks of one host to libfabric.
+NOLOCAL = {"MPIR_CVAR_NOLOCAL": "1", "OMPI_MCA_pml": "cm"}
 
 # Loaded into a process, forbids it and those it starts a system call, as the rules of containers do.
 REFUSE = """
@@ -53,6 +53,12 @@ class SharedMemory(MpiTest):
         settings = {**NOLOCAL, **settings}
         ran = self.mpi(ranks, bench("stress", mpi), "--messages", messages, on=on, mpi=mpi, **settings)
         return self.succeeds(ran, "all contents right").shares()
+
+    def test_open_mpi_keeps_its_own_where_all_ranks_are_on_one_host(self):
+        ran = self.mpi(4, bench("stress", "openmpi"), "--messages", 1000, on=ONE_HOST, mpi="openmpi")
+        self.succeeds(ran, "all contents right", "OMPI_MCA_pml=cm", warns="no process of this program used Fishplate")
+        ran = self.mpi(2, bench("stress", "openmpi"), "--messages", 1000, mpi="openmpi")
+        self.assertNotIn("shm", self.succeeds(ran, "all contents right").shares())
 
     def test_all_messages_go_through_memory(self):
         for mpi in ["mpich", "openmpi"]:
@@ -129,7 +135,7 @@ class SharedMemory(MpiTest):
             job = mpi_command(2, bench("stress", "openmpi"), "--messages", 1000, on=ONE_HOST, mpi="openmpi")
             rest = job.index("--") + 1
             changed = [*job[:rest], tool("unshare"), "--mount", "sh", "-c", f'{make} && exec "$@"', "sh", *job[rest:]]
-            ran = self.run_command(changed, 120, {"FISHPLATE_TOP": "off"})
+            ran = self.run_command(changed, 120, {**NOLOCAL, "FISHPLATE_TOP": "off"})
             self.assertGreater(self.succeeds(ran, "all contents right").shares()["shm"], 0.99, make)
 
     def kill_a_rank(self, mpi, delay_s):

@@ -164,7 +164,7 @@ class AtLength(Silences):
         cases = itertools.product([120, 60, 20, 8, 6, 4, 1], self.SIZES, ["mpich", "openmpi"], ["off", "on"], [2, 1])
         starts = [
             functools.partial(self.late, seconds, size, mpi=mpi, on=["--hosts", hosts], MPIR_CVAR_NOLOCAL="1",
-                              FISHPLATE_ENCRYPTION=encryption)
+                              OMPI_MCA_pml="cm", FISHPLATE_ENCRYPTION=encryption)
             for seconds, size, mpi, encryption, hosts in cases
         ]
         self.side_by_side(starts, lambda job: self.arrives(job, timeout=300))

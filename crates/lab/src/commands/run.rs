@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::counters::stats_file::{self, Summary};
 use crate::mpi::environment::Options;
-use crate::mpi::{command_line, stacks};
+use crate::mpi::{command_line, one_host, stacks};
 use crate::output::text;
 use crate::system::child_process::{self, Signals};
 use crate::system::{free_space, private_folder};
@@ -52,7 +52,9 @@ struct Counters {
 /// The command.
 pub fn run(mut args: Args) -> Result<ExitCode> {
     let counters = Counters::prepare(&mut args.options)?;
-    let environment = args.options.environment()?;
+    let mut environment = args.options.environment()?;
+    let stack = environment.stack.as_ref();
+    let stays_with_mpi = one_host::leave_to_open_mpi(&args.command, stack, &mut environment.variables);
     if let Err(error) = fishplate_rails::discover::survey(&environment.settings.rails)
         && !error.may_pass()
     {
@@ -69,7 +71,8 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
     if summary.processes > 0 {
         eprintln!("\n{}", describe(&summary));
     } else if ended.status.success() {
-        eprintln!("\n{}", unseen(counters.file.parent().unwrap_or(Path::new("/"))));
+        let folder = counters.file.parent().unwrap_or(Path::new("/"));
+        eprintln!("\n{}", unseen(folder, if stays_with_mpi { ON_ONE_HOST } else { UNUSED }));
     }
     Ok(ended.exit_code())
 }
@@ -77,11 +80,11 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
 /// Less free space than a process needs for its counters, in bytes.
 const TOO_FULL: u64 = 4096;
 
-/// Why no process has left counters in a folder.
-fn unseen(folder: &Path) -> String {
+/// Why no process has left counters in a folder: it is full, or `otherwise`.
+fn unseen(folder: &Path, otherwise: &str) -> String {
     match free_space::of(folder) {
         Ok(free) if free < TOO_FULL => full(folder, free),
-        _ => UNUSED.into(),
+        _ => otherwise.into(),
     }
 }
 
@@ -89,6 +92,11 @@ fn full(folder: &Path, free: u64) -> String {
     let (folder, free) = (folder.display(), text::bytes(free));
     format!("fishplate: no process has left counters: the disk of {folder} has {free} left")
 }
+
+const ON_ONE_HOST: &str = "\
+fishplate: no process of this program used Fishplate: all were started on this host, where the MPI's own shared memory
+carries messages. OMPI_MCA_pml=cm (Open MPI) or MPIR_CVAR_NOLOCAL=1 (MPICH) in front of the command takes them through
+Fishplate.";
 
 const UNUSED: &str = "\
 fishplate: no process of this program used Fishplate. Likely causes:
@@ -144,7 +152,7 @@ mod tests {
     fn counters_that_found_no_room_are_told_so() {
         let told = full(Path::new("/scratch"), 0);
         assert_eq!(told, "fishplate: no process has left counters: the disk of /scratch has 0 B left");
-        assert_eq!(unseen(Path::new("/proc/self")), full(Path::new("/proc/self"), 0), "proc has no room");
-        assert_eq!(unseen(Path::new("/nowhere")), UNUSED);
+        assert_eq!(unseen(Path::new("/proc/self"), UNUSED), full(Path::new("/proc/self"), 0), "proc has no room");
+        assert_eq!(unseen(Path::new("/nowhere"), UNUSED), UNUSED);
     }
 }
