@@ -5,6 +5,7 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use super::stacks::Stack;
 use crate::system::programs;
@@ -44,6 +45,11 @@ const TRANSPORTS: &str = "OMPI_MCA_btl";
 /// All but the one of libfabric: it would be asked for news each time.
 const ALL_BUT_LIBFABRIC: &str = "^ofi";
 
+/// Options with the number of ranks.
+const RANKS: [&str; 5] = ["-n", "--n", "-np", "--np", "-c"];
+/// Whether Open MPI's ranks that wait let others run. By itself it finds out only where it counts processors as slots.
+const YIELDING: &str = "OMPI_MCA_mpi_yield_when_idle";
+
 /// Leaves a command to Open MPI's own shared memory where it starts all its ranks on this host. Returns whether it does.
 pub fn leave_to_open_mpi(words: &[OsString], stack: Option<&Stack>, variables: &mut Vec<(String, String)>) -> bool {
     let is_chosen = env::var_os(LAYER).is_some_and(|layer| layer == THROUGH_LIBFABRIC);
@@ -52,10 +58,20 @@ pub fn leave_to_open_mpi(words: &[OsString], stack: Option<&Stack>, variables: &
     }
     variables.retain(|(name, _)| !name.starts_with(LAYER) && !name.starts_with("OMPI_MCA_mtl"));
     variables.push((LAYER.into(), OWN.into()));
-    if env::var_os(TRANSPORTS).is_none() {
-        variables.push((TRANSPORTS.into(), ALL_BUT_LIBFABRIC.into()));
+    let processors = thread::available_parallelism().map_or(1, |processors| processors.get());
+    let yielding = (ranks(words) > processors).then_some((YIELDING, "1"));
+    for (name, value) in yielding.into_iter().chain([(TRANSPORTS, ALL_BUT_LIBFABRIC)]) {
+        if env::var_os(name).is_none() {
+            variables.push((name.into(), value.into()));
+        }
     }
     true
+}
+
+/// How many ranks the command line asks for; of several programs, the last.
+fn ranks(words: &[OsString]) -> usize {
+    let given = words.windows(2).filter(|pair| RANKS.iter().any(|option| pair[0] == *option));
+    given.filter_map(|pair| pair[1].to_str()?.parse().ok()).next_back().unwrap_or(0)
 }
 
 /// Where the launcher's installation has its settings, as far as it is known.
@@ -124,6 +140,16 @@ mod tests {
             assert!(!keeps(&format!("mpiexec {line} -n 4 app"), &[]), "{line}");
         }
         assert!(!keeps("./job.sh -n 4", &[]), "what a script starts is not known");
+    }
+
+    #[test]
+    fn the_number_of_ranks_is_that_of_the_option() {
+        let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
+        let of = |line: &str| ranks(&words(line));
+        assert_eq!(
+            [of("mpiexec -n 4 app"), of("mpirun --np 3 app x"), of("mpirun app"), of("mpirun -n all app")],
+            [4, 3, 0, 0]
+        );
     }
 
     #[test]

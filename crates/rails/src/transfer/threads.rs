@@ -164,10 +164,11 @@ impl<J: Transfer> Threads<J> {
         Err(job)
     }
 
-    /// A job was not begun with: no processor is free.
+    /// A job was not begun with: a processor less is free, until the next look. Not none: a thread of many is late now and then,
+    /// as waking it takes long.
     pub fn were_late(&self) {
         if self.limit == ThreadLimit::Automatic {
-            self.common.allowed.store(0, Ordering::Relaxed);
+            self.common.allowed.store(self.allowed().saturating_sub(1), Ordering::Relaxed);
         }
     }
 
@@ -311,6 +312,9 @@ mod tests {
         let threads = Threads::<Count>::new(ThreadLimit::Automatic, 2, 1);
         assert_eq!(threads.allowed(), 0, "nothing is known yet");
         threads.common.allowed.store(2, Ordering::Relaxed);
+        threads.were_late();
+        assert_eq!(threads.allowed(), 1);
+        threads.were_late();
         threads.were_late();
         assert_eq!(threads.allowed(), 0);
     }

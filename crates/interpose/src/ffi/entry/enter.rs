@@ -1,11 +1,12 @@
 //! Where every MPI call of the program comes in, with the number of the function in a register.
 //!
-//! The arguments are laid out in memory as they came, in registers and on the stack, and handed to [`super::dispatch`]
-//! with the address that the call returns to. That address cannot be had from Rust, hence assembly.
+//! Where [`target::DIRECT`] has a function for that number, the call goes there as it came. Otherwise the arguments are laid
+//! out in memory, and handed to [`super::dispatch`] with the address that the call returns to. That address cannot be had
+//! from Rust, hence assembly.
 
 use std::arch::naked_asm;
 
-use super::dispatch;
+use super::{dispatch, target};
 
 /// Arguments that come in registers.
 #[cfg(target_arch = "x86_64")]
@@ -23,6 +24,12 @@ pub const IN_REGISTERS: usize = 8;
 pub unsafe extern "C-unwind" fn enter() {
     naked_asm!(
         ".cfi_startproc",
+        "lea r11, [rip + {direct}]",
+        "mov r11, [r11 + 8 * rax]",
+        "test r11, r11",
+        "jz 2f",
+        "jmp r11",
+        "2:",
         "push rbp",
         ".cfi_def_cfa_offset 16",
         ".cfi_offset rbp, -16",
@@ -45,6 +52,7 @@ pub unsafe extern "C-unwind" fn enter() {
         "ret",
         ".cfi_endproc",
         dispatch = sym dispatch,
+        direct = sym target::DIRECT,
     )
 }
 
@@ -57,6 +65,12 @@ pub unsafe extern "C-unwind" fn enter() {
 pub unsafe extern "C-unwind" fn enter() {
     naked_asm!(
         ".cfi_startproc",
+        "adrp x16, {direct}",
+        "add x16, x16, :lo12:{direct}",
+        "ldr x16, [x16, x9, lsl #3]",
+        "cbz x16, 2f",
+        "br x16",
+        "2:",
         "stp x29, x30, [sp, #-80]!",
         ".cfi_def_cfa_offset 80",
         ".cfi_offset x29, -80",
@@ -76,6 +90,7 @@ pub unsafe extern "C-unwind" fn enter() {
         "ret",
         ".cfi_endproc",
         dispatch = sym dispatch,
+        direct = sym target::DIRECT,
     )
 }
 
@@ -88,6 +103,13 @@ pub unsafe extern "C-unwind" fn enter() {
 pub unsafe extern "C-unwind" fn enter() {
     naked_asm!(
         ".cfi_startproc",
+        "la t2, {direct}",
+        "slli t0, t1, 3",
+        "add t2, t2, t0",
+        "ld t2, 0(t2)",
+        "beqz t2, 2f",
+        "jr t2",
+        "2:",
         "addi sp, sp, -80",
         ".cfi_def_cfa_offset 80",
         "sd ra, 72(sp)",
@@ -111,5 +133,6 @@ pub unsafe extern "C-unwind" fn enter() {
         "ret",
         ".cfi_endproc",
         dispatch = sym dispatch,
+        direct = sym target::DIRECT,
     )
 }
