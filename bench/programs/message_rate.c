@@ -1,5 +1,7 @@
 // Pairs of ranks, each a sender with windows of messages to a receiver, all at once.
 #include "agreement.h"
+#include "buffer.h"
+#include "by_host.h"
 #include "idle.h"
 #include "session.h"
 #include "sweep.h"
@@ -7,10 +9,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static const struct program program = {
     .name = "message_rate",
-    .purpose = "n pairs of ranks: ranks 0..n/2-1 send windows to rank + n/2, in messages/s",
+    .purpose = "pairs of ranks, of two hosts where there are some: n/2 send windows, in messages/s",
     .takes = OPTIONS_SWEEP | OPTION_BIT(OPTION_WINDOW) | OPTION_BIT(OPTION_PAIRS),
     .default_sizes = "1:4K",
 };
@@ -18,7 +21,9 @@ static const struct program program = {
 struct senders {
     const struct session *session;
     MPI_Comm comm; // ranks that talk
-    int half; // distance between sender and receiver
+    int place; // in the order of hosts
+    int partner;
+    int half; // places between sender and receiver
     uint64_t pairs;
     struct window window;
 };
@@ -27,12 +32,11 @@ static uint64_t open_size(void *state, size_t size, uint64_t parameter)
 {
     (void)parameter;
     struct senders *senders = state;
-    int rank = senders->session->rank;
     struct route route = {MPI_PROC_NULL, MPI_PROC_NULL, 0};
-    if (rank < senders->half)
-        route.to = rank + senders->half;
+    if (senders->place < senders->half)
+        route.to = senders->partner;
     else
-        route.from = rank - senders->half;
+        route.from = senders->partner;
     window_open(&senders->window, senders->session, route, size);
     return senders->window.count;
 }
@@ -75,12 +79,30 @@ static void agree(void *state, double seconds[2])
     agreement_slowest(senders->comm, seconds);
 }
 
-// Pairs are half of the ranks apart even when fewer of them talk, so that with the
-// usual placement the two ranks of a pair are on different hosts.
+// Half of the ranks in the order of hosts are between the two of a pair, even when fewer talk: so they
+// are on different hosts, unless one host has more than half of all.
+static void find_partner(struct senders *senders)
+{
+    int ranks = senders->session->ranks, rank = senders->session->rank, first;
+    MPI_Comm host;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host);
+    MPI_Allreduce(&rank, &first, 1, MPI_INT, MPI_MIN, host);
+    MPI_Comm_free(&host);
+    int *of_all = allocate(2 * (size_t)ranks * sizeof *of_all), *in_order = of_all + ranks;
+    MPI_Allgather(&first, 1, MPI_INT, of_all, 1, MPI_INT, MPI_COMM_WORLD);
+    by_host(of_all, ranks, in_order);
+    for (int place = 0; place < ranks; place++)
+        if (in_order[place] == rank)
+            senders->place = place;
+    senders->partner = in_order[(senders->place + senders->half) % ranks];
+    free(of_all);
+}
+
 static void run_pairs(struct senders *senders, const struct benchmark *benchmark)
 {
     const struct session *session = senders->session;
-    uint64_t place = (uint64_t)(session->rank % senders->half);
+    find_partner(senders);
+    uint64_t place = (uint64_t)(senders->place % senders->half);
     int talks = place < senders->pairs;
     MPI_Comm_split(MPI_COMM_WORLD, talks, session->rank, &senders->comm);
     if (talks)
@@ -112,7 +134,7 @@ int main(int argc, char **argv)
         .unit = "1/s",
         .column = "Messages/s",
         .decimals = 0,
-        .method = "Windows of messages from the lower half of the ranks to the upper half",
+        .method = "Windows of messages from the lower half of the ranks, in the order of hosts, to the upper half",
         .pairs = senders.pairs,
         .open = open_size,
         .batch = run_batch,

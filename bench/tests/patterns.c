@@ -4,6 +4,7 @@
 #include "compute.h"
 #include "expect.h"
 
+#include "../programs/by_host.h"
 #include "../programs/neighbours.h"
 
 #include <stdbool.h>
@@ -88,8 +89,25 @@ static void test_compute(void)
     }
 }
 
+static void test_order_of_hosts(void)
+{
+    static const struct {
+        int first[6], expected[6];
+    } cases[] = {{{0, 1, 0, 1, 0, 1}, {0, 2, 4, 1, 3, 5}},
+                 {{0, 0, 0, 3, 3, 3}, {0, 1, 2, 3, 4, 5}},
+                 {{0, 1, 1, 0, 4, 1}, {0, 3, 1, 2, 5, 4}},
+                 {{0, 0, 0, 0, 0, 0}, {0, 1, 2, 3, 4, 5}}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int in_order[6];
+        by_host(cases[i].first, 6, in_order);
+        for (int place = 0; place < 6; place++)
+            EXPECT(in_order[place] == cases[i].expected[place]);
+    }
+}
+
 void test_patterns(void)
 {
+    test_order_of_hosts();
     test_grids();
     test_pairs();
     test_compute();
