@@ -10,6 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+static uint64_t window_of(const struct program *program)
+{
+    return program->default_window > 0 ? program->default_window : DEFAULT_WINDOW;
+}
+
 static void set_defaults(const struct program *program, struct options *options)
 {
     // The bytes travel from rank 0 to the others, so padding is defined too.
@@ -17,7 +22,7 @@ static void set_defaults(const struct program *program, struct options *options)
     options->problem_class = CLASS_S;
     options->seconds = 0.5;
     options->repeats = 1;
-    options->window = 64;
+    options->window = window_of(program);
     options->threads = 2;
     options->sync = SYNC_PSCW;
     options->start = START_BARRIER;
@@ -248,6 +253,8 @@ void options_print_help(const struct program *program, FILE *out)
         fprintf(out, "  %-24s %s\n", left, spec->help);
         if (id == OPTION_SIZES)
             fprintf(out, "  %-24s (default %s)\n", "", program->default_sizes);
+        if (id == OPTION_WINDOW)
+            fprintf(out, "  %-24s (default %" PRIu64 ")\n", "", window_of(program));
     }
 }
 

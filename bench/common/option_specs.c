@@ -52,7 +52,7 @@ const struct option_spec option_specs[OPTION_COUNT] = {
     [OPTION_REPEATS] = {"--repeats", KIND_COUNT, FIELD(repeats), 1, OPTIONS_MAX_REPEATS, "N",
                         "measure everything N times; the median is the value (default 1)", false},
     [OPTION_WINDOW] = {"--window", KIND_COUNT, FIELD(window), 1, MAX_WINDOW, "W",
-                       "messages before an acknowledgement (default 64)", false},
+                       "messages before an acknowledgement", false},
     [OPTION_BANDWIDTH] = {"--bandwidth", KIND_FLAG, FIELD(bandwidth), 0, 0, NULL,
                           "windows of broadcasts, acknowledged by every rank, in MB/s", false},
     [OPTION_PAIRS] = {"--pairs", KIND_COUNT, FIELD(pairs), 1, MAX_PAIRS, "N",

@@ -106,6 +106,9 @@ enum option_id {
     (OPTIONS_MEASURE | OPTION_BIT(OPTION_SIZES) | OPTION_BIT(OPTION_SHUFFLE)                       \
      | OPTION_BIT(OPTION_CHECK))
 
+// Messages of a window, unless a program or --window says otherwise.
+#define DEFAULT_WINDOW UINT64_C(64)
+
 // How one-sided operations are completed; in the order of the words of --sync.
 enum sync { SYNC_FENCE, SYNC_PSCW, SYNC_LOCK };
 
@@ -223,6 +226,7 @@ struct program {
     const char *default_sizes;
     size_t size_unit; // sizes must be multiples of it; 0: any
     size_t least_size;
+    uint64_t default_window; // 0: DEFAULT_WINDOW
     bool needs_threads; // several threads call MPI
 };
 

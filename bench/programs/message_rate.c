@@ -79,7 +79,7 @@ static void agree(void *state, double seconds[2])
     agreement_slowest(senders->comm, seconds);
 }
 
-// Half of the ranks in the order of hosts are between the two of a pair, even when fewer talk: so they
+// The two of a pair are half of the ranks apart in the order of hosts, even when fewer talk. So they
 // are on different hosts, unless one host has more than half of all.
 static void find_partner(struct senders *senders)
 {
@@ -134,7 +134,7 @@ int main(int argc, char **argv)
         .unit = "1/s",
         .column = "Messages/s",
         .decimals = 0,
-        .method = "Windows of messages from the lower half of the ranks, in the order of hosts, to the upper half",
+        .method = "Windows from the first half of the ranks, in the order of hosts, to the second",
         .pairs = senders.pairs,
         .open = open_size,
         .batch = run_batch,

@@ -26,6 +26,7 @@ ONE_SIDED = {
     "put_bibandwidth": "--sizes 1,8K --window 8",
     "get_bibandwidth": "--sizes 1,8K --window 8",
 }
+ATOMIC = {"fetch_and_op": "--window 8 --compute 50", "compare_and_swap": "--window 8"}
 COLLECTIVE = {
     "bcast": "--sizes 1,64K",
     "allreduce": "--sizes 4,64K",
@@ -39,6 +40,7 @@ MANY = {
     "nhop": "--sizes 1,64K",
     "displaced_ring": "--sizes 1,64K --window 8",
     "exchange": "--sizes 1,64K --compute 100 --imbalance 100",
+    **ATOMIC,
     **COLLECTIVE,
 }
 FEW_ITERATIONS = "--json --iterations 4 --warmup 1"
@@ -116,7 +118,7 @@ class Checked(Suite):
         """A line for each program, and for each of `more` options."""
         lines = []
         for name, options in programs.items():
-            check = "" if name == "barrier" else "--check"
+            check = "" if name == "barrier" or name in ATOMIC else "--check"
             lines += [f"{mpiexec} {bench(name, mpi)} {options} {FEW_ITERATIONS} {check} {extra}" for extra in more]
         return "\n".join(lines)
 
@@ -323,7 +325,7 @@ class Wrong(Suite):
                 helped = self.succeeds(self.run_command([bench(name), "--help"]), f"{name}: ", "--iterations N")
                 self.assertEqual("--sync" in helped.out, name in ONE_SIDED)
                 self.assertEqual("--start" in helped.out, name in COLLECTIVE)
-                self.assertEqual("--sizes" in helped.out, name != "barrier")
+                self.assertEqual("--sizes" in helped.out, name != "barrier" and name not in ATOMIC)
 
     def test_number_of_ranks(self):
         for name in [*TWO_SIDED, *ONE_SIDED]:

@@ -83,7 +83,7 @@ const fn traits(name: &'static str, ranks: Ranks, needs: Needs, sizes: Option<&'
 }
 
 /// All programs (docs/reference/benchmarks.md, docs/reference/apps.md).
-const PROGRAMS: [Traits; 40] = [
+const PROGRAMS: [Traits; 42] = [
     traits("latency", Ranks::Two, Needs::Nothing, Some("1:4M")),
     traits("bandwidth", Ranks::Two, Needs::Nothing, Some("1:4M")),
     traits("bibandwidth", Ranks::Two, Needs::Nothing, Some("1:4M")),
@@ -98,6 +98,8 @@ const PROGRAMS: [Traits; 40] = [
     traits("put_latency", Ranks::Two, Needs::OneSided, Some("1:4M")),
     traits("get_latency", Ranks::Two, Needs::OneSided, Some("1:4M")),
     traits("accumulate_latency", Ranks::Two, Needs::OneSided, Some("4:4M")),
+    traits("fetch_and_op", Ranks::TwoOrMore, Needs::OneSided, None),
+    traits("compare_and_swap", Ranks::TwoOrMore, Needs::OneSided, None),
     traits("put_bandwidth", Ranks::Two, Needs::OneSided, Some("1:4M")),
     traits("get_bandwidth", Ranks::Two, Needs::OneSided, Some("1:4M")),
     traits("put_bibandwidth", Ranks::Two, Needs::OneSided, Some("1:4M")),

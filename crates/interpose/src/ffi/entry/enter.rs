@@ -1,12 +1,12 @@
 //! Where every MPI call of the program comes in, with the number of the function in a register.
 //!
-//! Where [`target::DIRECT`] has a function for that number, the call goes there as it came. Otherwise the arguments are laid
+//! Where [`direct::FUNCTIONS`] has a function for that number, the call goes there as it came. Otherwise the arguments are laid
 //! out in memory, and handed to [`super::dispatch`] with the address that the call returns to. That address cannot be had
 //! from Rust, hence assembly.
 
 use std::arch::naked_asm;
 
-use super::{dispatch, target};
+use super::{direct, dispatch};
 
 /// Arguments that come in registers.
 #[cfg(target_arch = "x86_64")]
@@ -52,7 +52,7 @@ pub unsafe extern "C-unwind" fn enter() {
         "ret",
         ".cfi_endproc",
         dispatch = sym dispatch,
-        direct = sym target::DIRECT,
+        direct = sym direct::FUNCTIONS,
     )
 }
 
@@ -90,7 +90,7 @@ pub unsafe extern "C-unwind" fn enter() {
         "ret",
         ".cfi_endproc",
         dispatch = sym dispatch,
-        direct = sym target::DIRECT,
+        direct = sym direct::FUNCTIONS,
     )
 }
 
@@ -133,6 +133,6 @@ pub unsafe extern "C-unwind" fn enter() {
         "ret",
         ".cfi_endproc",
         dispatch = sym dispatch,
-        direct = sym target::DIRECT,
+        direct = sym direct::FUNCTIONS,
     )
 }

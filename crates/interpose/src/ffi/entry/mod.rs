@@ -1,6 +1,7 @@
 //! The functions that programs call, by MPI's names (`MPI_*`, and those of Fortran), and what becomes of a call.
 //!
 //! - `build.rs` writes the functions; [`enter`] lays their arguments out in memory, [`arguments`] reads them;
+//! - [`direct`] has the calls that nobody needs to look at again, which skip all of this;
 //! - [`target`] is the function that a call goes on to: the next one that has the name, as a rule the MPI's, or one of
 //!   [`super::overrides`];
 //! - [`frames`] are the calls that a thread is in;
@@ -9,6 +10,7 @@
 
 mod arguments;
 mod collectives;
+mod direct;
 mod enter;
 mod frames;
 mod messages;
@@ -93,7 +95,7 @@ unsafe extern "C-unwind" fn dispatch(
     // SAFETY: as above.
     let mut arguments = unsafe { Arguments::read(call, Language::of(entry), registers, stack) };
     let target = target::of(entry, caller, &mut arguments);
-    target::make_direct(entry, &target);
+    direct::allow(entry, call, target.function);
     let result = carry_out(&target, &mut arguments, (stack as usize, caller));
     target.release();
     result

@@ -6,7 +6,7 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use fishplate_profile::calls::{self, Call, Kind};
+use fishplate_profile::calls::{self, Call};
 
 use super::arguments::Arguments;
 use super::{CALLS, LANGUAGES, Language, narrowing};
@@ -14,10 +14,6 @@ use crate::ffi::{dynamic_linker, library, overrides};
 
 /// Looked for when it is first called: programs may load MPI late. Then [`missing`] stands for none.
 static FUNCTIONS: [AtomicPtr<c_void>; CALLS * LANGUAGES] =
-    [const { AtomicPtr::new(ptr::null_mut()) }; CALLS * LANGUAGES];
-
-/// Where calls of an entry go at once, past [`super::dispatch`]; null: not. Read by [`super::enter`].
-pub static DIRECT: [AtomicPtr<c_void>; CALLS * LANGUAGES] =
     [const { AtomicPtr::new(ptr::null_mut()) }; CALLS * LANGUAGES];
 
 /// What a call of a function returns that the MPI lacks. The program would not have found it without this library; mpi4py,
@@ -53,15 +49,6 @@ impl Target {
         if let Some(arrays) = self.lasting {
             narrowing::keep(arrays);
         }
-    }
-}
-
-/// The next calls of an entry go where this one has gone, unless calls are recorded, or each is looked at.
-pub fn make_direct(entry: usize, target: &Target) {
-    static ARE_RECORDED: OnceLock<bool> = OnceLock::new();
-    let call = &calls::table()[entry / LANGUAGES];
-    if !*ARE_RECORDED.get_or_init(|| is_set(fishplate_profile::VARIABLE)) && call.kind != Kind::Life && !call.is_large {
-        DIRECT[entry].store(target.function, Ordering::Release);
     }
 }
 
@@ -137,9 +124,6 @@ fn name(call: &Call, language: Language) -> CString {
 /// Whether collective operations are this library's too: unless it was loaded for a profile alone.
 fn schedules_are_wanted() -> bool {
     static WANTED: OnceLock<bool> = OnceLock::new();
+    let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
     *WANTED.get_or_init(|| is_set("FISHPLATE_COLLECTIVES") || !is_set(fishplate_profile::VARIABLE))
-}
-
-fn is_set(variable: &str) -> bool {
-    env::var_os(variable).is_some_and(|value| !value.is_empty())
 }
