@@ -309,8 +309,9 @@ mod tests {
 
     #[test]
     fn as_many_are_allowed_as_processors_are_free_for_this_rank() {
-        let threads = Threads::<Count>::new(ThreadLimit::Automatic, 2, 1);
+        let mut threads = Threads::<Count>::new(ThreadLimit::Automatic, 2, 1);
         assert_eq!(threads.allowed(), 0, "nothing is known yet");
+        threads.most = 2;
         threads.common.allowed.store(2, Ordering::Relaxed);
         threads.were_late();
         assert_eq!(threads.allowed(), 1);
