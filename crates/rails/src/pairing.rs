@@ -337,7 +337,11 @@ mod tests {
         assert!(reserve(locals, peer, 1, own, Class::OfHost).is_empty());
         // All hosts have that address; it means this one.
         assert!(reserve(locals, &peer[1..], 0, own, Class::OfContainers).is_empty());
-        assert_eq!(reserve(locals, &[&["172.17.0.1"]], 0, own, Class::OfContainers), ["2 172.17.0.1"], "it is here");
+        assert_eq!(
+            reserve(locals, &[&["172.17.0.1"]], 0, own, Class::OfContainers),
+            ["0 172.17.0.1", "2 172.17.0.1"],
+            "it is here"
+        );
     }
 
     #[test]
