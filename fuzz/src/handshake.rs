@@ -19,7 +19,7 @@ const HONEST: usize = 2;
 
 const SERVER: EndpointId = EndpointId(9);
 const TOKEN: Token = Token([42; 16]);
-const OFFER: Offer = Offer { rail: 3, stream: 1, grant: 1 << 22 };
+const OFFER: Offer = Offer { rail: 3, stream: 1, class: 0, grant: 1 << 22 };
 
 /// A side, and what it has seen.
 struct Side<T> {
@@ -105,7 +105,7 @@ pub fn run(bytes: &[u8]) -> &'static str {
 
 fn initiator(at: usize) -> Side<Initiator> {
     let token = if at < HONEST { TOKEN } else { Token([43; 16]) };
-    let server = Address { id: SERVER, token, port: 1, rails: Vec::new(), has_more: false };
+    let server = Address { id: SERVER, token, port: 1, rails: Vec::new(), preferred: 0, has_more: false };
     let started = Initiator::start(&party(EndpointId(at as u64), token_of(at)), &server, [at as u8; 16], OFFER, false);
     let (state, hello) = started.expect("without encryption nothing is random");
     Side::new(state, hello)

@@ -63,6 +63,20 @@ class Doctor(MpiTest):
         self.finds(found, *[["prevents", f"node{host}", f"TCP over r{rail}", f"through on node{1 - host}"]
                             for host in [0, 1] for rail in [0, 1]])
 
+    def test_what_is_no_rail_is_tried_where_no_rail_connects(self):
+        r0 = f"{IP} address flush dev r0 && {IP} address add 10.{{}}.0.1/32 dev r0 && {IP} link set r1 down"
+        setup = f"{r0.format(1)} && {there(r0.format(2))}"
+        # "^x" takes nothing out, where the testbed's own setting takes the bridge mgmt out.
+        found = self.examined(setup, FISHPLATE_RAILS="^x")
+        fine = " ".join(one["found"] for one in self.report["findings"])
+        for text in ["to node1 and back over mgmt in ", "mgmt: a bridge of this machine (in reserve)"]:
+            self.assertIn(text, fine)
+        cut_off = self.examined(setup, code=1)
+        ways = [one[3] for one in cut_off if one[:3] == ("prevents", "node0", "paths")]
+        self.assertTrue(ways and all("no rails of node1: " in way and "mgmt: excluded by FISHPLATE_RAILS" in way
+                                     and "lo: loopback" in way for way in ways), cut_off)
+        self.assertFalse([one for one in found if one[0] == "prevents"], found)
+
     def test_ports_that_are_taken(self):
         hold = ("import socket, time; held = socket.create_server(('', 50000)); "
                 "open('ready', 'w').close(); time.sleep(1000)")

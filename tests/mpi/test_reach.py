@@ -3,9 +3,10 @@ networks that are not as in a textbook. Each case is a pair of hosts whose inter
 
 import shlex
 
-from support import FISHPLATE, MpiTest, bench, testbed, tool
+from support import FISHPLATE, ROOT, MpiTest, bench, testbed, tool
 
 IP = tool("ip")
+TUNNEL = ROOT / "tests" / "mpi" / "tunnel.py"
 
 # Keeps the namespaces of both hosts by a process each, whose number is in $TMPDIR/reach.
 HOLD = r"""
@@ -218,13 +219,14 @@ class Later(ReachTest):
     def test_a_bridge_where_nothing_else_leads_to_the_peer(self):
         bridged = "; ".join([f"{IP} link add br0 type bridge", f"{IP} link set r0 master br0", f"{IP} address flush dev r0",
                              f"{IP} link set br0 addrgenmode none up", f"{IP} address add {{}} dev br0"])
-        for name, setup, rail in [
-            ("bridge", [bridged.format("10.9.0.1/24"), bridged.format("10.9.0.2/24")], "br0"),
-            ("its own bridge", [f"{IP} link delete r0", "true"], "mgmt"),
+        for name, setup, rail, settings in [
+            ("bridge", [bridged.format("10.9.0.1/24"), bridged.format("10.9.0.2/24")], "br0", {}),
+            # What takes nothing out, in the place of the testbed's setting, which takes out that bridge.
+            ("its own bridge", [f"{IP} link delete r0", "true"], "mgmt", {"FISHPLATE_RAILS": "^x"}),
         ]:
             with self.subTest(name):
                 lines = "\n".join([HOLD, *(on(host, line) for host, line in enumerate(setup))])
-                self.carries(lines, [rail], rails=("--rails", "0"))
+                self.carries(lines, [rail], rails=("--rails", "0"), **settings)
 
     def test_the_address_of_the_host_on_loopback(self):
         setup = "\n".join([HOLD, *(on(host, f"{IP} address add 10.255.0.{host + 1}/32 dev lo; "
@@ -244,14 +246,132 @@ class Later(ReachTest):
                               f"{IP} route add 10.255.0.{2 - host}/32 {ways}"])
         self.carries("\n".join([*(on(host, setup(host)) for host in range(2)), HOLD]), ["r0", "r1"])
 
+    def test_several_links_with_addresses_behind_the_address_of_the_host(self):
+        def setup(host):
+            ways = " ".join(f"nexthop via 10.77.{rail}.{2 - host} dev r{rail}" for rail in range(2))
+            return f"{IP} address add 10.255.0.{host + 1}/32 dev lo; {IP} route add 10.255.0.{2 - host}/32 {ways}"
+        self.carries("\n".join([*(on(host, setup(host)) for host in range(2)), HOLD]), ["r0", "r1"], FISHPLATE_RAILS="lo")
+
     def test_ranks_of_one_host_need_no_network(self):
-        for gone, rail in [(f"{IP} link delete r0", "mgmt"), (readdress(("r0",)), "lo"), (f"{IP} link set r0 down", "lo")]:
+        for gone, rail in [(f"{IP} link delete r0", "lo"), (readdress(("r0",)), "lo"), (f"{IP} link set r0 down", "lo")]:
             with self.subTest(gone):
                 job = self.job(gone, [bench("stress"), "--messages", 1000], hosts="node0", rails=("--rails", "0"),
                                MPIR_CVAR_NOLOCAL="1")
                 ran = self.succeeds(self.finish(job, 60), "all contents right")
                 used = {line["rail"] for line in ran.counters if line["tx_bytes"]}
                 self.assertEqual(used, {rail, "shm"}, str(ran))
+
+
+def nowhere(host, more=""):
+    """On a host r0 is a network of its own, whose router does not answer; then comes `more`."""
+    return on(host, f"{readdress(('r0', f'10.{host + 1}.0.1/24'))}; {IP} route add default via 10.{host + 1}.0.254; {more}")
+
+
+def joined(name, script):
+    """Both hosts get an interface of this name, joined in a pair, and run a script of shell: `{}` is the host's number."""
+    made = f"{IP} link add {name} netns $(cat $TMPDIR/reach/0) type veth peer name {name} netns $(cat $TMPDIR/reach/1)"
+    up = [on(host, f"{IP} link set {name} addrgenmode none up") for host in range(2)]
+    return "\n".join([HOLD, made, *up, *(on(host, script.replace("{}", str(host + 1))) for host in range(2))])
+
+
+def bridge(name, port, address):
+    """A bridge without a device, with this port and address."""
+    return (f"{IP} link add {name} type bridge; {IP} link set {port} master {name} up; "
+            f"{IP} link set {name} addrgenmode none up; {IP} address add {address} dev {name}; "
+            f"until [ $(cat /sys/class/net/{name}/operstate) = up ]; do sleep 0.05; done")
+
+
+def tunnel(*addresses):
+    """Both hosts have an end of a tunnel tun0 over the testbed's own network, with each address for its host."""
+    lines = []
+    for host in range(2):
+        own = " ".join(address.replace("{}", str(host + 1)) for address in addresses)
+        ends = f"10.77.255.{host + 1} 10.77.255.{2 - host}"
+        ready = f"$TMPDIR/tunnel{host}"
+        lines += [f"{on(host, f'exec python3 {TUNNEL} {IP} tun0 {ends} {ready} {own}')} &",
+                  f"until [ -e {ready} ]; do sleep 0.05; done"]
+    return "\n".join(lines)
+
+
+# An address that all hosts have, as those of containers.
+DOCKER0 = (f"{IP} link add d0 type veth peer name d1; {IP} link set d1 addrgenmode none up; " + bridge("docker0", "d0", "172.17.0.1/16"))
+
+
+class Reserve(ReachTest):
+    """Interfaces that are no rails carry to peers to which no rail leads, and to no others."""
+
+    def reaches(self, setup, on, mpi="mpich", **options):
+        """Messages arrive over these alone, and nobody is refused."""
+        ran = self.carries(setup, on, mpi=mpi, rails=("--rails", "0"), **options)
+        self.assertEqual({rail for rail, share in ran.shares().items() if share}, set(on), str(ran))
+
+    def test_a_tunnel_beside_a_network_that_leads_nowhere(self):
+        management = "\n".join(nowhere(host) for host in range(2))
+        for mpi, addresses in [("mpich", ["10.8.0.{}/24"]), ("openmpi", ["10.8.0.{}/24"]), ("mpich", ["fd08::{}/64"])]:
+            with self.subTest(addresses, mpi=mpi):
+                self.reaches(f"{management}\n{tunnel(*addresses)}", ["tun0"], mpi=mpi)
+
+    def test_a_tunnel_where_no_rail_has_a_route(self):
+        # Its addresses are hosts', with a route to the other one.
+        management = "\n".join(on(host, readdress(("r0", f"10.{host + 1}.0.1/24"))) for host in range(2))
+        routes = "\n".join(on(host, f"{IP} route add 10.8.0.{2 - host}/32 dev tun0") for host in range(2))
+        self.reaches("\n".join([management, tunnel("10.8.0.{}/32"), routes]), ["tun0"])
+
+    def test_a_bridge_and_what_all_hosts_have(self):
+        # With the same port on both hosts: who connected to docker0 would connect to itself.
+        setup = "\n".join([*(nowhere(host, DOCKER0) for host in range(2)), joined("v0", bridge("br0", "v0", "10.9.0.{}/24"))])
+        for mpi in ["mpich", "openmpi"]:
+            with self.subTest(mpi):
+                self.reaches(setup, ["br0"], mpi=mpi, FISHPLATE_PORTS="47000-47003")
+
+    def test_one_side_alone_has_it_in_reserve(self):
+        address = {0: f"{IP} address add 10.9.0.1/24 dev v0",
+                   1: bridge("br0", "v0", "10.9.0.2/24")}
+        setup = "\n".join([*map(nowhere, range(2)), joined("v0", "true"), *(on(*one) for one in address.items())])
+        for hosts in ["node0,node1", "node1,node0"]:
+            with self.subTest(hosts):
+                self.reaches(setup, ["v0", "br0"], hosts=hosts)
+
+    def test_an_interface_of_which_another_is_made(self):
+        macvlan = f"{IP} link add m0 link v0 type macvlan mode bridge; " \
+                  f"{IP} link set m0 addrgenmode none up; {IP} address add 10.9.0.{{}}/24 dev m0"
+        self.reaches("\n".join([*map(nowhere, range(2)), joined("v0", macvlan)]), ["m0"])
+
+    def test_links_behind_the_address_of_the_host_beside_another_network(self):
+        def setup(host):
+            bare = [f"{IP} address add fe80::{host + 1}/64 dev v{at} nodad" for at in range(2)]
+            ways = " ".join(f"nexthop via inet6 fe80::{2 - host} dev v{at}" for at in range(2))
+            return "; ".join([*bare, f"{IP} address add 10.255.0.{host + 1}/32 dev lo",
+                              f"{IP} route add 10.255.0.{2 - host}/32 {ways}"])
+        lines = [joined("v0", "true"), joined("v1", "true"), *(on(host, setup(host)) for host in range(2))]
+        self.reaches("\n".join([*map(nowhere, range(2)), *lines]), ["v0", "v1"])
+
+    def test_it_carries_nothing_while_a_rail_leads_to_the_peer(self):
+        self.reaches(joined("v0", bridge("br0", "v0", "10.9.0.{}/24")), ["r0"])
+
+    def test_it_carries_while_a_rail_is_cut(self):
+        # After three seconds without an answer of the peer's kernel the connection has failed.
+        cut = f"(sleep 1; {IP} link set r0 down; sleep 6; {IP} link set r0 up) &"
+        job = self.job(f"{joined('v0', bridge('br0', 'v0', '10.9.0.{}/24'))}\n{cut}", [bench("stress"), "--duration", 10],
+                       rails=("--rails", "0"))
+        ran = self.finish(job)
+        self.assertEqual(ran.code, 0, str(ran))
+        self.assertIn("all contents right", ran.out, str(ran))
+        self.says(ran, "rail r0 .*: the other side has not answered for 3 s")
+        for rail in ["r0", "br0"]:
+            self.assertGreater(ran.shares().get(rail, 0), 0.02, str(ran))
+
+    def test_what_was_left_out_is_named_where_nothing_leads_to_the_peer(self):
+        docker0 = r"no rails: docker0: a bridge of this machine \(in reserve\); .*lo: loopback"
+        for name, hosts, said in [
+            ("a router that does not answer", nowhere, "is out of reach: rail r0 .*(no answer|No route to host).*; " + docker0),
+            ("no route", lambda host, more: on(host, f"{readdress(('r0', f'10.{host + 1}.0.1/32'))}; {more}"),
+             "is out of reach: no rail of this node has a route to it: r0 with .*; " + docker0),
+        ]:
+            with self.subTest(name):
+                job = self.job("\n".join(hosts(host, DOCKER0) for host in range(2)), [bench("stress"), "--messages", 100],
+                               rails=("--rails", "0"), FISHPLATE_TIMEOUT="4")
+                self.fails(self.finish(job, 60), said, "rank . on node.: ")
 
 
 class ManyRails(ReachTest):

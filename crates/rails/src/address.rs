@@ -21,6 +21,8 @@ const MAGIC: u8 = 0xF6;
 const FIXED_LEN: usize = 20;
 /// In the byte with the number of rails: there are more addresses than are listed.
 const MORE: u8 = 0x80;
+/// In the same byte: some are in reserve; the number of the others is in a byte ahead of the list.
+const RESERVE: u8 = 0x40;
 
 /// The secret of one endpoint: whoever connects must prove to know it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,6 +57,8 @@ pub struct Address {
     pub port: u16,
     /// The IP addresses of each rail, the likeliest first; at most [`MAX_RAILS`]. A rail can have none that is known here.
     pub rails: Vec<Vec<IpAddr>>,
+    /// So many rails come first; those behind them are in reserve.
+    pub preferred: usize,
     /// There are others, which the blob has no room for.
     pub has_more: bool,
 }
@@ -74,21 +78,29 @@ impl std::error::Error for BadAddress {}
 impl Address {
     /// That of the endpoint with this secret, listening on `port` at all these addresses.
     pub fn new(token: Token, port: u16, rails: Vec<Vec<IpAddr>>) -> Address {
-        Address { id: EndpointId::of(&token), token, port, rails, has_more: false }
+        Address { id: EndpointId::of(&token), token, port, preferred: rails.len(), rails, has_more: false }
     }
 
-    /// The blob, with as many addresses as it has room for: of either family one, one of each rail, then others.
+    /// The same with all in reserve but the first `preferred` rails.
+    pub fn with_reserve(self, preferred: usize) -> Address {
+        Address { preferred: preferred.min(self.rails.len()), ..self }
+    }
+
+    /// The blob, with as many addresses as it has room for: of either family one, one that is in reserve, one of each rail,
+    /// then others of rails, last those in reserve.
     pub fn encode(&self) -> [u8; ADDRESS_LEN] {
         let mut blob = [0; ADDRESS_LEN];
-        let mut at = FIXED_LEN;
+        let has_reserve = self.preferred < self.rails.len();
+        let mut at = FIXED_LEN + usize::from(has_reserve);
         let mut left_out = self.has_more;
         let mut writer = entry::Writer::default();
-        for (rail, ip) in by_importance(&self.rails) {
+        for (rail, ip) in by_importance(&self.rails, self.preferred) {
             let entry = writer.encode(rail, &ip);
             match blob.get_mut(at..at + entry.len()) {
                 Some(room) => room.copy_from_slice(&entry),
                 None => {
-                    left_out = true;
+                    // For what is in reserve nobody asks: it would keep those waiting who do not need it.
+                    left_out |= usize::from(rail) < self.preferred || self.preferred == 0;
                     continue;
                 }
             }
@@ -97,23 +109,27 @@ impl Address {
         }
         blob[0] = MAGIC;
         blob[1..3].copy_from_slice(&self.port.to_le_bytes());
-        blob[3] = self.rails.len() as u8 | if left_out { MORE } else { 0 };
+        blob[3] = self.rails.len() as u8 | if left_out { MORE } else { 0 } | if has_reserve { RESERVE } else { 0 };
         blob[4..FIXED_LEN].copy_from_slice(&self.token.0);
+        if has_reserve {
+            blob[FIXED_LEN] = self.preferred as u8;
+        }
         blob
     }
 
     /// Reads a blob; it may be longer than an address.
     pub fn decode(blob: &[u8]) -> Result<Address, BadAddress> {
         let blob: &[u8; ADDRESS_LEN] = blob.first_chunk().ok_or(BadAddress)?;
-        let count = usize::from(blob[3] & !MORE);
-        if blob[0] != MAGIC || count > MAX_RAILS {
+        let (count, has_reserve) = (usize::from(blob[3] & !(MORE | RESERVE)), blob[3] & RESERVE != 0);
+        let preferred = if has_reserve { usize::from(blob[FIXED_LEN]) } else { count };
+        if blob[0] != MAGIC || count > MAX_RAILS || preferred > count {
             return Err(BadAddress);
         }
         let mut token = Token([0; 16]);
         token.0.copy_from_slice(&blob[4..FIXED_LEN]);
-        let rails = entry::decode_all(&blob[FIXED_LEN..], count).ok_or(BadAddress)?;
+        let rails = entry::decode_all(&blob[FIXED_LEN + usize::from(has_reserve)..], count).ok_or(BadAddress)?;
         let has_more = blob[3] & MORE != 0;
-        Ok(Address { has_more, ..Address::new(token, u16::from_le_bytes([blob[1], blob[2]]), rails) })
+        Ok(Address { has_more, preferred, ..Address::new(token, u16::from_le_bytes([blob[1], blob[2]]), rails) })
     }
 
     /// All addresses, for a peer that has asked for those that the blob has no room for.
@@ -137,10 +153,11 @@ impl Address {
 }
 
 impl fmt::Display for Address {
-    /// One IP address a rail, without the token.
+    /// One IP address a rail, without the token; those in reserve where there are no others.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}@", self.id.0)?;
-        for (position, ip) in self.rails.iter().filter_map(|rail| rail.first()).enumerate() {
+        let shown = if self.preferred > 0 { &self.rails[..self.preferred] } else { &self.rails };
+        for (position, ip) in shown.iter().filter_map(|rail| rail.first()).enumerate() {
             write!(f, "{}{ip}", if position == 0 { "" } else { "+" })?;
         }
         write!(f, ":{}", self.port)
@@ -160,18 +177,23 @@ pub fn is_scoped(ip: &std::net::Ipv6Addr) -> bool {
     ip.is_unicast_link_local()
 }
 
-/// All addresses with their rails: first one of either family, so that whoever has only one of them can ask for the rest;
-/// then the first of each rail, the second, and so on.
-fn by_importance(rails: &[Vec<IpAddr>]) -> impl Iterator<Item = (u8, IpAddr)> {
+/// All addresses with their rails: first one of either family, and one that is in reserve, so that who has only one of them can
+/// ask for the rest; then the first of each rail, the second, and so on, and so those in reserve.
+fn by_importance(rails: &[Vec<IpAddr>], preferred: usize) -> impl Iterator<Item = (u8, IpAddr)> {
     let in_turns = (0..MAX_RAIL_ADDRESSES)
         .flat_map(|turn| rails.iter().enumerate().filter_map(move |(rail, ips)| Some((rail as u8, *ips.get(turn)?))));
     let in_turns: Vec<(u8, IpAddr)> = in_turns.collect();
+    let is_in_reserve = |(rail, _): &(u8, IpAddr)| usize::from(*rail) >= preferred;
     let of_family = |is_v4: bool| {
-        let mut all = in_turns.iter().filter(|(_, ip)| !is_link_local(ip));
+        let mut all = in_turns.iter().filter(|one| !is_in_reserve(one) && !is_link_local(&one.1));
         all.find(|(_, ip)| ip.is_ipv4() == is_v4).copied()
     };
-    let mut ordered: Vec<(u8, IpAddr)> = [of_family(true), of_family(false)].into_iter().flatten().collect();
-    let rest = in_turns.iter().filter(|one| !ordered.contains(one)).copied().collect::<Vec<_>>();
+    let reserve = || in_turns.iter().filter(|one| is_in_reserve(one));
+    let in_reserve = reserve().find(|(_, ip)| !is_link_local(ip)).or(reserve().next()).copied();
+    let mut ordered: Vec<(u8, IpAddr)> =
+        [of_family(true), of_family(false), in_reserve].into_iter().flatten().collect();
+    let mut rest: Vec<_> = in_turns.iter().filter(|one| !ordered.contains(one)).copied().collect();
+    rest.sort_by_key(is_in_reserve);
     ordered.extend(rest);
     ordered.into_iter()
 }
@@ -215,6 +237,29 @@ mod tests {
         assert!(listed.iter().any(|ip| ip.is_ipv4()) && listed.iter().any(|ip| ip.is_ipv6()), "{listed:?}");
         known.complete(&whole.encode_rails()).unwrap();
         assert_eq!(known, whole);
+    }
+
+    #[test]
+    fn one_in_reserve_has_room_before_the_second_addresses_of_rails() {
+        let rails: Vec<Vec<IpAddr>> = (0..12).map(|rail| vec![IpAddr::from([10, rail, 7, rail])]).collect();
+        let whole = Address::new(Token([7; 16]), 41000, rails).with_reserve(9);
+        let mut known = Address::decode(&whole.encode()).unwrap();
+        assert!(known.has_more && known.preferred == 9 && !known.rails[9].is_empty(), "{known:?}");
+        known.complete(&whole.encode_rails()).unwrap();
+        assert_eq!(known, whole);
+        let many =
+            address(&[&["10.0.0.1", "fd00::1", "fe80::1"], &["fe80::2"], &["10.8.0.1"], &["10.9.1.1"]]).with_reserve(1);
+        let known = Address::decode(&many.encode()).unwrap();
+        let rooms: Vec<usize> = known.rails.iter().map(Vec::len).collect();
+        assert_eq!((rooms, known.has_more), (vec![3, 0, 1, 1], false), "nobody asks for the rest");
+        let few = address(&[&["10.0.0.1", "fd00::1"], &["10.8.0.1"]]).with_reserve(1);
+        assert_eq!(Address::decode(&few.encode()), Ok(few.clone()));
+        assert!(few.to_string().ends_with("@10.0.0.1:41000"), "{few}");
+        let mut blob = few.encode();
+        blob[FIXED_LEN] = 3;
+        assert_eq!(Address::decode(&blob), Err(BadAddress), "there are two");
+        let alone = few.with_reserve(0);
+        assert_eq!(Address::decode(&alone.encode()), Ok(alone));
     }
 
     #[test]

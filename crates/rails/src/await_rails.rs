@@ -90,7 +90,8 @@ fn look(wanted: &[String], is_alone: Option<bool>) -> Result<Vec<Interface>, Mis
         false => Missing::Mistake(error.to_string()),
     })?;
     let rails: Vec<&Interface> = interfaces.iter().filter(|interface| interface.is_rail()).collect();
-    if rails.is_empty() {
+    let has_reserve = interfaces.iter().any(|interface| interface.class().is_some() && !interface.is_rail());
+    if rails.is_empty() && !has_reserve {
         return Err(Missing::Mistake(no_way(&interfaces)));
     }
     // Nobody has to wait who only talks to this host.
@@ -100,8 +101,15 @@ fn look(wanted: &[String], is_alone: Option<bool>) -> Result<Vec<Interface>, Mis
     let coming = interfaces.iter().filter(|interface| interface.may_get_address);
     let coming: Vec<&str> = coming.map(|interface| interface.name.as_str()).collect();
     match (rails.iter().all(|rail| rail.is_of_host_alone()), coming.as_slice()) {
+        (true, []) if has_reserve => Ok(interfaces),
         (true, []) => Err(Missing::Never(no_way(&interfaces))),
-        (true, coming) => Err(Missing::Way(format!("no address on {}", coming.join(", ")))),
+        (true, coming) => {
+            let why = format!("no address on {}", coming.join(", "));
+            match has_reserve {
+                true => Err(Missing::Better(why, interfaces)),
+                false => Err(Missing::Way(format!("{why}; no rails: {}", reasons(&interfaces)))),
+            }
+        }
         (false, coming) if !coming.is_empty() && rails.iter().all(|rail| has_own_address_alone(rail)) => {
             let why = format!("no address but that of its link on {}", coming.join(", "));
             Err(Missing::Better(why, interfaces))

@@ -6,6 +6,7 @@ use std::path::Path;
 use fishplate_engine::{Instant, RailId};
 use serde::Serialize;
 
+use crate::discover::Class;
 use crate::link_kind::Counts;
 use crate::process;
 use crate::rail::Rail;
@@ -123,14 +124,14 @@ impl Counters {
         self.rails[rail].links > 0
     }
 
-    /// Appends a line a rail to `file`, and one for each of the `others`, without addresses, that was used, all in one write, so
-    /// that processes do not tear each other's lines.
+    /// Appends a line a rail to `file`, and one for each that is in reserve, and of the `others`, without addresses, that was
+    /// used, all in one write, so that processes do not tear each other's lines.
     pub fn append<'a>(&self, file: &Path, rails: &[Rail], others: impl Iterator<Item = &'a str>) -> io::Result<()> {
         let mut text = Vec::new();
-        let named = rails.iter().map(|rail| (rail.name.as_str(), Some(rail.ip().to_string())));
-        let lines = named.chain(others.map(|name| (name, None))).zip(&self.rails);
-        for ((rail, address), counters) in
-            lines.filter(|((_, address), counters)| address.is_some() || counters.links > 0)
+        let named =
+            rails.iter().map(|rail| (rail.name.as_str(), Some(rail.ip().to_string()), rail.class == Class::Rail));
+        let lines = named.chain(others.map(|name| (name, None, false))).zip(&self.rails);
+        for ((rail, address, _), counters) in lines.filter(|((.., is_shown), counters)| *is_shown || counters.links > 0)
         {
             let counts = &counters.counts;
             let line = Line {

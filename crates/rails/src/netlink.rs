@@ -104,6 +104,18 @@ pub fn routed_devices(is_ipv4: bool) -> io::Result<BTreeSet<u32>> {
     Ok(devices)
 }
 
+/// Numbers of the interfaces over several of which one route leads (equal-cost multipath).
+pub fn multipath_devices(is_ipv4: bool) -> io::Result<BTreeSet<u32>> {
+    let mut devices = BTreeSet::new();
+    each_route(is_ipv4, |_, list| {
+        let of_route: BTreeSet<u32> = devices_of(list).into_iter().collect();
+        if of_route.len() > 1 {
+            devices.extend(of_route);
+        }
+    })?;
+    Ok(devices)
+}
+
 /// Networks that a route leads to over `device`, by a gateway; of all routing tables, at most `most`. Those that a route leads to
 /// by several gateways are left out: the kernel takes any of them.
 pub fn routed_networks(is_ipv4: bool, device: u32, most: usize) -> io::Result<BTreeSet<(IpAddr, u8)>> {

@@ -1,9 +1,10 @@
-//! Which of our rails talks to which rail of a peer, and by which of its addresses.
+//! Which of our rails talks to which rail of a peer, and by which of its addresses. Those in reserve are paired apart.
 
 use std::net::IpAddr;
 
 use crate::address::is_scoped;
-use crate::discover::route_to;
+use crate::discover::{Class, route_to};
+use crate::netlink;
 use crate::rail::Rail;
 
 /// A rail of ours, and where the peer may be reached over it.
@@ -39,6 +40,67 @@ pub fn is_complete(locals: &[Rail], remotes: &[Vec<IpAddr>]) -> bool {
     let leads = |local: usize| (0..remotes.len()).any(|remote| ways.shares_network(local, remote));
     let all_lead = (0..locals.len()).all(|local| leads(local) && !ways.is_crowded(local));
     all_lead && (0..remotes.len()).all(reached)
+}
+
+/// Where a peer may be, and who asks.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer<'a> {
+    /// Addresses of its rails.
+    pub rails: &'a [Vec<IpAddr>],
+    /// So many of them come first; the others are in reserve.
+    pub preferred: usize,
+    /// Addresses of this host. Networks of containers have the same on many hosts: unless the peer is here, none of them is its.
+    pub own: &'a [IpAddr],
+}
+
+/// Pairs the rails of one class: the first as [`pair`] does. Of the others, each rail of ours is paired with all addresses to
+/// which the kernel's routes lead over it, and those that are not in reserve with the peer's that are.
+pub fn pair_class(locals: &[Rail], peer: Peer<'_>, class: Class) -> Vec<Pair> {
+    match class {
+        Class::Rail => pair(Rail::preferred(locals), &peer.rails[..peer.preferred.min(peer.rails.len())]),
+        _ => pair_reserve(locals, peer, class, |rail, source, remote| match rail.class {
+            // What the routes lead over is never this interface, or several.
+            Class::OfHost => route_to(source, remote).is_ok(),
+            _ if rail.is_loopback => route_to(source, remote).is_ok(),
+            _ => netlink::route(source, remote).is_ok_and(|route| route.device == rail.index),
+        }),
+    }
+}
+
+/// `leads`: whether the kernel's route from an address of a rail to one of the peer's leads over it.
+fn pair_reserve(
+    locals: &[Rail],
+    peer: Peer<'_>,
+    class: Class,
+    leads: impl Fn(&Rail, IpAddr, IpAddr) -> bool,
+) -> Vec<Pair> {
+    let routed: &dyn Fn(IpAddr, IpAddr) -> bool = &|_, _| false;
+    let ways = Ways { locals, remotes: peer.rails, routed };
+    let is_here = peer.rails.iter().flatten().all(|ip| peer.own.contains(ip));
+    let way = |local: usize, is_in_reserve: bool, remote: IpAddr| {
+        let rail = &locals[local];
+        let way = ways.direct_way(local, remote).or_else(|| {
+            let source = rail.source_for(remote)?;
+            leads(rail, source, remote).then_some(Way::Route)
+        })?;
+        let of_way = match (rail.class, way) {
+            (Class::Rail, _) if !is_in_reserve => return None,
+            (Class::Rail, Way::Network) => Class::OfHost,
+            // The way out to the rest of the world seems to lead to the networks of all containers.
+            (Class::Rail, Way::Route | Way::Link) => Class::LAST,
+            (of_rail, _) => of_rail,
+        };
+        (of_way == class && (is_here || !peer.own.contains(&remote))).then_some(way)
+    };
+    let pair_of = |local: usize| {
+        let remotes = peer.rails.iter().enumerate().flat_map(|(at, ips)| ips.iter().map(move |ip| (at, *ip)));
+        let led = remotes.filter_map(|(at, ip)| Some((way(local, at >= peer.preferred, ip)?, ip)));
+        let mut led: Vec<(Way, IpAddr)> = led.collect();
+        led.sort_by_key(|(way, _)| *way);
+        let remotes: Vec<IpAddr> = led.into_iter().map(|(_, ip)| ip).collect();
+        (!remotes.is_empty()).then_some(Pair { local, remotes })
+    };
+    (0..locals.len()).filter_map(pair_of).collect()
 }
 
 struct Ways<'a> {
@@ -164,6 +226,7 @@ mod tests {
             addresses: ips.iter().map(network).collect(),
             is_loopback: false,
             speed: None,
+            class: Class::Rail,
         };
         rails.iter().enumerate().map(rail).collect()
     }
@@ -236,6 +299,58 @@ mod tests {
     fn on_one_host_without_a_network_there_is_loopback() {
         let got = pairs(&[&["10.0.1.1"], &["127.0.0.1", "::1"]], &[&["10.0.1.1"], &["127.0.0.1", "::1"]], true);
         assert_eq!(got, ["1 127.0.0.1"]);
+    }
+
+    /// As `pairs`, of the reserve: each rail with its class, `preferred` of the peer's, with routes by the interface of the same
+    /// position as the third number of the peer's address.
+    fn reserve(
+        locals: &[(&[&str], Class)],
+        others: &[&[&str]],
+        preferred: usize,
+        own: &[&str],
+        class: Class,
+    ) -> Vec<String> {
+        let (addresses, classes): (Vec<&[&str]>, Vec<Class>) = locals.iter().copied().unzip();
+        let of_class = |(rail, class)| Rail { class, ..rail };
+        let locals: Vec<Rail> = rails(&addresses).into_iter().zip(classes).map(of_class).collect();
+        let own: Vec<IpAddr> = own.iter().map(|ip| ip.parse().unwrap()).collect();
+        let others = remotes(others);
+        let leads = |rail: &Rail, _, remote| match remote {
+            IpAddr::V4(v4) => u32::from(v4.octets()[2]) == rail.index - 1,
+            IpAddr::V6(_) => false,
+        };
+        let peer = Peer { rails: &others, preferred, own: &own };
+        let text = |pair: Pair| {
+            let remotes: Vec<String> = pair.remotes.iter().map(ToString::to_string).collect();
+            format!("{} {}", pair.local, remotes.join(" "))
+        };
+        pair_reserve(&locals, peer, class, leads).into_iter().map(text).collect()
+    }
+
+    #[test]
+    fn a_tunnel_is_paired_with_what_routes_lead_to_over_it() {
+        let locals: &[(&[&str], Class)] =
+            &[(&["10.1.0.1"], Class::Rail), (&["10.8.1.1"], Class::Virtual), (&["172.17.0.1"], Class::OfContainers)];
+        let peer: &[&[&str]] = &[&["10.2.0.2"], &["10.8.1.2", "10.9.1.2"], &["172.17.0.1"]];
+        let own = &["10.1.0.1", "10.8.1.1", "172.17.0.1"];
+        assert_eq!(reserve(locals, peer, 1, own, Class::Virtual), ["1 10.8.1.2 10.9.1.2"]);
+        assert!(reserve(locals, peer, 1, own, Class::OfHost).is_empty());
+        // All hosts have that address; it means this one.
+        assert!(reserve(locals, &peer[1..], 0, own, Class::OfContainers).is_empty());
+        assert_eq!(
+            reserve(locals, &[&["172.17.0.1"]], 0, own, Class::OfContainers),
+            ["0 172.17.0.1", "2 172.17.0.1"],
+            "it is here"
+        );
+    }
+
+    #[test]
+    fn a_rail_leads_to_what_the_peer_has_in_reserve() {
+        let locals: &[(&[&str], Class)] = &[(&["10.5.9.1"], Class::Rail)];
+        let peer: &[&[&str]] = &[&["10.1.9.2"], &["10.5.9.2"], &["172.17.0.1"]];
+        assert_eq!(reserve(locals, peer, 1, &["10.5.9.1"], Class::OfHost), ["0 10.5.9.2"]);
+        assert_eq!(reserve(locals, peer, 1, &["10.5.9.1"], Class::LAST), ["0 172.17.0.1"], "as a route leads there");
+        assert!(reserve(locals, peer, 3, &["10.5.9.1"], Class::OfHost).is_empty(), "nothing is in reserve");
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub fn round_trip(rail: &Rail, remote: IpAddr, is_here: bool) -> io::Result<Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discover::Network;
+    use crate::discover::{Class, Network};
 
     #[test]
     fn loopback_answers_and_what_leads_nowhere_is_an_error() {
@@ -53,6 +53,7 @@ mod tests {
             addresses: vec![Network { ip: ip(own), prefix: 8 }],
             is_loopback: true,
             speed: None,
+            class: Class::Rail,
         };
         let took = round_trip(&rail("127.0.0.1"), ip("127.0.0.1"), true).unwrap().unwrap();
         assert!(took > Duration::ZERO && took < PATIENCE, "{took:?}");

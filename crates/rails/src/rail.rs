@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 
 use crate::address::is_scoped;
-use crate::discover::{Interface, Network};
+use crate::discover::{Class, Interface, Network};
 use crate::listen::Place;
 
 /// Bytes of the longest name: an interface's, and an address of IPv6.
@@ -26,10 +26,12 @@ pub struct Rail {
     pub is_loopback: bool,
     /// Bytes per second, where the driver says.
     pub speed: Option<f64>,
+    /// Its class: in reserve, unless it is the first.
+    pub class: Class,
 }
 
 impl Rail {
-    /// Those among `interfaces`, in their order.
+    /// Those among `interfaces`, in their order, with those in reserve.
     pub fn all(interfaces: &[Interface]) -> Vec<Rail> {
         let rail = |interface: &Interface| Rail {
             name: interface.rail_name(),
@@ -39,8 +41,19 @@ impl Rail {
             addresses: interface.offered().to_vec(),
             is_loopback: interface.is_loopback,
             speed: interface.speed_mbps.map(|mbps| mbps as f64 * 1e6 / 8.0),
+            class: interface.class().unwrap_or_default(),
         };
-        interfaces.iter().filter(|interface| interface.is_rail()).map(rail).collect()
+        interfaces.iter().filter(|interface| interface.class().is_some()).map(rail).collect()
+    }
+
+    /// Those among `rails` that are not in reserve: these come behind.
+    pub fn preferred(rails: &[Rail]) -> &[Rail] {
+        &rails[..rails.iter().take_while(|rail| rail.class == Class::Rail).count()]
+    }
+
+    /// Whether others can have no route to any of its addresses.
+    pub fn is_of_host_alone(&self) -> bool {
+        self.addresses.iter().all(|own| own.ip.is_loopback())
     }
 
     /// The address that stands for it in what users see.
@@ -100,7 +113,16 @@ mod tests {
         let addresses = addresses.iter().map(|(ip, prefix)| Network { ip: ip.parse().unwrap(), prefix: *prefix });
         let (name, interface) = ("r7".to_string(), "r7".to_string());
         let addresses = addresses.collect();
-        Rail { name, interface, index: 7, is_path: false, addresses, is_loopback: false, speed: None }
+        Rail {
+            name,
+            interface,
+            index: 7,
+            is_path: false,
+            addresses,
+            is_loopback: false,
+            speed: None,
+            class: Class::Rail,
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a user can set: one `FISHPLATE_*` environment variable each.
 
 use std::fmt;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -300,12 +301,20 @@ impl Settings {
         Terms { encryption: self.encryption, secret: self.secret, checksum: self.checksum }
     }
 
-    /// The part that the engine needs.
-    pub fn engine_config(&self) -> fishplate_engine::Config {
+    /// The part that the engine needs. `reserve`: numbers of the rails in reserve, which have weights that nobody has given.
+    pub fn engine_config(&self, reserve: Range<usize>) -> fishplate_engine::Config {
         let default = fishplate_engine::Config::default();
+        let (mut multiplexing, mut striping) = (self.multiplexing.clone(), self.striping.clone());
+        let of_multiplexing =
+            if let Multiplexing::WeightedRoundRobin(weights) = &mut multiplexing { Some(weights) } else { None };
+        let of_striping = if let Striping::Weighted(weights) = &mut striping { Some(weights) } else { None };
+        for weights in [of_multiplexing, of_striping].into_iter().flatten().filter(|weights| !weights.is_empty()) {
+            let at = reserve.start.min(weights.len());
+            weights.splice(at..at, reserve.clone().map(|_| 1));
+        }
         fishplate_engine::Config {
-            multiplexing: self.multiplexing.clone(),
-            striping: self.striping.clone(),
+            multiplexing,
+            striping,
             eager_limit: self.eager_limit,
             grant: self.grant.unwrap_or(default.grant),
             max_grant: self.grant.unwrap_or(default.max_grant),

@@ -14,7 +14,7 @@ use super::emulated_link::{Emulated, EmulationSetup};
 use super::link::Link;
 use super::plan::{Network, Plan};
 use super::programs::APPS;
-use crate::lab::Lab;
+use crate::lab::{Lab, launch};
 use crate::mpi::interposer::PRELOAD;
 use crate::mpi::stacks::{Hosts, Invocation, Job, Stack};
 use crate::record;
@@ -118,7 +118,7 @@ impl Site {
         };
         invocation.prepare(&mut command);
         if let Site::Emulated(emulated) = self {
-            command.envs(emulated.environment());
+            launch::apply(&mut command, emulated.environment());
         }
         Ok(command)
     }

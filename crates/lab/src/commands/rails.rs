@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
-use fishplate_rails::discover::{self, Interface, Verdict};
+use fishplate_rails::discover::{self, Class, Interface};
 use fishplate_rails::ofi::adapters::{Adapter, SYSFS};
 use fishplate_rails::ofi::wanted;
 use fishplate_rails::rail::Rail;
@@ -50,6 +50,9 @@ struct Row {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     altnames: Vec<String>,
     rail: bool,
+    /// It would be used for a peer to which no rail leads.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    reserve: bool,
     /// The one that stands for the rail.
     address: Option<IpAddr>,
     addresses: Vec<IpAddr>,
@@ -109,19 +112,30 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let interfaces = discover::survey(&settings.rails).map_err(|error| anyhow!("{error}"))?;
     let rails = Rail::all(&interfaces);
     let own: Vec<IpAddr> = interfaces.iter().flat_map(|one| &one.addresses).map(|address| address.ip).collect();
-    let used = pairing::pair(&rails, &args.peer.iter().map(|ip| vec![*ip]).collect::<Vec<_>>());
+    let peer: Vec<Vec<IpAddr>> = args.peer.iter().map(|ip| vec![*ip]).collect();
+    let peer = pairing::Peer { rails: &peer, preferred: peer.len(), own: &own };
+    let pairs = |classes: &[Class]| -> Vec<_> {
+        classes.iter().flat_map(|class| pairing::pair_class(&rails, peer, *class)).collect()
+    };
+    let (used, reserve) = (pairs(&[Class::Rail]), pairs(&Class::ALL[1..]));
     let mut rows: Vec<Row> = interfaces.iter().map(Row::new).collect();
     let known = Flows::of_host(process::host());
+    let mut is_answered = false;
     for (at, (rail, row)) in rails.iter().zip(&mut rows).enumerate() {
-        row.hints = hints::hints(rail, &rails);
+        row.hints = hints::hints(rail, Rail::preferred(&rails));
         row.flows = known.get(&rail.name).copied();
         if row.outage.is_some() {
             continue;
         }
-        let is_used = |to: &IpAddr| used.iter().any(|pair| pair.local == at && pair.remotes.contains(to));
+        let leads = |pairs: &[pairing::Pair], to: &IpAddr| {
+            pairs.iter().any(|pair| pair.local == at && pair.remotes.contains(to))
+        };
+        // What is in reserve is for hosts that do not answer over a rail.
+        let is_used = |to: &IpAddr| leads(&used, to) || !is_answered && leads(&reserve, to);
         let pair = |to: &IpAddr| Pair::look(rail, *to, own.contains(to), is_used(to), &interfaces);
         row.pairs = args.peer.iter().map(pair).collect();
         row.peer = best(&row.pairs);
+        is_answered |= row.pairs.iter().any(|pair| pair.used && pair.reach.round_trip_us.is_some());
     }
     if args.json {
         println!("{}", serde_json::to_string_pretty(&rows)?);
@@ -129,7 +143,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
         print(&rows);
         print_domains(&settings.rails);
     }
-    let usable = |row: &Row| row.rail && row.outage.is_none() && row.peer.as_ref().is_none_or(|peer| peer.reachable);
+    let usable = |row: &Row| {
+        (row.rail || row.reserve) && row.outage.is_none() && row.peer.as_ref().is_none_or(|peer| peer.reachable)
+    };
     Ok(if rows.iter().any(usable) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -193,15 +209,13 @@ impl Pair {
 
 impl Row {
     fn new(interface: &Interface) -> Row {
-        let reason = match &interface.verdict {
-            Verdict::Rail(_) => None,
-            Verdict::Excluded(reason) => Some(reason.clone()),
-        };
+        let reason = interface.reason().map(str::to_string);
         Row {
             name: interface.rail_name(),
             gateway: interface.path.and_then(|ip| discover::gateway(interface.index, ip)),
             altnames: interface.altnames.clone(),
             rail: interface.is_rail(),
+            reserve: interface.class().is_some() && !interface.is_rail(),
             address: interface.offered().first().map(|offered| offered.ip),
             addresses: interface.shown().iter().map(|address| address.ip).collect(),
             speed_mbps: interface.speed_mbps,
@@ -218,6 +232,7 @@ impl Row {
 
     fn state(&self) -> String {
         match (&self.reason, self.outage, self.gateway) {
+            (Some(reason), ..) if self.reserve => format!("in reserve: {reason}"),
             (Some(reason), ..) => format!("not used: {reason}"),
             (None, Some(outage), _) => format!("rail, but {outage} now"),
             (None, None, Some(gateway)) => format!("rail by {gateway}"),

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use anyhow::{Context, Result, ensure};
 
 use crate::lab::schedule::{Entry, Schedule};
-use crate::lab::{Lab, Rail, Topology};
+use crate::lab::{Lab, Rail, Topology, launch};
 use crate::storage::Asked;
 use crate::system::child_process::{self, Signals};
 use crate::testbed::{Burst, FlowLimit, MAX_RAILS, Rate, isolate, rail_names};
@@ -104,7 +104,7 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
     };
     let mut lab = Lab::build(&topology, &folder)?;
     let mut command = lab.command(0, &args.command);
-    command.envs(lab.environment()?);
+    launch::apply(&mut command, lab.environment()?);
     let mut child = child_process::spawn(&mut command, &args.command[0])?;
     let ended = std::thread::scope(|scope| {
         let (cancel, cancelled) = std::sync::mpsc::channel();

@@ -184,7 +184,8 @@ impl Bench<'_> {
         let line: Vec<_> = invocation.line.iter().map(Into::into).collect();
         let mut command = self.testbed.command(0, &line);
         invocation.prepare(&mut command);
-        command.envs(self.launch.iter().cloned()).env("FISHPLATE_STATS", stats);
+        launch::apply(&mut command, self.launch.iter().cloned());
+        command.env("FISHPLATE_STATS", stats);
         let executor = Executor { signals: self.signals, folder: self.testbed.folder().to_path_buf() };
         let mut parsed: Vec<BenchLine> = Vec::new();
         let mut read = |line: &str| {

@@ -55,7 +55,7 @@ pub struct HostFacts {
 /// A host that has been looked at, from inside.
 pub struct Here {
     ports: Option<Ports>,
-    /// Rails that are up, and their MTUs.
+    /// Rails that are up, and those in reserve, with their MTUs.
     rails: Vec<(Rail, u32)>,
     own: Vec<IpAddr>,
 }
@@ -77,7 +77,7 @@ impl Assignment {
 pub fn gather(assignment: &Assignment) -> Result<(HostFacts, Here)> {
     let settings = assignment.settings()?;
     let (rails, interfaces) = rails::gather(&settings.rails);
-    let is_usable = |interface: &&Interface| interface.is_rail() && interface.is_up() && !interface.is_of_host_alone();
+    let is_usable = |one: &&Interface| one.class().is_some() && one.is_up() && !one.is_of_host_alone();
     let usable: Vec<Interface> = interfaces.iter().filter(is_usable).cloned().collect();
     let up = Rail::all(&usable);
     let facts = HostFacts {
@@ -86,7 +86,7 @@ pub fn gather(assignment: &Assignment) -> Result<(HostFacts, Here)> {
         has_provider: assignment.provider.as_ref().is_none_or(|file| file.is_file()),
         rails,
         kernel: kernel::gather(),
-        open_files: open_files::gather(up.len()),
+        open_files: open_files::gather(Rail::preferred(&up).len().max(1)),
         shared_memory: shared_memory::gather(),
         mpi: mpi::gather(assignment.mpi.as_ref()),
         offer: answer::begin(&up, settings.ports),

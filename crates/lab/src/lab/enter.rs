@@ -10,7 +10,7 @@ use nix::sys::prctl;
 use nix::sys::signal::Signal;
 
 use super::control::{DescribedHost, Description};
-use super::launch::RAILS;
+use super::launch;
 use crate::system::child_process::{self, Signals};
 
 /// Runs a command on a host of the lab whose daemon is process `daemon`, as this process numbers it. Passes on
@@ -23,9 +23,7 @@ pub fn run(daemon: i32, lab: &Description, host: &DescribedHost, line: &[OsStrin
     let signals = Signals::take()?;
     let mut command = Command::new(program);
     command.arg("enter-lab-host").arg(host.proc_id.to_string()).arg("--").args(line);
-    // The user's choice of rails comes before the lab's.
-    let kept = |name: &str| name == RAILS && std::env::var_os(name).is_some();
-    command.envs(lab.environment.iter().filter(|(name, _)| !kept(name)).map(|(name, value)| (name, value)));
+    launch::apply(&mut command, lab.environment.iter().cloned());
     let mut child = child_process::spawn(&mut command, &line[0])?;
     Ok(signals.wait(&mut child, None)?.exit_code())
 }

@@ -1,9 +1,10 @@
 //! What MPI launchers need in order to start processes on the hosts of a testbed.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result};
 use nix::mount::{MsFlags, mount};
@@ -18,7 +19,8 @@ const SLOTS: usize = 64;
 /// Variable that names the remote shell of a testbed.
 pub const REMOTE_SHELL: &str = "FISHPLATE_TESTBED_LAUNCH";
 
-/// Variable with which a user chooses rails. By itself Fishplate takes TAP devices for tunnels, and no rails.
+/// Variable with which a user chooses rails. By itself Fishplate takes TAP devices for tunnels, and no rails; and what starts
+/// processes would be in reserve, for when rails are cut.
 pub const RAILS: &str = "FISHPLATE_RAILS";
 
 /// Variable that names a file with a machine's topology, for hwloc.
@@ -71,10 +73,17 @@ pub fn environment(testbed: &Lab) -> Result<Vec<(String, OsString)>> {
         environment.push(set(TOPOLOGY_FILE, &temporary.join("topology.xml")));
     }
     environment.extend(testbed.storage().into_iter().flat_map(|storage| storage.variables().iter().cloned()));
-    if testbed.rails_are_tunnels() {
-        environment.push(set(RAILS, &rail_names(testbed.topology().ports())));
-    }
+    let rails =
+        if testbed.rails_are_tunnels() { rail_names(testbed.topology().ports()) } else { format!("^{MANAGEMENT}") };
+    environment.push(set(RAILS, &rails));
     Ok(environment)
+}
+
+/// Gives a command such an environment. A choice of rails that it has already comes before the lab's.
+pub fn apply<V: AsRef<OsStr>>(command: &mut Command, environment: impl IntoIterator<Item = (String, V)>) {
+    let given = command.get_envs().find(|(name, _)| *name == RAILS).map(|(_, value)| value.is_some());
+    let is_chosen = given.unwrap_or_else(|| std::env::var_os(RAILS).is_some());
+    command.envs(environment.into_iter().filter(|(name, _)| name != RAILS || !is_chosen));
 }
 
 /// Makes the names of so many hosts known, for as long as the testbed lives and only within it. Ahead of the hosts,

@@ -9,6 +9,7 @@ use std::os::fd::AsFd;
 use fishplate_engine::{Instant, VcId};
 
 use super::{read_some, write_whole};
+use crate::discover::Class;
 use crate::encryption::Keys;
 use crate::handshake::{HandshakeError, Initiator, MAX_ANSWER_LEN, Refusal, Step};
 use crate::keepalive::KEEPALIVE_AFTER;
@@ -20,6 +21,8 @@ use crate::sys::tcp_info::tcp_info;
 pub const MIN_BACKOFF_NS: u64 = 50_000_000;
 /// Longest backoff between tries, in nanoseconds.
 const MAX_BACKOFF_NS: u64 = 2_000_000_000;
+/// The same while what is in reserve carries, in nanoseconds: each peer costs a connection that nobody answers.
+const MAX_BACKOFF_WHILE_CARRIED_NS: u64 = 30_000_000_000;
 /// How long a try may take, in nanoseconds: longer than a lost SYN and its retransmission over a distance.
 const CONNECT_TIMEOUT_NS: u64 = 5_000_000_000;
 /// The same while other addresses of the peer have not been tried. For somewhat less hosts keep the first answer to their
@@ -53,6 +56,8 @@ pub struct Attempt {
     pub rail: u8,
     /// Which of the rail's streams.
     pub stream: u8,
+    /// How the way is preferred to others.
+    pub class: Class,
     /// Our port, if it matters; the kernel chooses another one where it is taken.
     pub local_port: u16,
     /// The peer's end in the present try.
@@ -182,6 +187,8 @@ pub struct Established {
     pub addresses: Option<Vec<u8>>,
     /// The peer has shown that it knows this side's token.
     pub is_acquainted: bool,
+    /// How its way is preferred to others.
+    pub class: Class,
 }
 
 impl Attempt {
@@ -191,6 +198,7 @@ impl Attempt {
             vc,
             rail,
             stream,
+            class: Class::Rail,
             local_port: 0,
             remote,
             others: VecDeque::new(),
@@ -208,6 +216,11 @@ impl Attempt {
             deadline: now,
             error: None,
         }
+    }
+
+    /// The same over a way of that class.
+    pub fn of_class(self, class: Class) -> Self {
+        Attempt { class, ..self }
     }
 
     /// The same to a peer that may be at other addresses as well, which are tried in turn.
@@ -256,6 +269,13 @@ impl Attempt {
         }
     }
 
+    /// Something else carries: it is tried seldom, unless it has carried before.
+    pub fn wait_long(&mut self) {
+        if !self.is_reconnect {
+            self.max_backoff_ns = MAX_BACKOFF_WHILE_CARRIED_NS;
+        }
+    }
+
     /// Whether the last try was refused by the peer's kernel: nobody listens there.
     pub fn is_refused(&self) -> bool {
         let refused = |error: &io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
@@ -280,6 +300,11 @@ impl Attempt {
     /// Whether the peer's kernel has taken the connection of the present try.
     pub fn is_taken(&self) -> bool {
         matches!(self.state, State::Handshake(..))
+    }
+
+    /// The same of the first try, which has not timed out.
+    pub fn is_answered(&self) -> bool {
+        self.is_taken() && self.error.is_none()
     }
 
     /// Whether a try that has timed out is better waited for than begun again: the peer's kernel has everything that was
@@ -419,8 +444,16 @@ impl Attempt {
                 Step::Done(grant) => {
                     let (addresses, is_acquainted) = (initiator.take_addresses(), initiator.is_acquainted());
                     let keys = initiator.into_keys();
-                    let early = received;
-                    return Ok(Some(Established { socket: stream, grant, early, keys, addresses, is_acquainted }));
+                    let (early, class) = (received, self.class);
+                    return Ok(Some(Established {
+                        socket: stream,
+                        grant,
+                        early,
+                        keys,
+                        addresses,
+                        is_acquainted,
+                        class,
+                    }));
                 }
                 Step::Wait if !open => return Err(AttemptError::Network(io::ErrorKind::ConnectionReset.into())),
                 Step::Wait => {

@@ -133,8 +133,8 @@ mod tests {
         use std::io::Write;
         let (mut listener, mut unproven) = (TestListener::open(), UnprovenConnections::default());
         let (peer, _) = unproven.add(listener.connect(0), MOST);
-        let address = Address { id: ME, token: TOKEN, port: 1, rails: Vec::new(), has_more: false };
-        let offer = Offer { rail: 0, stream: 0, grant: 0 };
+        let address = Address { id: ME, token: TOKEN, port: 1, rails: Vec::new(), preferred: 0, has_more: false };
+        let offer = Offer { rail: 0, stream: 0, class: 0, grant: 0 };
         let (_, hello) = Initiator::start(&party(EndpointId(5)), &address, [1; 16], offer, false).unwrap();
         listener.clients[0].write_all(&hello).unwrap();
         while !unproven.get_mut(peer).unwrap().has_named_us() {

@@ -1,6 +1,6 @@
 //! The automatic choice: which interfaces are rails where nobody has named any.
 
-use super::{Interface, Verdict};
+use super::{Class, Interface, Verdict, is_global};
 use crate::address::is_link_local;
 use crate::sys::interface::Facts;
 
@@ -8,10 +8,17 @@ use crate::sys::interface::Facts;
 const VIRTUAL_DRIVERS: &[(&str, &str)] = &[
     ("bridge", "a bridge of this machine"),
     ("tun", "a tunnel"),
-    ("dummy", "a dummy"),
-    ("ifb", "an intermediate device"),
+    (DUMMY, "a dummy"),
+    ("ifb", INTERMEDIATE),
     ("openvswitch", "a bridge of this machine"),
 ];
+
+/// What leads to this host.
+const LOOPBACK: &str = "loopback";
+/// The driver of what leads nowhere by itself, and may have an address of the host's as loopback has.
+pub const DUMMY: &str = "dummy";
+/// What leads nowhere.
+const INTERMEDIATE: &str = "an intermediate device";
 
 /// Names that container and virtual-machine managers give to the interfaces of their private networks.
 const CONTAINER_PREFIXES: &[&str] =
@@ -21,10 +28,13 @@ const CONTAINER_PREFIXES: &[&str] =
 /// up has others. Where no such interface has an address of more than its link, one of loopback that others can have a
 /// route to is the host's; where there is none at all, nor one that may get an address, what else is there is better than
 /// nothing: tunnels and bridges, then what containers have, last loopback for this host alone.
+///
+/// What is left out but may lead to a peer to which no rail does is kept in reserve.
 pub fn choose(interfaces: &mut [Interface]) {
     let leads_out = |interface: &&Interface| interface.left_out.is_none() && interface.is_rail() && interface.is_up();
     let up: Vec<bool> = interfaces.iter().filter(leads_out).map(has_wide_address).collect();
-    let has_host_address = |interface: &&Interface| interface.is_loopback && !interface.is_of_host_alone();
+    let is_loopback = |interface: &Interface| interface.left_out.as_deref() == Some(LOOPBACK);
+    let has_host_address = |interface: &&Interface| is_loopback(interface) && !interface.is_of_host_alone();
     let is_host = !up.contains(&true) && interfaces.iter().any(|interface| has_host_address(&interface));
     let any_can_be =
         interfaces.iter().any(|one| one.left_out.is_none() && (one.is_rail() || one.may_get_address)) || is_host;
@@ -36,7 +46,7 @@ pub fn choose(interfaces: &mut [Interface]) {
             continue;
         }
         let reason = match &interface.left_out {
-            Some(_) if interface.is_loopback && (!any_is_up || is_host && has_host_address(&&*interface)) => None,
+            Some(_) if is_loopback(interface) && (!any_is_up || is_host && has_host_address(&&*interface)) => None,
             Some(_) if better.is_some() && makeshift(interface) == better => None,
             Some(reason) => Some(reason.clone()),
             None if any_is_wide && !has_wide_address(interface) => {
@@ -45,17 +55,30 @@ pub fn choose(interfaces: &mut [Interface]) {
             None => None,
         };
         if let Some(reason) = reason {
-            interface.verdict = Verdict::Excluded(reason);
+            interface.verdict = match class(interface) {
+                Some(class) => Verdict::Reserve { offered: interface.offered().to_vec(), class, reason },
+                None => Verdict::Excluded(reason),
+            };
         }
     }
 }
 
 /// How good an interface is that is left out, but for want of others: the least is best.
-fn makeshift(interface: &Interface) -> Option<usize> {
-    let reason = interface.left_out.as_ref()?;
-    let never = interface.is_loopback || NEVER.contains(&reason.as_str());
-    let can_be = interface.is_rail() && interface.is_up() && has_wide_address(interface);
-    (can_be && !never).then_some(usize::from(of_containers(&interface.name).is_some()))
+fn makeshift(interface: &Interface) -> Option<Class> {
+    let can_be = |class: &Class| interface.is_rail() && [Class::Virtual, Class::OfContainers].contains(class);
+    class(interface).filter(can_be)
+}
+
+/// Of which class an interface is in reserve; none of what carries nothing now, or leads nowhere.
+fn class(interface: &Interface) -> Option<Class> {
+    let class = match &interface.left_out {
+        None => return interface.is_up().then_some(Class::OfLink),
+        Some(reason) if reason == INTERMEDIATE => return None,
+        Some(_) if of_containers(&interface.name).is_some() => Class::OfContainers,
+        Some(_) if interface.is_loopback => Class::OfHost,
+        Some(_) => Class::Virtual,
+    };
+    (interface.is_up() && interface.addresses.iter().any(|own| is_global(&own.ip))).then_some(class)
 }
 
 /// Whether it has an address that means something beyond its link.
@@ -68,13 +91,10 @@ fn of_containers(name: &str) -> Option<&'static str> {
     CONTAINER_PREFIXES.iter().find(|prefix| name.starts_with(**prefix)).copied()
 }
 
-/// What leads nowhere, by the reason to leave it out.
-const NEVER: [&str; 2] = ["a dummy", "an intermediate device"];
-
 /// Why an interface that could carry traffic is not chosen unless it is named.
 pub fn reason_to_leave_out(name: &str, facts: &Facts) -> Option<String> {
     if facts.loopback {
-        return Some("loopback".into());
+        return Some(LOOPBACK.into());
     }
     if let Some((_, what)) = VIRTUAL_DRIVERS.iter().find(|(driver, _)| *driver == facts.driver) {
         return Some((*what).into());
@@ -92,8 +112,16 @@ mod tests {
     use super::*;
 
     fn interface(name: &str, left_out: Option<&str>, address: &str) -> Interface {
+        let is_loopback = matches!(left_out, Some("loopback" | "a dummy"));
         let left_out = left_out.map(String::from);
-        Interface { left_out, ..tests::interface(name, &[], &[&format!("{address}/24")]) }
+        Interface { left_out, is_loopback, ..tests::interface(name, &[], &[&format!("{address}/24")]) }
+    }
+
+    /// What is in reserve, with its class.
+    fn reserve(mut interfaces: Vec<Interface>) -> Vec<(String, Class)> {
+        choose(&mut interfaces);
+        let in_reserve = interfaces.iter().filter(|one| !one.is_rail());
+        in_reserve.filter_map(|one| Some((one.name.clone(), one.class()?))).collect()
     }
 
     fn chosen(mut interfaces: Vec<Interface>) -> Vec<String> {
@@ -123,6 +151,33 @@ mod tests {
         let mut coming = interface("eth0", None, "10.0.0.1");
         (coming.verdict, coming.may_get_address) = (Verdict::Excluded("it has no address".into()), true);
         assert_eq!(with(vec![vpn(), coming]), ["lo"]);
+    }
+
+    #[test]
+    fn what_is_left_out_and_may_lead_to_a_peer_is_in_reserve() {
+        let eth0 = || interface("eth0", None, "10.0.0.1");
+        let with = |one: Interface| reserve(vec![eth0(), one]).first().map(|(_, class)| *class);
+        for (name, left_out, address, class) in [
+            ("wg0", "a tunnel", "10.8.0.1", Some(Class::Virtual)),
+            ("tun0", "a tunnel", "fd08::1", Some(Class::Virtual)),
+            ("br0", "a bridge of this machine", "10.9.0.1", Some(Class::Virtual)),
+            ("docker0", "a bridge of this machine", "172.17.0.1", Some(Class::OfContainers)),
+            ("flannel.1", "named flannel... as by a container", "10.244.0.0", Some(Class::OfContainers)),
+            ("lo", "loopback", "10.255.0.1", Some(Class::OfHost)),
+            ("dummy0", "a dummy", "10.255.0.1", Some(Class::OfHost)),
+            ("kube-ipvs0", "a dummy", "10.96.0.1", Some(Class::OfContainers)),
+            ("lo", "loopback", "127.0.0.1", None),
+            ("ifb0", "an intermediate device", "10.7.0.1", None),
+            ("cali1", "named cali... as by a container", "169.254.1.1", None),
+        ] {
+            assert_eq!(with(interface(name, Some(left_out), address)), class, "{name} {address}");
+        }
+        assert_eq!(with(interface("eth1", None, "169.254.3.1")), Some(Class::OfLink));
+        assert_eq!(with(interface("eth1", None, "10.1.0.1")), None, "that is a rail");
+        let down = Interface { outage: Some("is down"), ..interface("wg0", Some("a tunnel"), "10.8.0.1") };
+        assert_eq!(with(down), None);
+        let bridge = || interface("br0", Some("a bridge of this machine"), "10.9.0.1");
+        assert_eq!(reserve([host(), vec![bridge()]].concat()).len(), 2, "docker0 and the dummy: the bridge is a rail");
     }
 
     #[test]

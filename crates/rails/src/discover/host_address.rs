@@ -1,15 +1,33 @@
 //! An address of loopback that is the host's, as in routed fabrics: the links that it is reached over are the rails.
 
+use super::wanted::NOT_NAMED;
 use super::{Interface, Network, Verdict, is_global};
 
-/// Where loopback is a rail, and routes lead out over several links without addresses of their own, these are the rails, with
-/// its addresses. `is_routed`: whether routes to others lead over an interface, for IPv4 or for IPv6.
-pub fn spread(interfaces: &mut [Interface], is_routed: impl Fn(&Interface, bool) -> bool) {
+/// What routes lead over an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Routes {
+    /// Some, to other hosts.
+    Any,
+    /// Such that lead over others as well, to the same hosts.
+    OverSeveral,
+}
+
+/// Where loopback is a rail, or in reserve, and routes lead out over several links without addresses of their own, these are so
+/// instead, with its addresses; where loopback is named, also links that have addresses, and over which the same routes lead.
+/// `is_routed`: whether such routes lead over an interface, for IPv4 or for IPv6.
+pub fn spread(interfaces: &mut [Interface], is_routed: impl Fn(&Interface, Routes, bool) -> bool) {
     let is_host = |one: &&Interface| one.is_loopback && one.offered().iter().any(|address| is_global(&address.ip));
-    let Some(addresses) = interfaces.iter().find(is_host).map(|host| host.offered().to_vec()) else { return };
-    let reaches = |link: &Interface, address: &Network| is_routed(link, address.ip.is_ipv4());
+    let Some((addresses, verdict)) =
+        interfaces.iter().find(is_host).map(|host| (host.offered().to_vec(), host.verdict.clone()))
+    else {
+        return;
+    };
+    let reaches = |link: &Interface, address: &Network| {
+        let routes = if is_bare_link(link) { Routes::Any } else { Routes::OverSeveral };
+        is_routed(link, routes, address.ip.is_ipv4())
+    };
     let mut names = Vec::new();
-    for link in interfaces.iter().filter(|one| is_bare_link(one)) {
+    for link in interfaces.iter().filter(|one| is_bare_link(one) || is_unnamed_link(one)) {
         if addresses.iter().any(|address| reaches(link, address)) {
             names.push(link.name.clone());
         }
@@ -21,10 +39,17 @@ pub fn spread(interfaces: &mut [Interface], is_routed: impl Fn(&Interface, bool)
     for interface in interfaces {
         if names.contains(&interface.name) {
             let reached = addresses.iter().filter(|address| reaches(interface, address));
-            interface.verdict = Verdict::Rail(reached.copied().collect());
+            let reached = reached.copied().collect();
+            interface.verdict = match &verdict {
+                Verdict::Reserve { class, .. } => {
+                    let reason = "its link has no address but the host's, and other interfaces have their own".into();
+                    Verdict::Reserve { offered: reached, class: *class, reason }
+                }
+                _ => Verdict::Rail(reached),
+            };
             // Nobody has to wait for one of its own.
             interface.may_get_address = false;
-        } else if interface.is_loopback && interface.is_rail() {
+        } else if interface.is_loopback && interface.class().is_some() {
             let reason = format!("the host's address on it is reached over {}", names.join(", "));
             interface.verdict = Verdict::Excluded(reason);
         }
@@ -36,9 +61,14 @@ fn is_bare_link(one: &Interface) -> bool {
     !one.is_loopback && one.may_get_address && one.left_out.is_none() && one.is_up()
 }
 
+/// Whether it leads out, and is no rail as others are named.
+fn is_unnamed_link(one: &Interface) -> bool {
+    !one.is_loopback && one.left_out.is_none() && one.is_up() && one.reason() == Some(NOT_NAMED)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::tests;
+    use super::super::{Class, tests};
     use super::*;
 
     fn interface(name: &str, address: Option<&str>) -> Interface {
@@ -52,9 +82,38 @@ mod tests {
 
     fn rails(routed: &[&str]) -> Vec<String> {
         let mut all = vec![interface("lo", Some("10.255.0.1")), interface("eth0", None), interface("eth1", None)];
-        spread(&mut all, |one, is_ipv4| is_ipv4 && routed.contains(&one.name.as_str()));
+        spread(&mut all, |one, _, is_ipv4| is_ipv4 && routed.contains(&one.name.as_str()));
         let rails = all.iter().filter(|one| one.is_rail());
         rails.map(|rail| format!("{} {}", rail.name, rail.offered()[0].ip)).collect()
+    }
+
+    #[test]
+    fn beside_an_interface_with_an_address_they_are_in_reserve_as_loopback_is() {
+        let reserve = Verdict::Reserve {
+            offered: interface("lo", Some("10.255.0.1")).offered().to_vec(),
+            class: Class::OfHost,
+            reason: "loopback".into(),
+        };
+        let lo = Interface { verdict: reserve, ..interface("lo", Some("10.255.0.1")) };
+        let mut all = vec![tests::interface("mgmt0", &[], &["10.0.0.1/24"]), lo];
+        all.extend([interface("eth0", None), interface("eth1", None)]);
+        spread(&mut all, |one, routes, is_ipv4| is_ipv4 && routes == Routes::Any && one.name.starts_with("eth"));
+        let classes: Vec<Option<Class>> = all.iter().map(Interface::class).collect();
+        assert_eq!(classes, [Some(Class::Rail), None, Some(Class::OfHost), Some(Class::OfHost)]);
+        assert_eq!(all[3].offered()[0].ip, "10.255.0.1".parse::<std::net::IpAddr>().unwrap());
+    }
+
+    #[test]
+    fn links_with_addresses_are_spread_over_where_loopback_is_named_and_routes_lead_over_several() {
+        let unnamed = |name| Interface {
+            verdict: Verdict::Excluded(NOT_NAMED.into()),
+            ..tests::interface(name, &[], &["10.1.0.1/31"])
+        };
+        let mut all = vec![interface("lo", Some("10.255.0.1")), unnamed("mgmt0"), unnamed("eth0"), unnamed("eth1")];
+        spread(&mut all, |one, routes, is_ipv4| is_ipv4 && (routes == Routes::Any || one.name.starts_with("eth")));
+        let rails: Vec<&str> = all.iter().filter(|one| one.is_rail()).map(|one| one.name.as_str()).collect();
+        assert_eq!(rails, ["eth0", "eth1"]);
+        assert_eq!(all[2].offered()[0].ip, "10.255.0.1".parse::<std::net::IpAddr>().unwrap());
     }
 
     #[test]

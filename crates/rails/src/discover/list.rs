@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use super::choice::reason_to_leave_out;
+use super::choice::{DUMMY, reason_to_leave_out};
 use super::{DiscoverError, Interface, Network, Verdict, is_global};
 use crate::address::{MAX_RAIL_ADDRESSES, is_link_local};
 use crate::netlink;
@@ -57,7 +57,7 @@ fn describe(name: &str, mut addresses: Vec<Network>, links: &[netlink::Link]) ->
         index: facts.as_ref().map_or(link.index, |facts| facts.index),
         path: None,
         altnames: link.altnames.clone(),
-        is_loopback: facts.as_ref().is_ok_and(|facts| facts.loopback),
+        is_loopback: facts.as_ref().is_ok_and(|facts| facts.loopback || facts.driver == DUMMY),
         left_out: (facts.as_ref().ok())
             .filter(|facts| !is_led_out(facts))
             .and_then(|facts| reason_to_leave_out(name, facts)),

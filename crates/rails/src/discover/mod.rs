@@ -1,6 +1,7 @@
 //! Which network interfaces are rails, with which addresses, and why others are not.
 
 mod choice;
+mod class;
 mod host_address;
 mod list;
 mod near;
@@ -13,6 +14,9 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
+use host_address::Routes;
+
+pub use class::Class;
 pub use paths::gateway;
 pub use wanted::is_word;
 
@@ -31,7 +35,7 @@ pub struct Interface {
     pub path: Option<IpAddr>,
     /// Other names that it has.
     pub altnames: Vec<String>,
-    /// It leads to no other host by itself.
+    /// It leads to no other host by itself (loopback, a dummy); others may have a route to an address of it.
     pub is_loopback: bool,
     /// Why it is no rail unless it is named, or nothing else is left, if so.
     pub left_out: Option<String>,
@@ -60,6 +64,23 @@ impl Interface {
         matches!(self.verdict, Verdict::Rail(_))
     }
 
+    /// Its class, if it is a rail or in reserve.
+    pub fn class(&self) -> Option<Class> {
+        match self.verdict {
+            Verdict::Rail(_) => Some(Class::Rail),
+            Verdict::Reserve { class, .. } => Some(class),
+            Verdict::Excluded(_) => None,
+        }
+    }
+
+    /// Why it is no rail, if so.
+    pub fn reason(&self) -> Option<&str> {
+        match &self.verdict {
+            Verdict::Rail(_) => None,
+            Verdict::Reserve { reason, .. } | Verdict::Excluded(reason) => Some(reason),
+        }
+    }
+
     /// Whether it leads to no other host: loopback, without an address that others may have a route to.
     pub fn is_of_host_alone(&self) -> bool {
         self.is_loopback && !self.addresses.iter().any(|address| is_global(&address.ip))
@@ -75,11 +96,19 @@ impl Interface {
         if self.path.is_some() { self.offered() } else { &self.addresses }
     }
 
-    /// Its addresses as far as they are offered to peers: none if it is no rail.
+    /// Its addresses as far as they are offered to peers: none if it is neither a rail nor in reserve.
     pub fn offered(&self) -> &[Network] {
         match &self.verdict {
-            Verdict::Rail(offered) => offered,
+            Verdict::Rail(offered) | Verdict::Reserve { offered, .. } => offered,
             Verdict::Excluded(_) => &[],
+        }
+    }
+
+    /// The same, to be changed.
+    fn offered_mut(&mut self) -> Option<&mut Vec<Network>> {
+        match &mut self.verdict {
+            Verdict::Rail(offered) | Verdict::Reserve { offered, .. } => Some(offered),
+            Verdict::Excluded(_) => None,
         }
     }
 }
@@ -105,6 +134,15 @@ impl Network {
 pub enum Verdict {
     /// It is, with these addresses; during an outage, once that ends.
     Rail(Vec<Network>),
+    /// It is one for a peer to which no interface of a better class leads.
+    Reserve {
+        /// Its addresses.
+        offered: Vec<Network>,
+        /// Its class.
+        class: Class,
+        /// Why it is no rail.
+        reason: String,
+    },
     /// It is not, for this reason.
     Excluded(String),
 }
@@ -170,8 +208,9 @@ impl fmt::Display for DiscoverError {
 
 impl std::error::Error for DiscoverError {}
 
-/// All interfaces, rails first, in the order in which they are numbered. `wanted` says which ones are, as FISHPLATE_RAILS
-/// does; empty: every interface that is addressed and leads out of the machine, or loopback where none of these is up.
+/// All interfaces, rails first, then those in reserve by their classes, in the order in which they are numbered. `wanted` says
+/// which ones are rails, as FISHPLATE_RAILS does: what it names, with nothing in reserve; empty: every interface that is
+/// addressed and leads out of the machine, or loopback where none of these is up.
 pub fn survey(wanted: &[String]) -> Result<Vec<Interface>, DiscoverError> {
     let of_interfaces = wanted.iter().filter(|word| Wanted::of(word).is_none()).cloned();
     let wanted = &of_interfaces.collect::<Vec<_>>();
@@ -184,25 +223,36 @@ pub fn survey(wanted: &[String]) -> Result<Vec<Interface>, DiscoverError> {
             interfaces
         }
     };
-    let routed: [OnceCell<BTreeSet<u32>>; 2] = Default::default();
-    host_address::spread(&mut interfaces, |link, is_ipv4| {
-        let devices = || netlink::routed_devices(is_ipv4).unwrap_or_default();
-        routed[usize::from(is_ipv4)].get_or_init(devices).contains(&link.index)
+    let known: [OnceCell<BTreeSet<u32>>; 4] = Default::default();
+    host_address::spread(&mut interfaces, |link, routes, is_ipv4| {
+        let devices = || match routes {
+            Routes::Any => netlink::routed_devices(is_ipv4),
+            Routes::OverSeveral => netlink::multipath_devices(is_ipv4),
+        };
+        let known = &known[2 * usize::from(routes == Routes::Any) + usize::from(is_ipv4)];
+        known.get_or_init(|| devices().unwrap_or_default()).contains(&link.index)
     });
     let mut interfaces = paths::split(interfaces);
     leave_out_too_many(&mut interfaces);
-    interfaces.sort_by_key(|interface| !interface.is_rail());
+    interfaces.sort_by_key(|interface| interface.class().map_or((true, Class::LAST), |class| (false, class)));
     Ok(interfaces)
 }
 
-/// Every interface that is no rail, and why: `lo: loopback; docker0: a bridge of this machine`.
+/// Every interface that is no rail, and why: `lo: loopback; docker0, br0: a bridge of this machine (in reserve)`.
 pub fn reasons(interfaces: &[Interface]) -> String {
-    let reason = |interface: &Interface| match &interface.verdict {
-        Verdict::Excluded(reason) => Some(format!("{}: {reason}", interface.rail_name())),
-        Verdict::Rail(_) => None,
-    };
-    let reasons: Vec<String> = interfaces.iter().filter_map(reason).collect();
-    if reasons.is_empty() { "there are no others".into() } else { reasons.join("; ") }
+    let mut by_reason: Vec<(String, Vec<String>)> = Vec::new();
+    for interface in interfaces {
+        let Some(reason) = interface.reason() else { continue };
+        let in_reserve = if interface.class().is_some() { " (in reserve)" } else { "" };
+        let (reason, name) = (format!("{reason}{in_reserve}"), interface.rail_name());
+        match by_reason.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) => names.push(name),
+            None => by_reason.push((reason, vec![name])),
+        }
+    }
+    let texts: Vec<String> =
+        by_reason.into_iter().map(|(reason, names)| format!("{}: {reason}", names.join(", "))).collect();
+    if texts.is_empty() { "there are no others".into() } else { texts.join("; ") }
 }
 
 /// Why an interface carries nothing at present, if so: `is down`, `has no carrier`.
@@ -237,11 +287,12 @@ fn is_global(ip: &IpAddr) -> bool {
     !ip.is_loopback() && !is_link_local(ip)
 }
 
-/// Leaves out what an endpoint has no room for: first what is not up.
+/// Leaves out what an endpoint has no room for: first what is in reserve, then what is not up.
 fn leave_out_too_many(interfaces: &mut [Interface]) {
     let mut kept = 0;
-    for is_up in [true, false] {
-        for interface in interfaces.iter_mut().filter(|interface| interface.is_up() == is_up && interface.is_rail()) {
+    for (class, is_up) in Class::ALL.into_iter().flat_map(|class| [(class, true), (class, false)]) {
+        let is_meant = |one: &&mut Interface| one.is_up() == is_up && one.class() == Some(class);
+        for interface in interfaces.iter_mut().filter(is_meant) {
             kept += 1;
             if kept > MAX_RAILS {
                 interface.verdict =
@@ -284,6 +335,35 @@ mod tests {
         let rails = interfaces.iter().take_while(|i| i.is_rail()).count();
         assert!(rails > 0);
         assert!(interfaces[rails..].iter().all(|i| !i.is_rail()));
+    }
+
+    #[test]
+    fn all_that_are_no_rails_are_named_with_their_reasons() {
+        let excluded = |name, reason: &str| Interface {
+            verdict: Verdict::Excluded(reason.into()),
+            ..interface(name, &[], &["10.0.0.1/24"])
+        };
+        let (offered, class, reason) = (Vec::new(), Class::Virtual, "a tunnel".to_string());
+        let wg0 = Interface { verdict: Verdict::Reserve { offered, class, reason }, ..interface("wg0", &[], &[]) };
+        let bare = "it has no address";
+        let all =
+            [interface("eth0", &[], &[]), wg0, excluded("v0", bare), excluded("lo", "loopback"), excluded("v1", bare)];
+        assert_eq!(reasons(&all), "wg0: a tunnel (in reserve); v0, v1: it has no address; lo: loopback");
+        assert_eq!(reasons(&all[..1]), "there are no others");
+    }
+
+    #[test]
+    fn there_is_room_for_rails_before_what_is_in_reserve() {
+        let rail = || interface("r", &[], &["10.0.0.1/24"]);
+        let down = || Interface { outage: Some("is down"), ..rail() };
+        let (offered, reason) = (rail().addresses, String::new());
+        let verdict = Verdict::Reserve { offered, class: Class::Virtual, reason };
+        let reserve = || Interface { verdict: verdict.clone(), ..rail() };
+        let mut all: Vec<Interface> = (0..MAX_RAILS - 2).map(|_| rail()).collect();
+        all.splice(0..0, [reserve(), reserve(), down()]);
+        leave_out_too_many(&mut all);
+        let kept: Vec<bool> = all.iter().map(|one| one.class().is_some()).collect();
+        assert_eq!((&kept[..3], kept.len() - 1), (&[true, false, true][..], kept.iter().filter(|kept| **kept).count()));
     }
 
     #[test]

@@ -28,7 +28,7 @@ fn split_with(
 ) -> Vec<Interface> {
     let split_one = |interface: Interface| {
         let wide: Vec<Network> = interface.offered().iter().filter(|own| !is_link_local(&own.ip)).copied().collect();
-        if interface.is_loopback || interface.path.is_some() || wide.len() < 2 {
+        if !interface.is_rail() || interface.is_loopback || interface.path.is_some() || wide.len() < 2 {
             return vec![interface];
         }
         for is_ipv4 in [true, false] {

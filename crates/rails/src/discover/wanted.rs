@@ -101,6 +101,9 @@ impl Word {
     }
 }
 
+/// Why an interface is no rail that no word means.
+pub const NOT_NAMED: &str = "not named by FISHPLATE_RAILS";
+
 /// What `words` name, in their order, as rails; of an interface all addresses, unless it is named by some. One at least must
 /// be up. Words that begin with `^` take out again.
 pub fn pick(mut rest: Vec<Interface>, words: &[String]) -> Result<Vec<Interface>, DiscoverError> {
@@ -135,7 +138,7 @@ pub fn pick(mut rest: Vec<Interface>, words: &[String]) -> Result<Vec<Interface>
                     return Err(DiscoverError::Unusable { wanted: text.clone(), reason: reason.clone() });
                 }
                 Verdict::Excluded(_) => {}
-                Verdict::Rail(offered) => *offered = word_offers,
+                Verdict::Rail(offered) | Verdict::Reserve { offered, .. } => *offered = word_offers,
             }
             chosen.push(interface);
         }
@@ -145,7 +148,7 @@ pub fn pick(mut rest: Vec<Interface>, words: &[String]) -> Result<Vec<Interface>
     rest.retain(|interface| !chosen.iter().any(|path| path.name == interface.name));
     for mut interface in rest {
         if interface.is_rail() {
-            interface.verdict = Verdict::Excluded("not named by FISHPLATE_RAILS".into());
+            interface.verdict = Verdict::Excluded(NOT_NAMED.into());
         }
         chosen.push(interface);
     }
@@ -162,12 +165,12 @@ pub fn exclude(mut interfaces: Vec<Interface>, words: &[String]) -> Result<Vec<I
         if excluded.iter().any(is_whole) || interface.is_rail() && left.is_empty() {
             interface.may_get_address = false;
             interface.verdict = Verdict::Excluded("excluded by FISHPLATE_RAILS".into());
-        } else if let Verdict::Rail(offered) = &mut interface.verdict {
+        } else if let Some(offered) = interface.offered_mut() {
             *offered = left;
         }
     }
     choice::choose(&mut interfaces);
-    if interfaces.iter().any(|interface| interface.is_rail() || interface.may_get_address) {
+    if interfaces.iter().any(|interface| interface.class().is_some() || interface.may_get_address) {
         return Ok(interfaces);
     }
     Err(DiscoverError::Nothing { wanted: words.join(","), reasons: reasons(&interfaces) })
@@ -184,10 +187,8 @@ fn check_usable(chosen: &[Interface], words: &[String]) -> Result<(), DiscoverEr
             reasons: "all that it names is excluded".into(),
         });
     };
-    let reason = match (&first.verdict, first.outage) {
-        (Verdict::Excluded(reason), _) => reason.clone(),
-        (Verdict::Rail(_), outage) => format!("it {}", outage.unwrap_or("carries nothing")),
-    };
+    let carries_nothing = || format!("it {}", first.outage.unwrap_or("carries nothing"));
+    let reason = first.reason().map_or_else(carries_nothing, str::to_string);
     Err(DiscoverError::Unusable { wanted: first.name.clone(), reason })
 }
 
@@ -199,8 +200,9 @@ fn path_of(interface: &Interface, ip: IpAddr) -> Interface {
 /// An address is that of the first rail which is named by it.
 fn offer_once(chosen: &mut Vec<Interface>) {
     let mut taken: Vec<(String, Network)> = Vec::new();
-    for Interface { name, verdict, .. } in chosen.iter_mut() {
-        if let Verdict::Rail(offered) = verdict {
+    for interface in chosen.iter_mut() {
+        let name = interface.name.clone();
+        if let Some(offered) = interface.offered_mut() {
             offered.retain(|address| !taken.contains(&(name.clone(), *address)));
             taken.extend(offered.iter().map(|address| (name.clone(), *address)));
         }
@@ -209,7 +211,7 @@ fn offer_once(chosen: &mut Vec<Interface>) {
 }
 
 fn offer_more(interface: &mut Interface, addresses: Vec<Network>) {
-    if let Verdict::Rail(offered) = &mut interface.verdict {
+    if let Some(offered) = interface.offered_mut() {
         let new: Vec<Network> = addresses.into_iter().filter(|address| !offered.contains(address)).collect();
         offered.extend(new);
     }

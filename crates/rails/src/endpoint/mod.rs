@@ -10,6 +10,7 @@ mod receive;
 mod send;
 mod shared_memory;
 mod silence;
+mod standby;
 mod status_page;
 #[cfg(test)]
 mod test_pair;
@@ -194,7 +195,8 @@ impl Endpoint {
         let Found { interfaces, no_way } = await_rails(settings).map_err(OpenError)?;
         let rails = Rail::all(&interfaces);
         let ofi = OfiState::open(settings, &rails);
-        check_weights(settings, rails.len() + ofi.len())?;
+        let preferred = Rail::preferred(&rails).len();
+        check_weights(settings, preferred + ofi.len())?;
         let no_socket = |error: std::io::Error| OpenError(format!("the kernel gives no socket: {error}"));
         let socket = socket::unconnected(rails[0].ip()).map_err(no_socket)?;
         let congestion = match settings.ablation.is_off(Mechanism::CongestionSwitching) {
@@ -213,17 +215,18 @@ impl Endpoint {
             poller.add(socket, Kind::Stream, token::Token::Listener(at).number()).map_err(system)?;
         }
         let offered = rails.iter().map(|rail| rail.addresses.iter().map(|own| own.ip).collect());
-        let address = Address::new(Token(random().map_err(no_random)?), port, offered.collect());
-        let names: Vec<&str> = rails.iter().map(|rail| rail.name.as_str()).chain(ofi.names()).collect();
-        log::info!("rails {}, port {port}", names.join(", "));
+        let address =
+            Address::new(Token(random().map_err(no_random)?), port, offered.collect()).with_reserve(preferred);
+        log_rails(&rails, &ofi, port);
         log_outages(&interfaces, !settings.rails.is_empty());
         let refuser = Refuser::begin();
-        let files = OpenFiles::begin(rails.len());
+        let files = OpenFiles::begin(preferred.max(1));
         if files.is_short() {
             let level = if process::is_last() { log::Level::Warn } else { log::Level::Info };
             log::log!(level, "{files}");
         }
-        rails.iter().filter(|rail| rail.neighbour(&rails).is_some()).for_each(announce);
+        let (first, _) = rails.split_at(preferred);
+        first.iter().filter(|rail| rail.neighbour(first).is_some()).for_each(announce);
         let ranks = process::local_ranks().unwrap_or(1) as usize;
         Ok(Endpoint {
             listed: Address::decode(&address.encode()).ok().filter(|listed| listed.has_more),
@@ -232,10 +235,10 @@ impl Endpoint {
             other_interfaces: discover::reasons(&interfaces),
             rails_were_up: interfaces.iter().any(|one| one.is_rail() && !one.is_loopback && one.outage.is_none()),
             nameless: Vec::new(),
-            connects_by_need: connects_by_need(rails.len()),
+            connects_by_need: connects_by_need(preferred),
             no_way,
             own_addresses: interfaces.iter().flat_map(|one| &one.addresses).map(|address| address.ip).collect(),
-            engine: Engine::new(settings.engine_config()),
+            engine: Engine::new(settings.engine_config(preferred..rails.len())),
             memory,
             bounces: BounceBuffers::default(),
             clock: Clock::start(),
@@ -259,7 +262,7 @@ impl Endpoint {
             acquaintances: HashMap::new(),
             guests: 0,
             held: HeldLinks::default(),
-            transfers: Transfers::new(Threads::new(settings.threads, rails.len(), ranks)),
+            transfers: Transfers::new(Threads::new(settings.threads, preferred.max(1), ranks)),
             dirty: Vec::new(),
             unacknowledged_datagrams: Vec::new(),
             awaiting_kernel_acks: Vec::new(),
@@ -367,6 +370,15 @@ impl Endpoint {
         let first = with_it.next();
         first.filter(|_| with_it.next().is_none())
     }
+}
+
+fn log_rails(rails: &[Rail], ofi: &OfiState, port: u16) {
+    let names = |rails: &[Rail]| rails.iter().map(|rail| rail.name.clone()).collect::<Vec<_>>();
+    let (first, reserve) = rails.split_at(Rail::preferred(rails).len());
+    let first: Vec<String> = names(first).into_iter().chain(ofi.names().map(str::to_string)).collect();
+    let reserve = names(reserve).join(", ");
+    let in_reserve = if reserve.is_empty() { String::new() } else { format!(", in reserve {reserve}") };
+    log::info!("rails {}{in_reserve}, port {port}", first.join(", "));
 }
 
 /// Says which rails will not carry at first. Louder if the user has named them: others may never have been in use.

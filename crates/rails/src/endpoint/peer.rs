@@ -7,6 +7,7 @@ use fishplate_engine::Instant;
 use super::connections::flap_damping::FlapDamping;
 use super::send::batching::Burst;
 use crate::address::{Address, EndpointId};
+use crate::discover::Class;
 use crate::handshake::Identity;
 use crate::link_kind::LinkId;
 
@@ -56,6 +57,10 @@ pub struct Peer {
     pub detours: u32,
     /// How its links have failed of late, by rail.
     pub flap_damping: Vec<FlapDamping>,
+    /// Up to this class ways to it are tried.
+    pub reach: Class,
+    /// Since when.
+    pub reach_since: Instant,
     /// Why its last link failed, for the user.
     pub last_failure: String,
     /// Why connections to it could not be set up, for the user.
@@ -78,6 +83,8 @@ pub struct KnownPath {
     pub rail: u8,
     /// Which of its streams.
     pub stream: u8,
+    /// How it is preferred to others.
+    pub class: Class,
     /// The peer's rail.
     pub remote: IpAddr,
 }
@@ -124,6 +131,8 @@ impl Peer {
             is_told_unreachable: false,
             detours: 0,
             flap_damping: Vec::new(),
+            reach: Class::Rail,
+            reach_since: Instant(0),
             last_failure: String::new(),
             attempt_errors: Vec::new(),
         }

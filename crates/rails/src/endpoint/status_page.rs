@@ -5,6 +5,7 @@ use fishplate_engine::{Instant, RailId};
 use super::Endpoint;
 use super::links::SHARED_MEMORY;
 use super::tuning::parallel_streams::StreamsOfRail;
+use crate::discover::Class;
 use crate::link_kind::{Counts, LinkId};
 use crate::live::{self, Page, State, StatusFile};
 use crate::ofi::OfiLink;
@@ -58,6 +59,10 @@ impl Endpoint {
         let sums = self.rail_counts();
         let shared_memory = usize::from(self.shared_memory_rail().0);
         let rails = (0..self.rails.len()).map(|at| self.rail_page(at, &sums[at]));
+        let is_shown = |(at, page): &(usize, live::Rail)| {
+            self.rails[*at].class == Class::Rail || !matches!(page.state, State::Idle)
+        };
+        let rails = rails.enumerate().filter(is_shown).map(|(_, page)| page);
         let ofi = (self.rails.len()..shared_memory).map(|at| self.ofi_page(at, &sums[at]));
         Page {
             schema: live::SCHEMA.to_string(),

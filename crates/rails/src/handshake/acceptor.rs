@@ -175,7 +175,7 @@ impl Acceptor {
         let has_alias = masked != [0; ALIAS_LEN];
         Ok(Step::Done(Proven {
             peer: initiator_of(hello),
-            offer: Offer { rail: offer[0], stream: offer[1], grant: u64_at(&offer, 8) },
+            offer: Offer { rail: offer[0], stream: offer[1], class: offer[2], grant: u64_at(&offer, 8) },
             alias: if has_alias { mask(&self.key, [hello, fresh], &masked) } else { masked },
             identity: Identity { said: [&hello[..], fresh, &offer].concat().into(), proof: identity },
         }))

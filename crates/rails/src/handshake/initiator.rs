@@ -125,6 +125,7 @@ impl Initiator {
         let mut offer = [0; OFFER_LEN];
         offer[0] = self.offer.rail;
         offer[1] = self.offer.stream;
+        offer[2] = self.offer.class;
         offer[8..].copy_from_slice(&self.offer.grant.to_le_bytes());
         let alias = if self.is_acquainted { [0; ALIAS_LEN] } else { self.masked_alias(&fresh) };
         let identity = prove(&self.own, purpose::IDENTITY, &[&self.hello, &fresh, &offer]);

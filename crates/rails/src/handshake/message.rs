@@ -62,6 +62,8 @@ pub struct Offer {
     pub rail: u8,
     /// Which of the rail's streams.
     pub stream: u8,
+    /// How the way is preferred to others: a number of [`Class`](crate::discover::Class).
+    pub class: u8,
     /// Bytes of unexpected messages that it grants.
     pub grant: u64,
 }

@@ -8,10 +8,10 @@ use crate::address::{Address, EndpointId, Token};
 use crate::link_name::ASKS;
 use crate::secret::Secret;
 
-const OFFER: Offer = Offer { rail: 3, stream: 1, grant: 1 << 22 };
+const OFFER: Offer = Offer { rail: 3, stream: 1, class: 2, grant: 1 << 22 };
 
 fn address(id: u64, token: u8) -> Address {
-    Address { id: EndpointId(id), token: Token([token; 16]), port: 1, rails: Vec::new(), has_more: false }
+    Address { id: EndpointId(id), token: Token([token; 16]), port: 1, rails: Vec::new(), preferred: 0, has_more: false }
 }
 
 /// An endpoint with this number, whose token is made of it.

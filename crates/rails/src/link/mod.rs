@@ -26,6 +26,7 @@ use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{INTERRUPTION_NS, Instant, Payload, RailId, SubchannelId};
 
 use crate::bounce_buffers::BounceBuffers;
+use crate::discover::Class;
 use crate::link_kind::{Common, Counts, Ending, LinkKind, Places};
 use crate::link_name::LinkName;
 use crate::socket::SHORT_SEGMENT;
@@ -72,6 +73,8 @@ pub struct StreamLink {
     pub read_deferred: bool,
     /// The poll set has reported a hang-up.
     pub hung_up: bool,
+    /// How its way is preferred to others: it stands by while a link of a better class carries.
+    pub class: Class,
     /// It stands by: whether its rail needs another stream is still on trial.
     pub is_on_trial: bool,
     /// Its graceful shutdown, if that has begun.
@@ -196,6 +199,7 @@ impl StreamLink {
             in_poll_set: true,
             read_deferred: false,
             hung_up: false,
+            class: Class::Rail,
             is_on_trial: false,
             retirement: Retirement::default(),
             is_shut: false,

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::{ECHO, LONG, LONG_BYTES, OTHER_RAIL, Offer, OfferedRail, PATIENCE, SECRET_LEN};
+use crate::discover::Class;
 use crate::listen::{Place, listen};
 use crate::ports::Ports;
 use crate::rail::Rail;
@@ -39,6 +40,7 @@ pub fn begin(rails: &[Rail], ports: Option<Ports>) -> Result<Offer, String> {
     }
     let offered = |rail: &Rail| OfferedRail {
         name: rail.name.clone(),
+        is_in_reserve: rail.class != Class::Rail,
         addresses: rail.addresses.iter().map(|own| (own.ip, reflect(rail, own.ip, port, ports, secret).ok())).collect(),
     };
     Ok(Offer { rails: rails.iter().map(offered).collect(), port, secret })

@@ -44,6 +44,9 @@ pub struct Offer {
 pub struct OfferedRail {
     /// Its name there.
     pub name: String,
+    /// It is in reserve: such come behind the others.
+    #[serde(default)]
+    pub is_in_reserve: bool,
     /// Its addresses, and the port of each where it takes datagrams, if it does.
     pub addresses: Vec<(IpAddr, Option<u16>)>,
 }

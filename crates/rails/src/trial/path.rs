@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::{ECHO, LONG, LONG_BYTES, Offer, OfferedRail, PATIENCE, datagrams};
+use crate::discover::Class;
 use crate::pairing;
 use crate::ports::Ports;
 use crate::probe;
@@ -83,23 +84,44 @@ pub struct Carried {
     pub longest_datagram: Option<u32>,
 }
 
-/// Tries each of `rails`, which come with their MTUs, towards a peer. `own`: all addresses of this host.
+/// Tries each of `rails`, which come with their MTUs, towards a peer; those in reserve, of either side, where no other
+/// connects. `own`: all addresses of this host.
 pub fn try_all(rails: &[(Rail, u32)], own: &[IpAddr], peer: &Offer, ports: Option<Ports>) -> Vec<PairTrial> {
     let only_rails: Vec<Rail> = rails.iter().map(|(rail, _)| rail.clone()).collect();
     let addresses = |rail: &OfferedRail| rail.addresses.iter().map(|(ip, _)| *ip).collect();
     let remotes: Vec<Vec<IpAddr>> = peer.rails.iter().map(addresses).collect();
-    let pairs = pairing::pair(&only_rails, &remotes);
-    let lone = (0..rails.len()).filter(|at| pairs.iter().all(|pair| pair.local != *at));
-    let lone = lone.map(|at| PairTrial { rail: rails[at].0.name.clone(), paths: Vec::new() }).collect::<Vec<_>>();
-    let tried = thread::scope(|scope| {
+    let preferred = peer.rails.iter().take_while(|rail| !rail.is_in_reserve).count();
+    let there = pairing::Peer { rails: &remotes, preferred, own };
+    let try_class = |class| try_pairs(rails, &pairing::pair_class(&only_rails, there, class), own, peer, ports);
+    let mut tried = try_class(Class::Rail);
+    let lone = Rail::preferred(&only_rails).iter().filter(|rail| tried.iter().all(|trial| trial.rail != rail.name));
+    let lone: Vec<PairTrial> = lone.map(|rail| PairTrial { rail: rail.name.clone(), paths: Vec::new() }).collect();
+    tried.extend(lone);
+    let connects = |trial: &PairTrial| trial.paths.iter().any(|path| matches!(path.outcome, Outcome::Connected(_)));
+    for class in Class::ALL.into_iter().filter(|class| *class != Class::Rail) {
+        if tried.iter().any(connects) {
+            break;
+        }
+        tried.extend(try_class(class));
+    }
+    tried
+}
+
+fn try_pairs(
+    rails: &[(Rail, u32)],
+    pairs: &[pairing::Pair],
+    own: &[IpAddr],
+    peer: &Offer,
+    ports: Option<Ports>,
+) -> Vec<PairTrial> {
+    thread::scope(|scope| {
         let begin = |pair: &pairing::Pair| {
             let ((rail, mtu), remotes) = (&rails[pair.local], pair.remotes.clone());
             scope.spawn(move || try_pair(rail, *mtu, &remotes, own, peer, ports))
         };
         let threads: Vec<_> = pairs.iter().map(begin).collect();
-        threads.into_iter().filter_map(|thread| thread.join().ok()).collect::<Vec<_>>()
-    });
-    tried.into_iter().chain(lone).collect()
+        threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
+    })
 }
 
 fn try_pair(
@@ -228,6 +250,7 @@ mod tests {
             addresses: vec![Network { ip: "127.0.0.1".parse().unwrap(), prefix: 8 }],
             is_loopback: true,
             speed: None,
+            class: Class::Rail,
         }
     }
 
@@ -265,7 +288,7 @@ mod tests {
     #[test]
     fn a_rail_that_leads_to_no_address_of_the_peer_has_no_paths() {
         let peer = "fd00::1".parse().unwrap();
-        let rails = vec![OfferedRail { name: "r0".into(), addresses: vec![(peer, None)] }];
+        let rails = vec![OfferedRail { name: "r0".into(), is_in_reserve: false, addresses: vec![(peer, None)] }];
         let offer = Offer { rails, port: 9, secret: [0; 16] };
         let tried = try_all(&[(loopback(), 1500)], &[], &offer, None);
         assert_eq!(tried, [PairTrial { rail: "lo".into(), paths: Vec::new() }]);

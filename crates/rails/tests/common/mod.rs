@@ -12,7 +12,7 @@ use fishplate_rails::{Address, Endpoint, Settings};
 
 /// How long a test waits for what must come: long enough for a loaded machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
-pub const OFFER: Offer = Offer { rail: 0, stream: 0, grant: 1 << 20 };
+pub const OFFER: Offer = Offer { rail: 0, stream: 0, class: 0, grant: 1 << 20 };
 /// The token of the peer that a test plays.
 const PEER: Token = Token(*b"the peer's token");
 

@@ -53,11 +53,12 @@ pub fn judge(crossing: &Crossing) -> Vec<Finding> {
             Some(path) => crossing.failed(&trial.rail, path),
             None => crossing.leads_nowhere(&trial.rail),
         };
-        findings.push(Finding::wrong(severity, CHECK, from, found, to_do));
+        findings.push(Finding::wrong(severity, CHECK, from, format!("{found}{}", crossing.left_out()), to_do));
     }
     if trials.is_empty() {
-        let to_do = format!("see to the rails of {from} and {to} first");
-        findings.push(Finding::prevents(CHECK, from, format!("no rail to try towards {to}"), to_do));
+        let (found, to_do) =
+            (format!("no rail to try towards {to}"), format!("see to the rails of {from} and {to} first"));
+        findings.push(Finding::prevents(CHECK, from, format!("{found}{}", crossing.left_out()), to_do));
     }
     for (rail, path, carried) in &carry {
         findings.extend(crossing.imperfect(rail, path, carried));
@@ -73,6 +74,15 @@ pub fn judge(crossing: &Crossing) -> Vec<Finding> {
 }
 
 impl Crossing<'_> {
+    /// Interfaces of either host that are no rails, and why.
+    fn left_out(&self) -> String {
+        let of_host = |(host, rails): (&str, &rails::Facts)| {
+            let others = rails.left_out();
+            (!others.is_empty()).then(|| format!("; no rails of {host}: {others}"))
+        };
+        [(self.from, self.rails_here), (self.to, self.rails_there)].into_iter().filter_map(of_host).collect()
+    }
+
     /// No connection: what is seen, and what to do.
     fn failed(&self, rail: &str, path: &PathTrial) -> (String, String) {
         let Outcome::Failed { failure, host_answers } = &path.outcome else { return Default::default() };
@@ -211,6 +221,37 @@ mod tests {
     fn a_path_that_carries_is_fine() {
         let all = judged(&[pair("r0", Outcome::Connected(carried()))], None, false);
         assert_eq!(all, ["Fine: to b and back over r0 in 120 us -> "]);
+    }
+
+    #[test]
+    fn what_is_no_rail_on_either_host_is_named_with_its_reason() {
+        let facts = |name: &str, is_in_reserve| rails::Facts {
+            interfaces: vec![rails::InterfaceFacts {
+                name: name.into(),
+                reason: Some("a tunnel".into()),
+                is_in_reserve,
+                ..rails::InterfaceFacts::default()
+            }],
+            error: None,
+        };
+        let (rails_here, rails_there) = (&facts("tun0", false), &facts("wg0", true));
+        let crossing = |trials| Crossing {
+            from: "a",
+            rails_here,
+            to: "b",
+            rails_there,
+            leads_back: false,
+            trials,
+            port: 50007,
+            ports: None,
+            uses_datagrams: true,
+        };
+        let others = "; no rails of a: tun0: a tunnel; no rails of b: wg0: a tunnel (in reserve)";
+        let silent = [pair("r0", fails(Failure::Silence, false))];
+        for trials in [&silent[..], &[]] {
+            let found = judge(&crossing(trials)).remove(0).found;
+            assert!(found.ends_with(others), "{found}");
+        }
     }
 
     #[test]

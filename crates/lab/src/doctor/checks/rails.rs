@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use fishplate_rails::discover::{self, Interface, Verdict};
+use fishplate_rails::discover::{self, Interface};
 use fishplate_rails::rail::Rail;
 use fishplate_rails::{hints, numa, process};
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,9 @@ pub struct InterfaceFacts {
     pub flows: Option<Flows>,
     /// Why it is no rail, if so.
     pub reason: Option<String>,
+    /// It is used for a host to which no rail leads.
+    #[serde(default)]
+    pub is_in_reserve: bool,
     /// Why it carries nothing at present, if so.
     pub outage: Option<String>,
     /// What keeps it from carrying beside others of its network.
@@ -53,6 +56,18 @@ impl Facts {
     /// The interface or path of that name.
     pub fn interface(&self, name: &str) -> Option<&InterfaceFacts> {
         self.interfaces.iter().find(|one| one.name == name)
+    }
+
+    /// Those that are none, and why; empty if all are.
+    pub fn left_out(&self) -> String {
+        let reserve = |one: &InterfaceFacts| if one.is_in_reserve { " (in reserve)" } else { "" };
+        let one = |one: &InterfaceFacts| Some(format!("{}: {}{}", one.name, one.reason.as_ref()?, reserve(one)));
+        self.interfaces.iter().filter_map(one).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Those in reserve that are up.
+    fn reserve(&self) -> impl Iterator<Item = &InterfaceFacts> {
+        self.interfaces.iter().filter(|one| one.is_in_reserve && one.outage.is_none())
     }
 
     /// Those that are rails.
@@ -76,15 +91,13 @@ pub fn gather(wanted: &[String]) -> (Facts, Vec<Interface>) {
         mtu: interface.mtu,
         numa_node: numa::node(&interface.name, interface.index),
         flows: known.get(&interface.rail_name()).copied(),
-        reason: match &interface.verdict {
-            Verdict::Rail(_) => None,
-            Verdict::Excluded(reason) => Some(reason.clone()),
-        },
+        reason: interface.reason().map(str::to_string),
+        is_in_reserve: interface.class().is_some() && !interface.is_rail(),
         outage: interface.outage.map(str::to_string),
         hints: rails
             .iter()
             .find(|rail| rail.name == interface.rail_name())
-            .map_or(Vec::new(), |rail| hints::hints(rail, &rails)),
+            .map_or(Vec::new(), |rail| hints::hints(rail, Rail::preferred(&rails))),
         has_strict_rp_filter: rp_filter(&interface.name).max(rp_filter("all")) == 1,
     };
     (Facts { interfaces: interfaces.iter().map(facts).collect(), error }, interfaces)
@@ -106,8 +119,7 @@ pub fn judge(host: &str, facts: &Facts, has_peers: bool) -> Vec<Finding> {
         return vec![Finding::prevents(CHECK, host, error.clone(), to_do)];
     }
     let rails: Vec<&InterfaceFacts> = facts.rails().collect();
-    let others = facts.interfaces.iter().filter_map(|one| Some(format!("{}: {}", one.name, one.reason.as_ref()?)));
-    let others = others.collect::<Vec<_>>().join("; ");
+    let others = facts.left_out();
     let leads_out = |rail: &&&InterfaceFacts| !rail.is_loopback && rail.outage.is_none();
     let mut findings = Vec::new();
     for (rail, outage) in rails.iter().filter_map(|rail| Some((rail, rail.outage.as_ref()?))) {
@@ -115,9 +127,12 @@ pub fn judge(host: &str, facts: &Facts, has_peers: bool) -> Vec<Finding> {
         findings.push(Finding::warning(CHECK, host, format!("{} {outage} and carries nothing", rail.name), to_do));
     }
     if !rails.iter().any(|rail| leads_out(&rail)) {
-        let found = format!("no interface leads to other hosts ({others})");
+        let reserve: Vec<&str> = facts.reserve().map(|one| one.name.as_str()).collect();
+        let in_their_place = format!("; in their place {} would be used", reserve.join(", "));
+        let in_their_place = if reserve.is_empty() { "" } else { in_their_place.as_str() };
+        let found = format!("no interface leads to other hosts ({others}){in_their_place}");
         let to_do = "give an interface an address, or name one that was left out in FISHPLATE_RAILS".to_string();
-        findings.push(match has_peers {
+        findings.push(match has_peers && reserve.is_empty() {
             true => Finding::prevents(CHECK, host, found, to_do),
             false => Finding::warning(CHECK, host, format!("{found}: programs run on this host alone"), to_do),
         });
@@ -166,6 +181,20 @@ mod tests {
     fn rails_are_shown_with_what_is_none() {
         let all = judged(vec![interface("eth0", None), interface("docker0", Some("a bridge of this machine"))], true);
         assert_eq!(all, ["Fine: eth0 (10.0.0.1); not used: docker0: a bridge of this machine -> None"]);
+    }
+
+    #[test]
+    fn what_is_in_reserve_is_told_and_takes_the_place_of_rails() {
+        let wg0 = InterfaceFacts { is_in_reserve: true, ..interface("wg0", Some("a tunnel")) };
+        let all = judged(vec![interface("eth0", None), wg0.clone()], true);
+        assert_eq!(all, ["Fine: eth0 (10.0.0.1); not used: wg0: a tunnel (in reserve) -> None"]);
+        let lo = InterfaceFacts { is_loopback: true, ..interface("lo", None) };
+        let all = judged(vec![lo, wg0], true);
+        assert!(
+            all[0].starts_with("Warning: no interface leads to other hosts (wg0: a tunnel (in reserve)); "),
+            "{all:?}"
+        );
+        assert!(all[0].contains("in their place wg0 would be used"), "{all:?}");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use fishplate_engine::{Instant, RailId, VcId};
 use crate::announce::announce;
 use crate::connect::incoming::{AcceptError, Incoming};
 use crate::connect::outgoing::Established;
+use crate::discover::Class;
 use crate::endpoint::Endpoint;
 use crate::endpoint::connections::guests::why;
 use crate::endpoint::peer::Role;
@@ -162,6 +163,7 @@ impl Endpoint {
             keys,
             addresses: None,
             is_acquainted: false,
+            class: Class::of_number(proven.offer.class),
         };
         self.link_up(vc, rail, name, established, now);
         // The peer has seen it fail.

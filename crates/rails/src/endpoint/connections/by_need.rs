@@ -11,11 +11,12 @@ use std::ops::RangeInclusive;
 use fishplate_engine::{Instant, RailId, SILENCE_NS, VcId};
 
 use crate::connect::outgoing::Attempt;
+use crate::discover::Class;
 use crate::endpoint::Endpoint;
 use crate::endpoint::peer::Role;
 use crate::link::StreamLink;
 use crate::link_name::FIRST_ADDITIONAL;
-use crate::pairing::{Pair, pair};
+use crate::pairing::Pair;
 use crate::process;
 
 /// Peers that are connected over all rails at once. The connections of so many take a rank some milliseconds.
@@ -94,18 +95,21 @@ impl Endpoint {
     /// The peer has set up the connection: what this side adds are streams beside it, over other rails.
     fn add_ways(&mut self, vc: VcId, now: Instant) {
         let Some(address) = self.peers[vc.0 as usize].address.as_ref() else { return };
-        let (pairs, port) = (pair(&self.rails, &address.rails), address.port);
+        let (pairs, port) = (self.ways(vc, Class::Rail), address.port);
         for Pair { local, remotes } in pairs {
             let rail = RailId(local as u8);
-            let Some(remote) = remotes.first().filter(|_| !self.leads_over(vc, rail)) else { continue };
+            let Some(remote) = remotes.first().filter(|_| !self.leads_over(vc, rail, Class::Rail)) else { continue };
             let remote = self.rails[local].at(*remote, port);
             self.attempts.insert(Attempt::new(vc, rail.0, FIRST_ADDITIONAL, remote, now));
         }
     }
 
-    /// Whether a connection to a peer is there over a rail, or is being set up.
-    pub(in crate::endpoint) fn leads_over(&self, vc: VcId, rail: RailId) -> bool {
-        self.is_tried(vc, rail) || self.links_over(vc, rail) > 0
+    /// Whether a connection to a peer is there over a way of a class that a rail has, or is being set up.
+    pub(in crate::endpoint) fn leads_over(&self, vc: VcId, rail: RailId, class: Class) -> bool {
+        let is_tried = |attempt: &Attempt| (attempt.vc, attempt.rail, attempt.class) == (vc, rail.0, class);
+        let mut links = self.peers[vc.0 as usize].streams().map(|at| &self.links.streams[at]);
+        self.attempts.iter().any(|(_, attempt)| is_tried(attempt))
+            || links.any(|link| (link.common.rail, link.class) == (rail, class))
     }
 
     /// Whether a connection to a peer is being set up over a rail.

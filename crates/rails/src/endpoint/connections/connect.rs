@@ -9,7 +9,7 @@ use fishplate_engine::{Instant, MAX_SUBCHANNELS, RailId, VcId};
 
 use crate::announce::announce;
 use crate::connect::outgoing::{Attempt, AttemptError, Established};
-use crate::discover::outage;
+use crate::discover::{Class, outage};
 use crate::endpoint::Endpoint;
 use crate::endpoint::connections::refuser::PATIENCE_NS;
 use crate::endpoint::peer::{KnownPath, Role};
@@ -19,7 +19,7 @@ use crate::handshake::{Initiator, Offer};
 use crate::link::{Protection, StreamLink};
 use crate::link_kind::LinkId;
 use crate::link_name::{ASKS, LinkName};
-use crate::pairing::{Pair, is_complete, pair};
+use crate::pairing::{Pair, is_complete};
 use crate::rail::Rail;
 use crate::random::random;
 use crate::socket;
@@ -38,22 +38,24 @@ impl Endpoint {
         }
         peer.role = Role::Initiator;
         peer.since = now;
+        self.set_reach(vc, Class::Rail, now);
         if !self.begin_attempts(vc, now) {
             self.seek(vc, now);
         }
         self.service_attempts(now);
     }
 
-    /// Starts to set up connections to the peer's addresses. False: no rail leads to any.
-    pub(in crate::endpoint) fn begin_attempts(&mut self, vc: VcId, now: Instant) -> bool {
+    /// Starts to set up connections over the ways of a class. False: there are none.
+    pub(in crate::endpoint) fn begin_class(&mut self, vc: VcId, class: Class, now: Instant) -> bool {
         let Some(address) = self.peers[vc.0 as usize].address.as_ref() else { return false };
         let yields = address.id < self.address.id;
-        let asks = address.has_more && !is_complete(&self.rails, &address.rails);
-        let (mut pairs, port) = (pair(&self.rails, &address.rails), address.port);
+        let preferred = Rail::preferred(&self.rails);
+        let asks = address.has_more && !is_complete(preferred, &address.rails[..address.preferred]);
+        let (mut pairs, port) = (self.ways(vc, class), address.port);
         let finds_way = !pairs.is_empty();
         let streams = self.first_streams(MAX_SUBCHANNELS / pairs.len().max(1));
         // Some may lead to it already, or be tried.
-        pairs.retain(|pair| !self.leads_over(vc, RailId(pair.local as u8)));
+        pairs.retain(|pair| !self.leads_over(vc, RailId(pair.local as u8), class));
         if self.is_sparing(vc) {
             self.keep_one_way(vc, &mut pairs);
         }
@@ -64,22 +66,25 @@ impl Endpoint {
             for stream in streams.clone() {
                 let mut remotes = remotes.iter().map(|ip| rail.at(*ip, port));
                 let Some(first) = remotes.next() else { continue };
-                let attempt = Attempt::new(vc, *local as u8, stream, first, now).or_at(remotes);
-                let is_crowded = rail.neighbour(&self.rails).is_some();
+                let attempt = Attempt::new(vc, *local as u8, stream, first, now).or_at(remotes).of_class(class);
+                let is_crowded = class == Class::Rail && rail.neighbour(Rail::preferred(&self.rails)).is_some();
                 self.attempts.insert(if is_crowded { attempt.among_others(yields) } else { attempt });
             }
         }
         finds_way
     }
 
-    /// The same to a peer whose links have all failed, over the ways by which it was connected: the routes may be gone.
+    /// The same to a peer whose links have all failed, over the best ways by which it was connected: the routes may be gone.
     pub(in crate::endpoint) fn reconnect(&mut self, vc: VcId, now: Instant) {
         let peer = &mut self.peers[vc.0 as usize];
         let Some(port) = peer.address.as_ref().map(|address| address.port) else { return };
         peer.role = Role::Initiator;
-        for way in &peer.known_paths {
+        self.restart_reach(vc, now);
+        let peer = &self.peers[vc.0 as usize];
+        for way in peer.known_paths.iter().filter(|way| way.class == peer.reach) {
             let remote = self.rails[usize::from(way.rail)].at(way.remote, port);
-            self.attempts.insert(Attempt::new(vc, way.rail, way.stream, remote, now).reconnecting(0, 0));
+            let attempt = Attempt::new(vc, way.rail, way.stream, remote, now).of_class(way.class);
+            self.attempts.insert(attempt.reconnecting(0, 0));
         }
     }
 
@@ -87,6 +92,7 @@ impl Endpoint {
     pub(in crate::endpoint) fn service_attempts(&mut self, now: Instant) {
         self.start_attempts(now);
         self.service_slow_ways(now);
+        self.service_reserve(now);
         self.service_seeking(now);
         self.lose_silent_initiators(now);
     }
@@ -109,7 +115,7 @@ impl Endpoint {
     fn start_connecting(&mut self, at: usize, now: Instant) {
         let attempt = &self.attempts[at];
         let rail = &self.rails[usize::from(attempt.rail)];
-        if attempt.error.is_some() && rail.neighbour(&self.rails).is_some() {
+        if attempt.error.is_some() && rail.neighbour(Rail::preferred(&self.rails)).is_some() {
             announce(rail);
         }
         let is_loose = attempt.is_loose() && !self.peers[attempt.vc.0 as usize].is_connected();
@@ -140,7 +146,8 @@ impl Endpoint {
         let Some(attempt) = self.attempts.get_mut(at) else { return false };
         let peer = &self.peers[attempt.vc.0 as usize];
         let Some(address) = &peer.address else { return false };
-        let offer = Offer { rail: attempt.rail, stream: attempt.stream, grant: self.engine.first_grant(attempt.vc) };
+        let (rail, stream, class) = (attempt.rail, attempt.stream, attempt.class.number());
+        let offer = Offer { rail, stream, class, grant: self.engine.first_grant(attempt.vc) };
         let Ok(nonce) = random() else { return false };
         match attempt.advance(|| Initiator::start(&self.party, address, nonce, offer, peer.knows_us)) {
             Ok(None) => {
@@ -230,7 +237,7 @@ impl Endpoint {
             let why = format!("{} is out of reach: {}", peer.describe(), peer.attempt_errors.join("; "));
             return self.lose_all_peers(&why);
         }
-        self.lose_if_out_of_reach(vc);
+        self.lose_if_out_of_reach(vc, now);
     }
 
     /// A peer cannot be reached for want of files. What was sent to it, and has completed as it was copied, is lost, and the
@@ -258,17 +265,20 @@ impl Endpoint {
         let outages: Vec<String> = self.rails.iter().filter_map(outage).collect();
         let why = if outages.is_empty() { "the network says that there is no way".into() } else { outages.join(", ") };
         let seconds = self.patience(vc).as_secs();
-        log::warn!("waits for the network, up to {seconds} s: {} is out of reach: {why}", peer.describe());
+        log::warn!("waits for the network, up to {seconds} s: {}", self.out_of_reach(vc, &why));
         self.peers[vc.0 as usize].is_told_unreachable = true;
     }
 
-    /// Ends a peer to which the last way has turned out to be blocked.
-    fn lose_if_out_of_reach(&mut self, vc: VcId) {
+    /// Ends a peer to which the last way has turned out to be blocked, with nothing left in reserve.
+    fn lose_if_out_of_reach(&mut self, vc: VcId, now: Instant) {
         let peer = &self.peers[vc.0 as usize];
         let trying = self.attempts.iter().any(|(_, attempt)| attempt.vc == vc);
         if !trying && !peer.is_connected() && peer.role == Role::Initiator {
-            let why = format!("{} is out of reach: {}", peer.describe(), peer.attempt_errors.join("; "));
-            self.lose_peer(vc, &why);
+            if self.begin_next_class(vc, now) {
+                return;
+            }
+            let why = self.peers[vc.0 as usize].attempt_errors.join("; ");
+            self.lose_peer(vc, &self.out_of_reach(vc, &why));
         }
     }
 
@@ -299,7 +309,7 @@ impl Endpoint {
         established: Established,
         now: Instant,
     ) {
-        let Established { socket: stream, grant, early, keys, .. } = established;
+        let Established { socket: stream, grant, early, keys, class, .. } = established;
         let Ok(remote) = stream.peer_addr() else { return };
         let probes_often = socket::tune(&stream, self.keepalive.every()).unwrap_or_else(|error| {
             log::warn!("a connection to {remote} keeps the kernel's settings: {error}");
@@ -316,20 +326,24 @@ impl Endpoint {
         let protection = Protection::of(keys, self.settings.checksum);
         let mut link = StreamLink::new(stream, protection, subchannel, rail, remote, name, course);
         let fed = link.receive.feed(&early);
-        entry.insert(StreamLink { probes_often, sampled: info, ..link });
+        entry.insert(StreamLink { probes_often, sampled: info, class, ..link });
         let peer = &mut self.peers[vc.0 as usize];
         peer.set_link(subchannel.index, LinkId::Stream(at));
-        if self.is_sparing(vc) {
-            self.attempts.retain(|_, attempt| attempt.vc != vc);
-        }
+        // What is worse is not needed, and what is better is tried on.
+        let is_sparing = self.is_sparing(vc);
+        let is_done = |attempt: &Attempt| attempt.class > class || is_sparing && attempt.class == class;
+        self.attempts.retain(|_, attempt| attempt.vc != vc || !is_done(attempt));
+        let better = self.attempts.iter_mut().map(|(_, attempt)| attempt).filter(|attempt| attempt.class < class);
+        better.filter(|attempt| attempt.vc == vc).for_each(Attempt::wait_long);
         if self.connects_by_need && !name.is_additional() {
             // The peer has added the rail itself.
             self.attempts.retain(|_, attempt| (attempt.vc, attempt.rail) != (vc, rail.0) || !attempt.is_additional());
         }
         let peer = &mut self.peers[vc.0 as usize];
         if !name.is_additional() {
-            peer.remember_path(KnownPath { rail: rail.0, stream: name.stream, remote: remote.ip() });
+            peer.remember_path(KnownPath { rail: rail.0, stream: name.stream, class, remote: remote.ip() });
         }
+        self.stand_by(vc);
         self.counters.connected(rail, self.links_over(vc, rail), &info);
         self.pace_keepalive();
         // Of a path within this host only the processors are the limit.
@@ -346,7 +360,9 @@ impl Endpoint {
             (false, false) => "",
         };
         let segments = if self.links.streams[at].has_short_segments() { ", in short segments" } else { "" };
-        log::info!("rail {}: connected to {remote}{protected}{segments}", self.rails[usize::from(rail.0)].name);
+        let in_reserve = if class == Class::Rail { "" } else { ", in reserve" };
+        let name = &self.rails[usize::from(rail.0)].name;
+        log::info!("rail {name}: connected to {remote}{protected}{segments}{in_reserve}");
         if let Err(error) = fed {
             self.link_failed(LinkId::Stream(at), &error.to_string());
             return;

@@ -49,6 +49,7 @@ impl Endpoint {
         }
         self.engine.subchannel_down(now, subchannel, why);
         self.apply_memory_actions();
+        self.stand_by(subchannel.vc);
         if !self.peers[subchannel.vc.0 as usize].is_connected() {
             self.all_links_lost(subchannel.vc, now);
         }
@@ -97,6 +98,7 @@ impl Endpoint {
         }
         self.engine.subchannel_down(now, subchannel, &why);
         self.apply_memory_actions();
+        self.stand_by(subchannel.vc);
         let peer = &mut self.peers[subchannel.vc.0 as usize];
         if let Some(missed) = missed {
             let pause_ns = peer.flap_damping(missed.rail.0).failed(now);
@@ -133,7 +135,7 @@ impl Endpoint {
         socket::abort_on_close(&link.socket);
         let needs_short = link.may_lose_long_packets() && !self.own_addresses.contains(&link.remote.ip());
         let attempt = Attempt::new(link.common.subchannel.vc, link.name.rail, link.name.stream, link.remote, now);
-        let attempt = attempt.with_short_segments(needs_short);
+        let attempt = attempt.of_class(link.class).with_short_segments(needs_short);
         (!link.name.is_additional()).then_some(Missed { rail: link.common.rail, rtt_ns: link.sampled.rtt_ns, attempt })
     }
 
@@ -183,6 +185,7 @@ impl Endpoint {
     /// No link to a peer is left: now both sides reconnect, over all rails at once, without back-off.
     pub(in crate::endpoint) fn all_links_lost(&mut self, vc: VcId, now: Instant) {
         self.attempts.retain(|_, attempt| attempt.vc != vc || !attempt.is_additional());
+        self.restart_reach(vc, now);
         let peer = &mut self.peers[vc.0 as usize];
         match peer.role {
             Role::Initiator => {
@@ -214,7 +217,9 @@ impl Endpoint {
         while let Some(vc) = self.engine.poll_unreachable_peer() {
             let causes = self.engine.outage(vc).map_or(String::new(), |(_, causes)| causes);
             let (peer, seconds) = (self.peers[vc.0 as usize].describe(), self.settings.timeout.as_secs());
-            self.lose_peer(vc, &format!("{peer} is lost: no rail to it has come back for {seconds} s: {causes}"));
+            let others = self.left_out();
+            let why = format!("{peer} is lost: no rail to it has come back for {seconds} s: {causes}; {others}");
+            self.lose_peer(vc, &why);
         }
     }
 
@@ -239,9 +244,12 @@ impl Endpoint {
     /// Ends a peer that was reached when every rail says that nobody listens there any more: its process has ended.
     pub(in crate::endpoint) fn lose_if_gone(&mut self, vc: VcId) {
         let peer = &self.peers[vc.0 as usize];
-        let attempts = self.attempts.iter().map(|(_, attempt)| attempt);
-        let is_again = |attempt: &&Attempt| attempt.vc == vc && (attempt.is_reconnect || peer.is_reached);
-        let mut again = attempts.filter(is_again).peekable();
+        let attempts = || self.attempts.iter().map(|(_, attempt)| attempt).filter(|attempt| attempt.vc == vc);
+        // Of a way that never led to it an answer may be anybody's.
+        let was_connected = attempts().any(|attempt| attempt.is_reconnect);
+        let is_again = |attempt: &&Attempt| attempt.is_reconnect || !was_connected && peer.is_reached;
+        let best = attempts().filter(is_again).map(|attempt| attempt.class).min();
+        let mut again = attempts().filter(is_again).filter(|attempt| Some(attempt.class) == best).peekable();
         if !peer.is_connected() && again.peek().is_some() && again.all(Attempt::is_refused) {
             let before = match peer.last_failure.as_str() {
                 "" => String::new(),

@@ -17,5 +17,6 @@ mod link_failure;
 mod names;
 mod patience;
 pub(in crate::endpoint) mod refuser;
+mod reserve;
 mod retire;
 pub(in crate::endpoint) mod seeking;

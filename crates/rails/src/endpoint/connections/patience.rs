@@ -11,6 +11,7 @@ use crate::connect::outgoing::Attempt;
 use crate::discover::outage;
 use crate::endpoint::Endpoint;
 use crate::endpoint::peer::{Peer, Role};
+use crate::rail::Rail;
 use crate::socket::SILENT_FOR_NS;
 
 impl Endpoint {
@@ -50,7 +51,8 @@ impl Endpoint {
     /// Whether it is this host, or the network next to it, that is away: its rails have gone down, or it had peers on other hosts
     /// and reaches none of them.
     fn is_cut_off(&self) -> bool {
-        let are_down = self.rails_were_up && self.rails.iter().all(|rail| outage(&rail.interface).is_some());
+        let mut rails = Rail::preferred(&self.rails).iter();
+        let are_down = self.rails_were_up && rails.all(|rail| outage(&rail.interface).is_some());
         let is_elsewhere = |peer: &Peer| peer.known_paths.iter().any(|way| !self.own_addresses.contains(&way.remote));
         let is_there = |peer: &Peer| matches!(peer.role, Role::Initiator | Role::Acceptor) && !peer.is_closing;
         let mut others = self.peers.iter().filter(|peer| is_there(peer) && is_elsewhere(peer)).peekable();
@@ -69,8 +71,7 @@ impl Endpoint {
             }
             // How long to go on after a failure is the engine's to say.
             if waits && peer.known_paths.is_empty() && self.is_late(vc, now) {
-                let why = format!("{} is out of reach: it did not set up its connection", self.peers[at].describe());
-                self.lose_peer(vc, &why);
+                self.lose_peer(vc, &self.out_of_reach(vc, "it did not set up its connection"));
             }
         }
     }

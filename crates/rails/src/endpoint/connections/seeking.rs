@@ -3,9 +3,8 @@
 use fishplate_engine::{Instant, VcId};
 
 use crate::address::Address;
-use crate::discover::{Network, survey};
+use crate::discover::{self, Class, Network, survey};
 use crate::endpoint::{Endpoint, Rail};
-use crate::pairing::pair;
 
 /// How often to look for a way, in nanoseconds: it takes some system calls a pair of addresses.
 const LOOK_NS: u64 = 100_000_000;
@@ -23,21 +22,23 @@ impl Endpoint {
     pub(in crate::endpoint) fn seek(&mut self, vc: VcId, now: Instant) {
         let peer = &self.peers[vc.0 as usize];
         let Some(address) = &peer.address else { return };
-        let why = if self.rails.iter().all(|rail| rail.is_loopback) {
-            let others = || format!("no network interface leads to other hosts: {}", self.other_interfaces);
-            Some(self.no_way.clone().unwrap_or_else(others))
+        let why = if self.rails.iter().all(Rail::is_of_host_alone) {
+            Some(self.no_way.clone().unwrap_or_else(|| "no network interface leads to other hosts".into()))
         } else if address.rails.iter().all(Vec::is_empty) {
             Some("it is on another host, and has no interface that leads out of there".to_string())
         } else {
             None
         };
-        let (peer, seconds) = (peer.describe(), self.patience(vc).as_secs());
         if let Some(why) = why {
-            return self.lose_peer(vc, &format!("{peer} is out of reach: {why}"));
+            return self.lose_peer(vc, &self.out_of_reach(vc, &why));
         }
+        let (peer, seconds, others) = (peer.describe(), self.patience(vc).as_secs(), self.left_out());
         // Where this side does not know all addresses, the other one mostly connects.
         let level = if address.has_more { log::Level::Debug } else { log::Level::Warn };
-        log::log!(level, "waits for the network, up to {seconds} s: no rail of this node has a route to {peer}");
+        log::log!(
+            level,
+            "waits for the network, up to {seconds} s: no rail of this node has a route to {peer}; {others}"
+        );
         self.seeking.peers.push((vc, 0));
         self.seeking.next_look = now.plus_ns(LOOK_NS);
     }
@@ -69,8 +70,11 @@ impl Endpoint {
         self.refresh_addresses();
         for (vc, before) in std::mem::take(&mut self.seeking.peers) {
             let peer = &self.peers[vc.0 as usize];
-            let Some(address) = peer.address.as_ref().filter(|_| peer.is_sought()) else { continue };
-            let ways = pair(&self.rails, &address.rails).len();
+            if !peer.is_sought() {
+                continue;
+            }
+            let ways = Class::ALL.into_iter().map(|class| self.ways(vc, class).len()).sum();
+            self.set_reach(vc, Class::Rail, now);
             if ways > 0 && ways == before && self.begin_attempts(vc, now) {
                 continue;
             }
@@ -78,16 +82,20 @@ impl Endpoint {
                 self.seeking.peers.push((vc, ways));
                 continue;
             }
-            let peer = &self.peers[vc.0 as usize];
             let own: Vec<String> = self.rails.iter().map(describe).collect();
-            let why = format!(
-                "{} is out of reach: no rail of this node has a route to it: {}; no rails: {}",
-                peer.describe(),
-                own.join("; "),
-                self.other_interfaces
-            );
-            self.lose_peer(vc, &why);
+            let why = format!("no rail of this node has a route to it: {}", own.join("; "));
+            self.lose_peer(vc, &self.out_of_reach(vc, &why));
         }
+    }
+
+    /// That a peer is out of reach, for the reason `why`, with what is no rail here.
+    pub(in crate::endpoint) fn out_of_reach(&self, vc: VcId, why: &str) -> String {
+        format!("{} is out of reach: {why}; {}", self.peers[vc.0 as usize].describe(), self.left_out())
+    }
+
+    /// Interfaces that are no rails, and why.
+    pub(in crate::endpoint) fn left_out(&self) -> String {
+        format!("no rails: {}", self.other_interfaces)
     }
 
     /// Takes note of addresses that rails have got since.
@@ -98,6 +106,7 @@ impl Endpoint {
                 rail.addresses = new.addresses;
             }
         }
+        self.other_interfaces = discover::reasons(&interfaces);
         self.own_addresses = interfaces.iter().flat_map(|one| &one.addresses).map(|address| address.ip).collect();
     }
 }

@@ -16,9 +16,7 @@ impl Endpoint {
     /// Stream `at` has come up: tells its peer of this side's ends.
     pub(in crate::endpoint) fn offer_ofi(&mut self, at: usize) {
         let link = &self.links.streams[at];
-        let (vc, is_additional) = (link.common.subchannel.vc, link.name.is_additional());
-        self.stand_by(vc);
-        if !is_additional {
+        if !link.name.is_additional() {
             (0..self.ofi.rails.len()).for_each(|rail| self.offer_ofi_rail(rail, at));
         }
     }

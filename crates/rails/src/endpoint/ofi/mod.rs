@@ -1,12 +1,11 @@
 //! Links over the providers of a libfabric. Each is set up over a stream to the same peer that is up, so there is none to
 //! peers that TCP does not reach.
 //!
-//! `connect` sets them up, `standby` has an adapter's own interfaces give way to it, `transfer` moves frames. What such a link is without an endpoint is in [`crate::ofi`].
+//! `connect` sets them up, `transfer` moves frames. What such a link is without an endpoint is in [`crate::ofi`].
 //!
 //! Called by the progress loop, by the send path, and by streams, of which each set-up begins.
 
 mod connect;
-mod standby;
 mod transfer;
 
 use std::collections::HashMap;
@@ -111,6 +110,26 @@ impl OfiState {
     /// Their names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.rails.iter().map(|rail| rail.name.as_str())
+    }
+
+    /// Rails over the interfaces of the adapters that have links to a peer.
+    pub fn own_rails_of_links_to(&self, vc: VcId) -> Vec<RailId> {
+        let is_to = |end: &End| end.vc == vc && end.link.is_some();
+        let with_link = self.rails.iter().filter(|rail| rail.ends.iter().flatten().any(is_to));
+        with_link.flat_map(|rail| rail.own_rails.iter().copied()).collect()
+    }
+
+    /// For a test: these are the rails over the interfaces of the first adapter.
+    #[cfg(test)]
+    pub fn set_own_rails(&mut self, rails: Vec<RailId>) {
+        self.rails[0].own_rails = rails;
+    }
+
+    /// For a test: the first rail is closed, and is not opened again.
+    #[cfg(test)]
+    pub fn close_first(&mut self) {
+        self.rails[0].reopening.until = Instant(u64::MAX);
+        ofi::lock(&self.rails[0].rail).close("a test");
     }
 
     /// Whether a rail has links to be, or had one that failed.

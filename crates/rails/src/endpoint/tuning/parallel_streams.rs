@@ -282,12 +282,13 @@ impl Endpoint {
             let local_port = link.socket.local_addr().map_or(0, |local| local.port());
             local_port ^ link.remote.port() ^ port
         });
+        let class = self.links_of(group).map(|link| link.class).min().unwrap_or_default();
         for _ in 0..count {
             let Some(stream) = (FIRST_ADDITIONAL..ASKS).find(|stream| !taken.contains(stream)) else { return };
             taken.push(stream);
             let low = like_first.wrapping_add((u16::from(stream - FIRST_ADDITIONAL) + 1) * PORT_STEP);
             let local_port = ports + low % PORTS_APART;
-            let attempt = Attempt::new(vc, rail.0, stream, remote, now).with_local_port(local_port);
+            let attempt = Attempt::new(vc, rail.0, stream, remote, now).of_class(class).with_local_port(local_port);
             self.attempts.insert(attempt.with_short_segments(is_short));
         }
         let name = &self.rails[usize::from(rail.0)].name;

@@ -1,33 +1,34 @@
-//! An adapter's own interfaces carry nothing to a peer that the adapter reaches past the network stack: both go over one wire.
+//! Links that stand by: they carry nothing to a peer while better ones do. So do those over ways of a worse class, and those
+//! over an adapter's own interfaces while the adapter reaches the peer past the network stack, as both go over one wire.
 
-use fishplate_engine::{RailId, VcId};
+use fishplate_engine::{SubchannelId, VcId};
 
-use super::End;
-use crate::endpoint::Endpoint;
+use super::Endpoint;
+use crate::discover::Class;
+use crate::link::StreamLink;
 
 impl Endpoint {
-    /// Has the links to a peer over interfaces stand by whose adapters have links of their own, and no others.
+    /// Has the links to a peer stand by that are to, and no others.
     pub(super) fn stand_by(&mut self, vc: VcId) {
-        if self.ofi.rails.iter().all(|rail| rail.own_rails.is_empty()) {
-            return;
-        }
-        let is_to = |end: &End| end.vc == vc && end.link.is_some();
-        let with_link = self.ofi.rails.iter().filter(|rail| rail.ends.iter().flatten().any(is_to));
-        let giving_way: Vec<RailId> = with_link.flat_map(|rail| rail.own_rails.iter().copied()).collect();
-        for at in self.peers[vc.0 as usize].streams() {
-            let link = &self.links.streams[at];
-            let stands_by = link.is_on_trial || giving_way.contains(&link.common.rail);
-            self.engine.set_standby(link.common.subchannel, stands_by);
-        }
+        let giving_way = self.ofi.own_rails_of_links_to(vc);
+        let links = || self.peers[vc.0 as usize].streams().map(|at| &self.links.streams[at]);
+        let best = links().map(|link| link.class).min().unwrap_or(Class::Rail);
+        let stands_by =
+            |link: &StreamLink| link.is_on_trial || link.class > best || giving_way.contains(&link.common.rail);
+        let mut all: Vec<(bool, SubchannelId)> =
+            links().map(|link| (stands_by(link), link.common.subchannel)).collect();
+        // One carries, whatever happens: those that carry once more come first.
+        all.sort_by_key(|(stands_by, _)| *stands_by);
+        all.into_iter().for_each(|(stands_by, subchannel)| self.engine.set_standby(subchannel, stands_by));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use fishplate_engine::{Instant, RailId};
+    use fishplate_engine::RailId;
 
     use crate::endpoint::test_pair::Pair;
-    use crate::ofi::{lock, use_library};
+    use crate::ofi::use_library;
     use crate::sys::ofi::{Library, one_at_a_time};
 
     /// Bytes that the first endpoint has sent over its interface, and over the rail of a provider.
@@ -52,7 +53,7 @@ mod tests {
             return;
         }
         for end in &mut pair.ends {
-            end.ofi.rails[0].own_rails = vec![RailId(0)];
+            end.ofi.set_own_rails(vec![RailId(0)]);
         }
         pair.until(|pair| pair.ends.iter().all(|end| end.links.ofi.len() == 1));
         pair.exchange();
@@ -61,8 +62,7 @@ mod tests {
         let after = sent(&pair);
         assert_eq!(before[0], after[0]);
         assert!(after[1] > before[1]);
-        pair.ends[0].ofi.rails[0].reopening.until = Instant(u64::MAX);
-        lock(&pair.ends[0].ofi.rails[0].rail).close("a test");
+        pair.ends[0].ofi.close_first();
         pair.until(|pair| pair.ends[0].links.ofi.is_empty());
         pair.exchange();
         assert!(sent(&pair)[0] > after[0]);
