@@ -141,7 +141,7 @@ $(STACKS:%=bench-%): bench-%: setup
 
 # What is missing is told before the build. Of the benchmark programs and applications, those that it needs.
 demo:
-	$(Q)packaging/preflight
+	$(Q)packaging/preflight "make demo"
 	$(Q)$(MAKE) --no-print-directory setup
 	$(Q)for stack in $(STACKS); do mpicc="$$($(FISHPLATE) setup --where $$stack)/mpicc"; \
 	  $(MAKE) --no-print-directory -C bench PROGRAMS='latency bandwidth' MPICC="$$mpicc" OUT=$(BUILD)/bench/$$stack && \
