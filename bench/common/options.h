@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 // That of the workspace (Cargo.toml); a test holds the two together.
-#define BENCH_VERSION "0.2.0"
+#define BENCH_VERSION "0.3.0"
 
 // A range from 1 byte to the largest size has 31 sizes; room for a few of them.
 enum { OPTIONS_MAX_SIZES = 128, OPTIONS_MAX_REPEATS = 1000 };

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `make demo` says, before it builds anything, of a machine that lacks something."""
+"""What `make demo` and `.ci/run` say, before they build anything, of a machine that lacks something."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = ["sh", "sed", "awk", "sort", "head", "tail", "printf", "dirname", "df", "touch", "rm", "mkdir", "ls", "mktemp", "unshare", "true",
-         "cargo", "cc", "python3", "ip", "tc"]
+         "cargo", "cc", "make", "python3", "ip", "tc"]
 
 
 class Preflight(unittest.TestCase):
@@ -35,13 +35,14 @@ class Preflight(unittest.TestCase):
         file.write_text(f"#!/bin/sh\n{script}\n")
         file.chmod(0o755)
 
-    def run_it(self, **environment):
+    def run_it(self, asked_by="make demo", **environment):
         text = (self.root / "packaging/preflight").read_text()
         # Only the tools of this test.
         (self.root / "packaging/preflight").write_text(text.replace(':/usr/sbin:/sbin"', '"'))
         environment = {**os.environ, "PATH": str(self.bin), "FISHPLATE_CACHE": str(self.cache), **environment}
-        ran = subprocess.run(["/bin/sh", "packaging/preflight"], cwd=self.root, env=environment, capture_output=True, text=True)
-        return ran.returncode, ran.stderr
+        command = ["/bin/sh", "packaging/preflight", asked_by]
+        ran = subprocess.run(command, cwd=self.root, env=environment, capture_output=True, text=True)
+        return ran.returncode, ran.stdout + ran.stderr
 
     def test_a_machine_that_has_all_is_fit(self):
         self.stands_for("unshare", "exit 0")
@@ -54,6 +55,20 @@ class Preflight(unittest.TestCase):
         self.assertEqual(code, 1)
         for part in ("no cargo", "rustup.rs", "no C compiler", "build-essential", "no python3", "no tc", "iproute2"):
             self.assertIn(part, said)
+
+    def test_packages_that_would_help(self):
+        for tool in ("cc", "tc", "valgrind", "chromedriver"):
+            (self.bin / tool).unlink(missing_ok=True)
+        code, said = self.run_it("--packages")
+        self.assertEqual(code, 0)
+        self.assertLessEqual({"build-essential", "iproute2", "valgrind", "chromium-driver"}, set(said.split()))
+        self.assertNotIn("python3-venv", said)
+
+    def test_tests_do_without_namespaces(self):
+        self.stands_for("unshare", "exit 1")
+        self.assertEqual(self.run_it(".ci/run"), (0, ""))
+        (self.bin / "cc").unlink()
+        self.assertIn(".ci/run: no C compiler", self.run_it(".ci/run")[1])
 
     def test_old_rust(self):
         self.stands_for("cargo", 'echo "cargo 1.70.0 (abc)"')

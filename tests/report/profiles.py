@@ -102,7 +102,7 @@ def profile(ranks=8, steps=6000, seed=1):
         "clocks": [{"hosts": ["node0"], "ahead_ns": 0, "uncertainty_ns": 0}, {"hosts": ["node1"], "ahead_ns": 812_000, "uncertainty_ns": 9_500}],
     }
     return {
-        "schema": "fishplate-profile/1", "fishplate": "0.2.0", "command": ["mpiexec", "-hosts", "a,b", "-n", str(ranks), "./app", "--steps", "600"],
+        "schema": "fishplate-profile/1", "fishplate": "0.3.0", "command": ["mpiexec", "-hosts", "a,b", "-n", str(ranks), "./app", "--steps", "600"],
         "started": "2026-01-02T03:04:05Z", "exit_code": 137, "worlds": [world], "hosts": [interfaces(host, steps, chance) for host in HOSTS], "unreadable": [],
     }
 
