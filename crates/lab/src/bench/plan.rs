@@ -15,12 +15,13 @@ use crate::mpi::stacks::Catalog;
 use crate::storage::Asked;
 
 /// Plans that come with the program.
-const READY: [(&str, &str); 8] = [
+const READY: [(&str, &str); 9] = [
     ("everything", include_str!("../../plans/everything.toml")),
     ("programs", include_str!("../../plans/programs.toml")),
     ("patterns", include_str!("../../plans/patterns.toml")),
     ("molecular-dynamics", include_str!("../../plans/molecular-dynamics.toml")),
     ("multirail-2004", include_str!("../../plans/multirail-2004.toml")),
+    ("pecnit-2007", include_str!("../../plans/pecnit-2007.toml")),
     ("wan-2008", include_str!("../../plans/wan-2008.toml")),
     ("endapps-2006", include_str!("../../plans/endapps-2006.toml")),
     ("validate", include_str!("../../plans/validate.toml")),

@@ -102,6 +102,6 @@ mod tests {
     fn an_unknown_experiment_is_told_with_those_that_there_are() {
         let error = Cli::try_parse_from(["fishplate", "lab", "run", "multirail"]).err().unwrap().to_string();
         assert!(error.contains("'multirail'"), "{error}");
-        assert!(error.contains("multirail-2004, wan-2008, endapps-2006"), "{error}");
+        assert!(error.contains("multirail-2004, wan-2008, endapps-2006, pecnit-2007"), "{error}");
     }
 }

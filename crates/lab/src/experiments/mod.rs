@@ -5,6 +5,7 @@ mod endapps;
 mod judgement;
 mod medians;
 mod multirail;
+mod pecnit;
 #[cfg(test)]
 mod test_records;
 mod wan;
@@ -25,10 +26,11 @@ pub struct Experiment {
 }
 
 /// All of them.
-const EXPERIMENTS: [Experiment; 3] = [
+const EXPERIMENTS: [Experiment; 4] = [
     Experiment { name: "multirail-2004", facts: multirail::FACTS },
     Experiment { name: "wan-2008", facts: wan::FACTS },
     Experiment { name: "endapps-2006", facts: endapps::FACTS },
+    Experiment { name: "pecnit-2007", facts: pecnit::FACTS },
 ];
 
 /// Their names.
