@@ -81,6 +81,9 @@ def rows():
               options=["--sync", sync]) for what in ("put", "get") for sync in ("lock", "pscw")),
         Row("encryption-latency", "0", "latency", [8, 4096], [], 0, told=["encrypted"]),
         Row("encryption-bandwidth", "0", "bandwidth", [64, 8192, 65536, 4194304], [], 0, told=["encrypted"]),
+        # Without checksums against with them: rates of a rail without a limit are those of the processor.
+        Row("checksum-latency", "0", "latency", [8, 1024, 4096], ["checked"], 1 / 1.02),
+        Row("checksum-bandwidth", "0", "bandwidth", [64, 8192, 65536, 4194304], ["checked"], 1.05, at_most=True),
         Row("encryption-rails", "1000,250", "bandwidth", [4194304], [], 0, told=["encrypted"]),
         *pattern_rows(),
         *history_rows(),

@@ -119,6 +119,8 @@ class Testbed:
             return "mpich", variables | self.row.variables | {"FI_PROVIDER_PATH": name.removeprefix("build:")}, []
         if name == "encrypted":
             return "mpich", variables | {"FISHPLATE_ENCRYPTION": "on"}, []
+        if name == "checked":
+            return "mpich", variables | {"FISHPLATE_CHECKSUM": "on"}, []
         if name == "weighted":
             return "mpich", variables | {"FISHPLATE_STRIPING": "weighted:4,1"}, []
         if name == "fishplate" and self.row.collective:

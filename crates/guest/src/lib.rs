@@ -1,9 +1,13 @@
-//! What a library needs that is a guest in an MPI process: lines on the error output, and threads that get no signals.
+//! What a library needs that is a guest in an MPI process, and the tools need as well: lines on the error output, threads
+//! that get no signals, text of others for a terminal, and files in folders of others.
 
 #![forbid(unsafe_code)]
 
+pub mod output_file;
+mod printable;
 mod signals;
 mod stderr;
 
+pub use printable::printable;
 pub use signals::without_signals;
 pub use stderr::report;

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use rustix::io::ioctl_fionread;
 
+use crate::printable;
+
 /// How long a line may wait for its reader.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// How long it is left alone in between.
@@ -19,7 +21,7 @@ const PAUSE: Duration = Duration::from_micros(100);
 /// has written to its pipe, and ends without it.
 pub fn report(what: impl Display) {
     let mut stderr = std::io::stderr();
-    let _ = stderr.write_all(format!("fishplate: {what}\n").as_bytes());
+    let _ = stderr.write_all(printable(&format!("fishplate: {what}\n")).as_bytes());
     wait_until_read(&stderr, PATIENCE);
 }
 

@@ -3,6 +3,8 @@
 //! [`commands`] has a file for each subcommand: its options, and what it calls. What is done is in the other folders; in
 //! each of them `print` says how results are shown, by means of [`output`].
 #![forbid(unsafe_code)]
+// Only `output::terminal` prints: it makes names of others printable.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod applications;
 mod bench;
@@ -40,7 +42,7 @@ fn main() -> ExitCode {
     match commands::run(cli) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("fishplate: {error:#}");
+            tell!("fishplate: {error:#}");
             ExitCode::FAILURE
         }
     }

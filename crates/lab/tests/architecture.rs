@@ -47,6 +47,7 @@ const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
         "lab",
         &[
             "fishplate-collectives",
+            "fishplate-guest",
             "fishplate-longbow",
             "fishplate-mpi-trial",
             "fishplate-profile",

@@ -1,7 +1,7 @@
 //! Counts what short messages cost, under `valgrind --tool=callgrind` (`bench/message_counts.py`): two endpoints in this process
 //! send to each other in turn, through the functions that libfabric calls of the library.
 //!
-//!     message_counts LIBRARY rails|memory SIZE MESSAGES
+//!     message_counts LIBRARY rails|checked|memory SIZE MESSAGES
 //!
 //! It is run under a clock of its own (`bench/message_counts_clock.c`), so that what is done every few milliseconds is done
 //! after the same number of messages wherever this runs.
@@ -63,13 +63,17 @@ fn main() {
     let (Some(library), Some(way), Some(size), Some(messages)) =
         (arguments.get(1), arguments.get(2), number(3), number(4))
     else {
-        eprintln!("message_counts LIBRARY rails|memory SIZE MESSAGES");
+        eprintln!("message_counts LIBRARY rails|checked|memory SIZE MESSAGES");
         std::process::exit(2);
     };
     LIBRARY.get_or_init(|| CString::new(library.as_str()).expect("a path"));
     let shared_memory = if way == "memory" { "on" } else { "off" };
+    let checksum = if way == "checked" { "on" } else { "off" };
     // SAFETY: no other thread runs yet.
-    unsafe { std::env::set_var("FISHPLATE_SHARED_MEMORY", shared_memory) };
+    unsafe {
+        std::env::set_var("FISHPLATE_SHARED_MEMORY", shared_memory);
+        std::env::set_var("FISHPLATE_CHECKSUM", checksum);
+    }
     let (a, b) = node::pair();
     let mut bytes = vec![0; 2 * size];
     for _ in 0..WARM_UP {

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use fishplate_engine::{Instant, RailId};
+use fishplate_guest::output_file;
 use serde::Serialize;
 
 use crate::discover::Class;
@@ -158,7 +159,7 @@ impl Counters {
             serde_json::to_writer(&mut text, &line)?;
             text.push(b'\n');
         }
-        std::fs::OpenOptions::new().create(true).append(true).open(file)?.write_all(&text)
+        output_file::append(file)?.write_all(&text)
     }
 }
 

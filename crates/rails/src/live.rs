@@ -13,6 +13,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use fishplate_guest::printable;
 use serde::{Deserialize, Serialize};
 
 /// Name and version of the page's layout.
@@ -58,7 +59,7 @@ impl Page {
         let names = self.rails.iter_mut().map(|rail| &mut rail.name);
         let waits = self.waits.iter_mut().map(|wait| &mut wait.peer);
         for text in [&mut self.host, &mut self.program].into_iter().chain(names).chain(waits) {
-            *text = text.replace(char::is_control, "?");
+            *text = printable(text).replace(['\n', '\t'], "?");
         }
         self
     }

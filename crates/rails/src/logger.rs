@@ -8,6 +8,7 @@ use std::io::Write as _;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use fishplate_guest::printable;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
 use crate::process;
@@ -87,7 +88,7 @@ impl Logger {
 
 /// In one system call, so that lines of several processes do not mix.
 fn write_line(line: &str) {
-    let line = line.replace('\n', " ") + "\n";
+    let line = printable(&line.replace('\n', " ")).into_owned() + "\n";
     let _ = std::io::stderr().lock().write_all(line.as_bytes());
 }
 

@@ -12,6 +12,7 @@ use anyhow::{Context, Result};
 use nix::sys::signal::Signal;
 
 use crate::system::child_process::{GRACE, Signals, spawn};
+use crate::system::output_file::create;
 
 /// How many of the last lines of a program that failed are reported.
 const LAST_LINES: usize = 6;
@@ -146,10 +147,6 @@ fn last_words(text: &str) -> String {
         Some(reason) => format!("{reason} | {tail}"),
         None => tail,
     }
-}
-
-fn create(path: &Path) -> Result<File> {
-    File::create(path).with_context(|| format!("cannot write {}", path.display()))
 }
 
 #[cfg(test)]

@@ -38,6 +38,7 @@ use crate::record::write::Writer;
 use crate::record::{self, Manifest, Record};
 use crate::storage::Asked;
 use crate::system::child_process::Signals;
+use crate::tell;
 use emulated_link::EmulationSetup;
 use execute::Executor;
 pub use plan::Plan;
@@ -140,7 +141,7 @@ impl Bench {
         let kept = if self.resume { Some(self.go_on()?) } else { None };
         let (complete, reported, estimate) =
             kept.as_ref().map(|(_, record)| session::resumed(record)).unwrap_or_default();
-        eprintln!("compiling the benchmark programs");
+        tell!("compiling the benchmark programs");
         let programs = Programs::find(self.sources.as_deref())?;
         let stacks = self.plan.stacks.iter().map(|name| self.catalog.find(name)).collect::<Result<Vec<_>>>()?;
         let mut prepared_stacks: Vec<_> =
@@ -174,7 +175,7 @@ impl Bench {
         let summary = session.run(site, open);
         if summary.is_err() {
             let file = self.record.display();
-            eprintln!("what was measured is in {file}; `fishplate bench --resume {file}` goes on");
+            tell!("what was measured is in {file}; `fishplate bench --resume {file}` goes on");
         }
         summary
     }
@@ -183,7 +184,7 @@ impl Bench {
     fn go_on(&self) -> Result<(Writer, Record)> {
         let (writer, record) = Writer::resume(&self.record)?;
         if let Some(note) = record.torn_note() {
-            eprintln!("fishplate: {note}");
+            tell!("fishplate: {note}");
         }
         if let Some(difference) = plan_of(&record)?.difference(&self.plan)? {
             anyhow::bail!("{} has another plan: {difference}", self.record.display());
@@ -206,7 +207,7 @@ impl Bench {
         for prepared in prepared_stacks.iter_mut() {
             prepared.probe(site, &executor, &self.plan)?;
             if let Some(failure) = &prepared.failure {
-                eprintln!("{} is left out: {failure}", prepared.stack.name);
+                tell!("{} is left out: {failure}", prepared.stack.name);
             }
         }
         let usable = prepared_stacks.iter().find(|prepared| prepared.stack.mpi && prepared.failure.is_none());

@@ -1,14 +1,16 @@
 //! The benchmark programs and the applications, compiled by each stack's own compiler.
 
 use std::env;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::mpi::stacks::{self, Source, Stack};
+use crate::system::output_file;
 use crate::system::programs;
+use crate::system::umask::NotForOthers;
 
 /// What `make` needs in the folder of sources.
 const MAKEFILE: &str = "Makefile";
@@ -70,10 +72,10 @@ impl Programs {
     /// With the compiler's words.
     pub fn compile(&self, stack: &Stack) -> Result<()> {
         let folder = self.folder(stack);
+        let _own = NotForOthers::new();
         fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
         // Two `make` at once would take each other's half-written files for whole ones.
-        let lock =
-            File::create(folder.join("lock")).with_context(|| format!("cannot write to {}", folder.display()))?;
+        let lock = output_file::create(&folder.join("lock"))?;
         lock.lock().context("cannot lock a file")?;
         make(stack, &self.sources, &folder)?;
         let apps = self.sources.with_file_name(APPS);

@@ -3,7 +3,10 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
+use fishplate_guest::printable;
 use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::tell;
 
 /// How often the bar shows that time passes.
 const TICK: Duration = Duration::from_millis(200);
@@ -29,7 +32,7 @@ impl Progress {
     /// What is going on now.
     pub fn show(&self, what: &str) {
         if let Some(bar) = &self.bar {
-            bar.set_message(what.to_string());
+            bar.set_message(printable(what).into_owned());
         }
     }
 
@@ -37,14 +40,14 @@ impl Progress {
     pub fn done(&self, line: &str) {
         match &self.bar {
             Some(bar) => bar.inc(1),
-            None => eprintln!("{line}"),
+            None => tell!("{line}"),
         }
     }
 
     /// A step failed; `line` stays above the bar.
     pub fn failed(&self, line: &str) {
         if let Some(bar) = &self.bar {
-            bar.println(line);
+            bar.println(printable(line));
         }
         self.done(line);
     }

@@ -26,6 +26,7 @@ use crate::profile::rails_over_time::RailsOverTime;
 use crate::record::write::Writer;
 use crate::record::{self, Line, RailShare, Rails, Record, Skipped};
 use crate::system::child_process::Signals;
+use crate::tell;
 
 /// After so many failures in a row a cell is not tried in later rounds of the same run.
 const MOST_FAILURES: u32 = 2;
@@ -109,7 +110,7 @@ impl Session<'_> {
         }
         let prepared_stacks = std::mem::take(&mut self.prepared_stacks);
         let tasks = tasks(self.plan, &prepared_stacks, &self.complete);
-        eprintln!("{} cells to measure, about {}", tasks.len(), self.time_of(&tasks));
+        tell!("{} cells to measure, about {}", tasks.len(), self.time_of(&tasks));
         let progress = Progress::start(tasks.len() as u64);
         let mut site = first;
         let mut here = tasks.first().map(|task| task.cell.link.clone()).unwrap_or_default();

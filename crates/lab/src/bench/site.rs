@@ -19,6 +19,7 @@ use crate::mpi::interposer::PRELOAD;
 use crate::mpi::stacks::{Hosts, Invocation, Job, Stack};
 use crate::record;
 use crate::storage::{Asked, STORAGE};
+use crate::system::private_folder;
 use crate::system::programs;
 
 /// Where programs run.
@@ -206,7 +207,7 @@ impl Real {
         let scratch = PathBuf::from(scratch);
         // What a run that was killed left there is worth nothing.
         let _ = fs::remove_dir_all(&scratch);
-        fs::create_dir(&scratch).with_context(|| format!("cannot make the folder {}", scratch.display()))?;
+        private_folder::make_at(&scratch).with_context(|| format!("cannot make the folder {}", scratch.display()))?;
         Ok(Real { network: network.clone(), scratch })
     }
 }

@@ -10,6 +10,7 @@ use crate::bench::{self, Bench, Selection, Summary};
 use crate::record;
 use crate::system::child_process::Signals;
 use crate::testbed::isolate;
+use crate::{say, tell};
 
 /// Exit code when all was tried and some cells failed.
 const SOME_FAILED: u8 = 3;
@@ -85,7 +86,7 @@ pub fn carry_out(bench: &Bench, inside: Option<PathBuf>, then: &dyn Fn() -> Resu
         }
         Err(error) => match error.downcast_ref::<Interrupted>() {
             Some(interrupted) => {
-                eprintln!("fishplate: {interrupted}");
+                tell!("fishplate: {interrupted}");
                 Ok(interrupted.exit_code())
             }
             None => Err(error),
@@ -110,13 +111,13 @@ impl Args {
 
 fn print_summary(summary: &Summary, bench: &Bench) -> ExitCode {
     let Summary { measured, failed, skipped } = summary;
-    println!(
+    say!(
         "{measured} cells measured, {failed} failed, {skipped} cannot be measured; record: {}",
         bench.record.display()
     );
     if *failed > 0 {
         let file = bench.record.display();
-        eprintln!("fishplate: {failed} cells failed; {file} says why, and --resume {file} tries them again");
+        tell!("fishplate: {failed} cells failed; {file} says why, and --resume {file} tries them again");
         return ExitCode::from(SOME_FAILED);
     }
     ExitCode::SUCCESS

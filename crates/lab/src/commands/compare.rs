@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use anyhow::{Result, bail, ensure};
 
 use crate::compare::{self, Verdict, print};
+use crate::output::terminal;
 use crate::record;
+use crate::tell;
 
 /// Exit code when something is worse, or no longer there.
 const WORSE: u8 = 1;
@@ -52,7 +54,7 @@ Examples:
 /// The command.
 pub fn run(args: Args) -> ExitCode {
     compare(&args).unwrap_or_else(|error| {
-        eprintln!("fishplate: {error:#}");
+        tell!("fishplate: {error:#}");
         ExitCode::from(ERROR)
     })
 }
@@ -60,11 +62,11 @@ pub fn run(args: Args) -> ExitCode {
 fn compare(args: &Args) -> Result<ExitCode> {
     let (before, after) = (record::read(&args.before)?, record::read(&args.after)?);
     for note in [&before, &after].into_iter().filter_map(|record| record.torn_note()) {
-        eprintln!("fishplate: {note}");
+        tell!("fishplate: {note}");
     }
     let threshold = args.threshold / 100.0;
     let comparison = compare::compare(&before, &after, threshold)?;
-    print!("{}", print::render(&comparison, threshold, args.all));
+    terminal::print(&print::render(&comparison, threshold, args.all));
     let is_lost = !comparison.lost.is_empty() && !args.allow_missing;
     if comparison.count(Verdict::Worse) > 0 || is_lost {
         return Ok(ExitCode::from(WORSE));

@@ -9,6 +9,8 @@ use anyhow::{Context, Result};
 use clap::Command;
 use clap_complete::Shell;
 
+use crate::system::{output_file, private_folder};
+
 /// Prints what makes a shell complete the command line of fishplate.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -39,9 +41,13 @@ pub fn print(args: &Completion, program: Command) -> Result<ExitCode> {
 
 /// Writes a manual page for the program and one for each subcommand.
 pub fn write_manual(args: &WriteManual, program: &Command) -> Result<ExitCode> {
-    let cannot = || format!("cannot write manual pages to {}", args.folder.display());
-    fs::create_dir_all(&args.folder).with_context(cannot)?;
-    clap_mangen::generate_to(shown(program), &args.folder).with_context(cannot)?;
+    let made = private_folder::make("fishplate-manual-").context("cannot make a temporary folder")?;
+    clap_mangen::generate_to(shown(program), made.path()).context("cannot make manual pages")?;
+    output_file::make_folder(&args.folder).with_context(|| format!("cannot write to {}", args.folder.display()))?;
+    for page in fs::read_dir(made.path()).context("cannot make manual pages")?.flatten() {
+        let text = fs::read(page.path()).context("cannot make manual pages")?;
+        output_file::put(&args.folder.join(page.file_name()), text)?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

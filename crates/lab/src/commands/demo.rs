@@ -12,8 +12,11 @@ use crate::demo::print::{chart, page, table};
 use crate::demo::{RAILS_MBIT, Results, SCHEMA, measure, stacks};
 use crate::lab::{Lab, Topology};
 use crate::output::page::picture::Theme;
+use crate::say;
 use crate::system::child_process::Signals;
+use crate::system::output_file;
 use crate::testbed::{Rate, isolate};
+use fishplate_guest::output_file::append;
 
 /// Measures MPI stacks over two unequal rails, side by side; prints a table and writes a page.
 ///
@@ -85,22 +88,22 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
     let results = measure::measure(&testbed, &signals, &programs, &Plan::new(args.quick))?;
     if let Some(file) = &args.keep_json {
         let text = serde_json::to_string_pretty(&results)? + "\n";
-        fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
+        output_file::put(file, text)?;
     }
     show(&results, &args)
 }
 
 fn show(results: &Results, args: &Args) -> Result<ExitCode> {
-    println!("{}", table::render(results));
+    say!("{}", table::render(results));
     let file = &args.output;
-    fs::write(file, page::render(results)).with_context(|| format!("cannot write {}", file.display()))?;
-    println!("page: {}", file.display());
+    output_file::put(file, page::render(results))?;
+    say!("page: {}", file.display());
     for (file, theme) in args.picture.iter().flat_map(|file| pictures(file)) {
         let picture = chart::picture(results, theme);
-        fs::write(&file, picture).with_context(|| format!("cannot write {}", file.display()))?;
-        println!("picture: {}", file.display());
+        output_file::put(&file, picture)?;
+        say!("picture: {}", file.display());
     }
-    println!("\nWith your own program (fishplate is {}):\n{NEXT}", env::current_exe()?.display());
+    say!("\nWith your own program (fishplate is {}):\n{NEXT}", env::current_exe()?.display());
     match results.fishplate().and_then(|stack| stack.failure.as_ref()) {
         Some(_) => bail!("Fishplate itself failed: see above"),
         None => Ok(ExitCode::SUCCESS),
@@ -117,13 +120,6 @@ fn pictures(file: &Path) -> [(PathBuf, Theme); 2] {
 /// Says now what would be a pity after two minutes.
 fn check_output(file: &Path) -> Result<()> {
     let existed = file.exists();
-    fs::OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(file)
-        .with_context(|| format!("cannot write {}", file.display()))?;
-    if !existed {
-        fs::remove_file(file).with_context(|| format!("cannot write {}", file.display()))?;
-    }
-    Ok(())
+    let checked = append(file).and_then(|_| if existed { Ok(()) } else { fs::remove_file(file) });
+    checked.with_context(|| format!("cannot write {}", file.display()))
 }

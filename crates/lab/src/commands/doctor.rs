@@ -13,6 +13,7 @@ use crate::doctor::print;
 use crate::doctor::remote_shell::RemoteShell;
 use crate::mpi::provider_library::{self, provider_file};
 use crate::mpi::stacks::{Catalog, Source, Stack};
+use crate::say;
 
 /// Looks at this host, and at others and the ways between them, and says what is wrong and what to do.
 ///
@@ -75,7 +76,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     };
     let remote_shell = RemoteShell::new(args.remote_shell.as_deref())?;
     let report = examine(&Request { hosts, remote_shell, mpi: find::find(launcher.as_deref()), variables, provider })?;
-    println!("{}", if args.json { print::json(&report)? } else { print::table(&report) });
+    say!("{}", if args.json { print::json(&report)? } else { print::table(&report) });
     let prevents = report.findings.iter().any(|finding| finding.severity == Severity::Prevents);
     Ok(if prevents { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

@@ -1,6 +1,7 @@
 //! `fishplate env`: the environment of `fishplate run`, for shells and other programs.
 
 use std::env;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
@@ -10,6 +11,7 @@ use crate::mpi::environment::{Environment, Options};
 use crate::mpi::environment_format::Format;
 use crate::mpi::module_file;
 use crate::mpi::provider_library::{provider_folder, utf8};
+use crate::say;
 
 /// Prints the environment that `fishplate run` sets, for shells and for other programs.
 ///
@@ -37,8 +39,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let load = environment.stack.as_ref().and_then(|stack| stack.source.shell_preparation());
     match (load, &environment.stack) {
         // csh puts lines beside each other.
-        (Some(load), _) if args.format == Format::Csh => println!("{load};"),
-        (Some(load), _) if args.format.is_shell() => println!("{load}"),
+        (Some(load), _) if args.format == Format::Csh => say!("{load};"),
+        (Some(load), _) if args.format.is_shell() => say!("{load}"),
         (Some(load), Some(stack)) => bail!(
             "the stack {} needs `{load}`, which only a shell can do: --format sh, csh or fish, or load it yourself and \
              leave out --mpi",
@@ -50,7 +52,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Format::Modulefile => as_module(&environment)?,
         format => format.write(&environment.variables)?,
     };
-    print!("{text}");
+    // Values are as they are: a shell reads this.
+    io::stdout().write_all(text.as_bytes()).context("cannot write")?;
     Ok(ExitCode::SUCCESS)
 }
 

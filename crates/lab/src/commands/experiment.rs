@@ -1,6 +1,5 @@
 //! `fishplate lab run`: a ready experiment, from its plan to its page.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -13,6 +12,8 @@ use crate::experiments::{self, Experiment};
 use crate::record::write::Writer;
 use crate::record::{self, Line, Statement};
 use crate::report::{self, Report};
+use crate::system::output_file;
+use crate::{say, tell};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -53,7 +54,7 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
     for reason in plan.leave_out_storage() {
         // Once, not again inside of namespaces.
         if inside.is_none() {
-            eprintln!("fishplate: left out: {reason}");
+            tell!("fishplate: left out: {reason}");
         }
     }
     let file = |given: Option<PathBuf>, ending: &str| given.unwrap_or_else(|| format!("{}.{ending}", args.name).into());
@@ -67,12 +68,12 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
 fn conclude(experiment: &Experiment, file: &Path, page: &Path) -> Result<()> {
     let (mut writer, record) = Writer::resume(file)?;
     for statement in experiment.statements(&record) {
-        println!("{}", describe(&statement));
+        say!("{}", describe(&statement));
         writer.append(&Line::Statement(statement))?;
     }
     let report = Report::of(vec![record::read(file)?], None, None)?;
-    fs::write(page, report::html(&report)).with_context(|| format!("cannot write {}", page.display()))?;
-    println!("page: {}", page.display());
+    output_file::put(page, report::html(&report))?;
+    say!("page: {}", page.display());
     Ok(())
 }
 

@@ -11,6 +11,7 @@ use fishplate_collectives::{
 
 use crate::lab::{Delay, Size};
 use crate::output::text;
+use crate::say;
 use crate::testbed::Rate;
 
 /// Most ranks: times are modelled message by message.
@@ -119,7 +120,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let map = args.map()?;
     let network = args.network()?;
     let choice = choose(&args.operation(&map)?, 1, &map, &network);
-    println!("{}", describe(&choice));
+    say!("{}", describe(&choice));
     Ok(ExitCode::SUCCESS)
 }
 

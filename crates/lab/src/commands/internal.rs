@@ -16,6 +16,7 @@ use crate::doctor::checks::mpi::trial;
 use crate::doctor::remote_host;
 use crate::lab::registry::Slot;
 use crate::lab::{enter, probe, start, stream};
+use crate::say;
 use crate::storage::process;
 use crate::system::child_process;
 use crate::testbed::host;
@@ -144,7 +145,7 @@ pub fn reflect(args: ReflectDatagrams) -> Result<ExitCode> {
 /// `measure-round-trips`.
 pub fn round_trips(args: MeasureRoundTrips) -> Result<ExitCode> {
     let time = Duration::try_from_secs_f64(args.seconds).context("not a number of seconds")?;
-    println!("{}", serde_json::to_string(&probe::round_trips(args.address, time)?)?);
+    say!("{}", serde_json::to_string(&probe::round_trips(args.address, time)?)?);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -187,7 +188,7 @@ pub fn receive(args: ReceiveStreams) -> Result<ExitCode> {
     let seconds = Duration::try_from_secs_f64(args.seconds).context("not a number of seconds")?;
     let warm_up = Duration::try_from_secs_f64(args.warm_up).context("not a number of seconds")?;
     let rates = stream::receive(&args.addresses, warm_up, seconds)?;
-    println!("{}", serde_json::to_string(&rates)?);
+    say!("{}", serde_json::to_string(&rates)?);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -14,6 +14,7 @@ use crate::lab::registry::Slot;
 use crate::lab::{Choice, Delay, Flip, LossSetting, Rail, Size, Topology, enter, print, start};
 use crate::storage::Asked;
 use crate::testbed::{FlowLimit, Rate};
+use crate::{say, tell};
 
 /// Clusters of hosts on this machine, whose rails have rates, delays, queues and loss.
 ///
@@ -213,10 +214,10 @@ fn up(args: &Up) -> Result<()> {
     }
     let Response::Status(status) = ask(&slot, &Request::Status)? else { bail!("a strange answer") };
     for note in &status.notes {
-        eprintln!("note: {note}");
+        tell!("note: {note}");
     }
     let (hosts, name) = (status.hosts.len(), &args.name);
-    println!("{name} is up: {hosts} hosts, links by {}; `fishplate lab down {name}` ends it", status.shaping);
+    say!("{name} is up: {hosts} hosts, links by {}; `fishplate lab down {name}` ends it", status.shaping);
     Ok(())
 }
 
@@ -261,19 +262,19 @@ fn each<T: Copy>(rails: &mut [Rail], option: &str, values: &[T], set: impl Fn(&m
 fn set(args: Set) -> Result<()> {
     let request = args.schedule.map_or(Request::Set(args.changes), Request::Schedule);
     let Response::Done(done) = ask(&Slot::new(&args.name)?, &request)? else { bail!("a strange answer") };
-    done.iter().for_each(|line| println!("{line}"));
+    done.iter().for_each(|line| say!("{line}"));
     Ok(())
 }
 
 fn status(args: &Which) -> Result<()> {
     let slot = Slot::new(&args.name)?;
     let Response::Status(status) = ask(&slot, &Request::Status)? else { bail!("a strange answer") };
-    println!("{}", print::status(&status));
+    say!("{}", print::status(&status));
     for note in &status.notes {
-        println!("note: {note}");
+        say!("note: {note}");
     }
     for failure in &status.storage_failures {
-        eprintln!("warning: {failure}");
+        tell!("warning: {failure}");
     }
     status.emulator_error.map_or(Ok(()), |error| Err(anyhow::anyhow!(error)))
 }
@@ -289,13 +290,13 @@ fn measure(slot: &Slot, seconds: f64) -> Result<bool> {
     let Response::Measured { rails, emulator_cpu } = ask(slot, &Request::Measure(seconds))? else {
         bail!("a strange answer")
     };
-    println!("{}", print::measured(&rails));
+    say!("{}", print::measured(&rails));
     if let Some(share) = emulator_cpu {
-        println!("the emulator took {:.1} % of a core meanwhile", share * 100.0);
+        say!("the emulator took {:.1} % of a core meanwhile", share * 100.0);
     }
     let deviations: Vec<String> = rails.iter().flat_map(Measured::deviations).collect();
     for deviation in &deviations {
-        eprintln!("warning: {deviation} (is the machine busy?)");
+        tell!("warning: {deviation} (is the machine busy?)");
     }
     Ok(deviations.is_empty())
 }

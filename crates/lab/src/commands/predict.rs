@@ -14,6 +14,7 @@ use crate::predict::results::{Results, Share};
 use crate::predict::source::Source;
 use crate::predict::{page, print};
 use crate::system::whole_file;
+use crate::{say, tell};
 
 /// Predicts how long a recorded MPI program takes on other networks.
 ///
@@ -129,7 +130,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             let found = results.complete((&source, question), &networks, share)?;
             if share.of > 1 {
                 let Share { number, of } = share;
-                println!(
+                say!(
                     "process {number} of {of}: {} predicted, in {}",
                     text::plural(found as u64, "network"),
                     folder.display()
@@ -143,16 +144,16 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if let Some(file) = &args.page {
         let page = page::render(&source.name(), &headline, &source.notes(), &predictions);
         whole_file::write(file, |to| Ok(to.write_all(page.as_bytes())?))?;
-        eprintln!("page: {}", file.display());
+        tell!("page: {}", file.display());
     }
     if args.json {
-        println!("{}", print::json(&predictions));
+        say!("{}", print::json(&predictions));
         return Ok(ExitCode::SUCCESS);
     }
-    println!("{headline}");
-    println!("\n{}", print::table(&predictions, &predictions[0]));
+    say!("{headline}");
+    say!("\n{}", print::table(&predictions, &predictions[0]));
     for note in source.notes() {
-        println!("! {note}");
+        say!("! {note}");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -16,7 +16,9 @@ use crate::mpi::stacks::{self, Catalog, Stack};
 use crate::mpi::{command_line, forwarded_variables, interposer};
 use crate::profile::{self, Profile, launch, print, record};
 use crate::system::child_process::{self, Signals};
+use crate::system::output_file;
 use crate::system::whole_file;
+use crate::tell;
 
 /// Endings of what is written, beside each other.
 const PAGE: &str = "html";
@@ -114,12 +116,12 @@ fn first(args: &Args, output: &Path) -> Result<ExitCode> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let end = profile::Ended { code: ended.code(), realtime_ns: now.as_nanos() as u64 };
     match profile::of_folder(&folder, Some(&end)) {
-        Err(error) => eprintln!("fishplate: {error:#}; {}", kept()),
+        Err(error) => tell!("fishplate: {error:#}; {}", kept()),
         Ok(profile) => {
-            eprintln!("\n{}", print::table::render(&profile, args.top.into()));
+            tell!("\n{}", print::table::render(&profile, args.top.into()));
             match write(&profile, output) {
                 Ok(()) => drop(fs::remove_dir_all(&folder)),
-                Err(error) => eprintln!("fishplate: {error:#}; {}", kept()),
+                Err(error) => tell!("fishplate: {error:#}; {}", kept()),
             }
         }
     }
@@ -129,7 +131,7 @@ fn first(args: &Args, output: &Path) -> Result<ExitCode> {
 /// The folder for traces, which is made where there is none.
 fn trace_folder(folder: &Path) -> Result<String> {
     let shown = folder.display();
-    fs::create_dir_all(folder).with_context(|| format!("--trace {shown}: the folder cannot be made"))?;
+    output_file::make_folder(folder).with_context(|| format!("--trace {shown}: the folder cannot be made"))?;
     let mut entries = fs::read_dir(folder).with_context(|| format!("--trace {shown}"))?.flatten();
     let has_trace = entries.any(|entry| entry.path().extension().is_some_and(|ending| ending == rank_file::TRACE));
     ensure!(!has_trace, "--trace {shown}: there are traces already: remove them, or choose another folder");
@@ -157,9 +159,9 @@ fn variables(stack: Option<&Stack>) -> Result<Vec<(String, String)>> {
 /// Writes the record and the page, and says where. The page can be made again.
 fn write(profile: &Profile, output: &Path) -> Result<()> {
     record::write(output, profile)?;
-    eprintln!("\nrecord: {}", output.display());
+    tell!("\nrecord: {}", output.display());
     if let Err(error) = write_page(profile, output) {
-        eprintln!("fishplate: {error:#}; `fishplate profile --read {}` makes it", output.display());
+        tell!("fishplate: {error:#}; `fishplate profile --read {}` makes it", output.display());
     }
     Ok(())
 }
@@ -168,7 +170,7 @@ fn write(profile: &Profile, output: &Path) -> Result<()> {
 fn write_page(profile: &Profile, output: &Path) -> Result<()> {
     let file = output.with_extension(PAGE);
     whole_file::write(&file, |to| Ok(to.write_all(print::page::render(profile).as_bytes())?))?;
-    eprintln!("page: {}", file.display());
+    tell!("page: {}", file.display());
     Ok(())
 }
 
@@ -176,7 +178,7 @@ fn write_page(profile: &Profile, output: &Path) -> Result<()> {
 fn again(args: &Args, read: &Path) -> Result<ExitCode> {
     if !read.is_dir() {
         let profile = record::read(read)?;
-        eprintln!("{}", print::table::render(&profile, args.top.into()));
+        tell!("{}", print::table::render(&profile, args.top.into()));
         match &args.output {
             Some(output) => write(&profile, output)?,
             None => write_page(&profile, read)?,
@@ -192,7 +194,7 @@ fn again(args: &Args, read: &Path) -> Result<ExitCode> {
         "no rank has recorded anything in {}",
         read.display()
     );
-    eprintln!("{}", print::table::render(&profile, args.top.into()));
+    tell!("{}", print::table::render(&profile, args.top.into()));
     write(&profile, &output).context("the folder stays as it is")?;
     Ok(ExitCode::SUCCESS)
 }

@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::counters::live::Flows;
 use crate::output::text;
+use crate::say;
 
 /// Shows the rails that would be used, and why other interfaces would not.
 ///
@@ -138,7 +139,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         is_answered |= row.pairs.iter().any(|pair| pair.used && pair.reach.round_trip_us.is_some());
     }
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&rows)?);
+        say!("{}", serde_json::to_string_pretty(&rows)?);
     } else {
         print(&rows);
         print_domains(&settings.rails);
@@ -153,13 +154,13 @@ pub fn run(args: Args) -> Result<ExitCode> {
 fn print_domains(words: &[String]) {
     match wanted::named(words) {
         Some(named) => named.iter().for_each(|wanted| {
-            println!(
+            say!(
                 "{wanted} is a domain of libfabric's provider {}: MPI's processes say if it is missing",
                 wanted.provider
             );
         }),
         None => Adapter::names(Path::new(SYSFS)).iter().for_each(|name| {
-            println!("{name} is an adapter, and a rail if a provider of the MPI's libfabric drives it");
+            say!("{name} is an adapter, and a rail if a provider of the MPI's libfabric drives it");
         }),
     }
 }
@@ -254,16 +255,16 @@ fn print(rows: &[Row]) {
             row.state(),
         ]);
     }
-    println!("{table}");
-    println!("{} (FISHPLATE_RAILS chooses others)", count(rows));
+    say!("{table}");
+    say!("{} (FISHPLATE_RAILS chooses others)", count(rows));
     for (row, node) in rows.iter().filter_map(|row| Some((row, row.numa_node?))) {
-        println!("{} is at NUMA node {node}", row.name);
+        say!("{} is at NUMA node {node}", row.name);
     }
     for (row, flows) in rows.iter().filter_map(|row| Some((row, row.flows?))) {
-        println!("{}: {flows}", row.name);
+        say!("{}: {flows}", row.name);
     }
     for (row, hint) in rows.iter().flat_map(|row| row.hints.iter().map(move |hint| (row, hint))) {
-        println!("{}: {hint}", row.name);
+        say!("{}: {hint}", row.name);
     }
     if rows.iter().any(|row| !row.pairs.is_empty()) {
         print_pairs(rows);
@@ -292,7 +293,7 @@ fn print_pairs(rows: &[Row]) {
             if pair.used { "yes" } else { "no" }.into(),
         ]);
     }
-    println!("\n{table}");
+    say!("\n{table}");
 }
 
 fn or_dash(text: String) -> String {

@@ -1,14 +1,16 @@
 //! `fishplate report`: records as a page, a CSV file, a Markdown text.
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use fishplate_guest::printable;
 
 use crate::record;
 use crate::report::{self, Report};
+use crate::system::output_file;
+use crate::tell;
 
 /// Makes a page of one or more records: who is how much faster, charts, links as asked and as measured.
 ///
@@ -53,14 +55,14 @@ Examples:
 pub fn run(args: Args) -> Result<ExitCode> {
     let records = args.records.iter().map(|file| record::read(file)).collect::<Result<Vec<_>>>()?;
     for note in records.iter().filter_map(|record| record.torn_note()) {
-        eprintln!("fishplate: {note}");
+        tell!("fishplate: {note}");
     }
     let report = Report::of(records, args.title, args.reference.as_deref())?;
     let other = args.csv.is_some() || args.markdown.is_some();
     let page = args.output.or_else(|| (!other).then(|| PathBuf::from("report.html")));
     if let Some(file) = &page {
         put(file, &report::html(&report))?;
-        eprintln!("page: {}", file.display());
+        tell!("page: {}", file.display());
     }
     if let Some(file) = &args.csv {
         put(file, &report::csv(&report)?)?;
@@ -73,7 +75,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
 
 fn put(file: &Path, text: &str) -> Result<()> {
     if file == Path::new("-") {
-        return std::io::stdout().write_all(text.as_bytes()).context("cannot write to standard output");
+        return std::io::stdout().write_all(printable(text).as_bytes()).context("cannot write to standard output");
     }
-    fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+    output_file::put(file, text)
 }

@@ -1,6 +1,5 @@
 //! `fishplate reproduce`: what papers measured, on models of their machines.
 
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::thread;
@@ -10,11 +9,14 @@ use fishplate_sim::reproduce::{
     Curve, Experiments, FACTS, Fact, Judged, ROWS, judge, read_facts, sensitivity, why_not,
 };
 
+use crate::output::terminal;
 use crate::record::write::Writer;
 use crate::record::{self, Line};
 use crate::report::{self, Report};
 use crate::simulation::{print, record as simulated};
+use crate::system::output_file;
 use crate::system::private_folder;
+use crate::{say, tell};
 
 /// Runs the papers' microbenchmarks on models of their machines, with the engine that carries real MPI.
 ///
@@ -72,7 +74,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         return vary(&facts, args);
     }
     let (rows, curves) = judged(&facts, args)?;
-    print!("{}", if args.markdown { print::markdown(&rows) } else { print::text(&rows) });
+    terminal::print(&if args.markdown { print::markdown(&rows) } else { print::text(&rows) });
     write(&rows, &curves, args)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -134,8 +136,8 @@ fn write(rows: &[Judged], curves: &[Curve], args: &Args) -> Result<()> {
     drop(writer);
     if let Some(page) = &args.output {
         let report = Report::of(vec![record::read(&file)?], None, None)?;
-        fs::write(page, report::html(&report)).with_context(|| format!("cannot write {}", page.display()))?;
-        eprintln!("page: {}", page.display());
+        output_file::put(page, report::html(&report))?;
+        tell!("page: {}", page.display());
     }
     Ok(())
 }
@@ -148,9 +150,9 @@ fn vary(facts: &[Fact], args: &Args) -> Result<ExitCode> {
             flips.map(|flip| format!("{} {}", flip.id, if flip.holds { "holds" } else { "does not hold" })).collect();
         flipped += usize::from(!flips.is_empty());
         let changes = if flips.is_empty() { "nothing changes".into() } else { flips.join(", ") };
-        println!("{} {} = {} instead of {}: {changes}", varied.testbed, varied.path, varied.value, varied.assumed);
+        say!("{} {} = {} instead of {}: {changes}", varied.testbed, varied.path, varied.value, varied.assumed);
     });
     let varied = varied.map_err(|error| anyhow!("{error}"))?;
-    println!("{} variations, {flipped} of which change a row", varied.len());
+    say!("{} variations, {flipped} of which change a row", varied.len());
     Ok(ExitCode::SUCCESS)
 }

@@ -16,7 +16,9 @@ use crate::rpi::measure::Measurement;
 use crate::rpi::networks::{self, Named, Network};
 use crate::rpi::{Asked, Evaluation, print};
 use crate::system::child_process::Signals;
+use crate::system::output_file;
 use crate::testbed::isolate;
+use crate::{say, tell};
 
 /// Exit code when all was tried and some runs failed.
 const SOME_FAILED: u8 = 3;
@@ -125,7 +127,7 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
         Ok(failures) => failures,
         Err(error) => match error.downcast_ref::<Interrupted>() {
             Some(interrupted) => {
-                eprintln!("fishplate: {interrupted}; what was measured is in {}", args.record.display());
+                tell!("fishplate: {interrupted}; what was measured is in {}", args.record.display());
                 return Ok(interrupted.exit_code());
             }
             None => return Err(error),
@@ -172,7 +174,7 @@ impl Args {
             let found = fs::metadata(program).with_context(|| format!("cannot find the program {program}"))?;
             ensure!(found.is_file(), "{program} is no program");
         } else if Path::new(program).is_file() {
-            eprintln!("fishplate: {program} is looked for in PATH; the one in this folder is ./{program}");
+            tell!("fishplate: {program} is looked for in PATH; the one in this folder is ./{program}");
         }
         Ok(())
     }
@@ -182,13 +184,12 @@ impl Args {
 fn show(file: &Path, output: Option<&Path>) -> Result<()> {
     let record = record::read(file)?;
     if let Some(note) = record.torn_note() {
-        eprintln!("fishplate: {note}");
+        tell!("fishplate: {note}");
     }
     let evaluation = Evaluation::of(&record)?;
-    println!("{}", print::table::render(&evaluation));
+    say!("{}", print::table::render(&evaluation));
     let page = output.map_or_else(|| file.with_extension(PAGE), Path::to_path_buf);
-    let written = fs::write(&page, print::page::render(&evaluation, &record));
-    written.with_context(|| format!("cannot write {}", page.display()))?;
-    println!("\nrecord: {}\npage: {}", stacks::absolute(file)?.display(), stacks::absolute(&page)?.display());
+    output_file::put(&page, print::page::render(&evaluation, &record))?;
+    say!("\nrecord: {}\npage: {}", stacks::absolute(file)?.display(), stacks::absolute(&page)?.display());
     Ok(())
 }

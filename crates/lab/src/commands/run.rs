@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use fishplate_guest::output_file;
 use tempfile::TempDir;
 
 use crate::counters::stats_file::{self, Summary};
@@ -14,6 +15,7 @@ use crate::mpi::{command_line, one_host, stacks};
 use crate::output::text;
 use crate::system::child_process::{self, Signals};
 use crate::system::{free_space, private_folder};
+use crate::tell;
 
 /// Runs an MPI program over all rails, then shows what each rail carried.
 ///
@@ -59,7 +61,7 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
         && !error.may_pass()
     {
         // Not fatal: the hosts that run the ranks may have interfaces that this one lacks.
-        eprintln!("fishplate: on this host: {error}");
+        tell!("fishplate: on this host: {error}");
     }
     let signals = Signals::take()?;
     let mut command = command_line::prepare(environment.stack.as_ref(), &args.command, environment.variables);
@@ -69,10 +71,10 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
     let ended = signals.wait(&mut child, None)?;
     let summary = stats_file::summarize(&stats_file::read(&counters.file, counters.skip)?);
     if summary.processes > 0 {
-        eprintln!("\n{}", describe(&summary));
+        tell!("\n{}", describe(&summary));
     } else if ended.status.success() {
         let folder = counters.file.parent().unwrap_or(Path::new("/"));
-        eprintln!("\n{}", unseen(folder, if stays_with_mpi { ON_ONE_HOST } else { UNUSED }));
+        tell!("\n{}", unseen(folder, if stays_with_mpi { ON_ONE_HOST } else { UNUSED }));
     }
     Ok(ended.exit_code())
 }
@@ -113,6 +115,7 @@ impl Counters {
         let named = options.stats.clone().or_else(|| std::env::var("FISHPLATE_STATS").ok()).filter(|f| !f.is_empty());
         if let Some(named) = named {
             let file = stacks::absolute(Path::new(&named))?;
+            output_file::leads_elsewhere(&file).with_context(|| format!("--stats {named}"))?;
             let skip = fs::metadata(&file).map_or(0, |metadata| metadata.len());
             return Ok(Counters { file, skip, _temporary: None });
         }

@@ -1,6 +1,6 @@
 //! `fishplate setup`: MPI stacks from PyPI in a folder of their own, and applications.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -9,8 +9,11 @@ use anyhow::{Context, Result};
 use crate::applications::{self, Application};
 use crate::mpi::stacks::wheels::{self, Wheels};
 use crate::mpi::stacks::{self, Catalog, Source};
+use crate::say;
 use crate::setup;
 use crate::storage;
+use crate::system::output_file;
+use crate::system::umask::NotForOthers;
 
 /// Installs MPI stacks into a folder of their own, for `fishplate run --mpi` and `fishplate demo`.
 ///
@@ -60,7 +63,7 @@ Examples:
 /// The command.
 pub fn run(args: Args) -> Result<ExitCode> {
     if let Some(name) = &args.r#where {
-        println!("{}", folder_of(name)?);
+        say!("{}", folder_of(name)?);
         return Ok(ExitCode::SUCCESS);
     }
     let apps = args.apps.iter().map(|name| applications::find(name)).collect::<Result<Vec<_>>>().context("--app")?;
@@ -72,11 +75,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
     apps.iter().filter(|app| app.packages().is_none()).try_for_each(|app| app.program_file().map(|_| ()))?;
     let cache = stacks::cache_folder()?;
     let cannot = |what| format!("cannot {what} {} (FISHPLATE_CACHE names another folder)", cache.display());
+    let _own = NotForOthers::new();
     fs::create_dir_all(&cache).with_context(|| cannot("make the folder"))?;
-    println!("MPI stacks, applications and storages go to {}; nothing else is changed.", cache.display());
-    let lock = File::create(cache.join("lock")).with_context(|| cannot("write to"))?;
+    say!("MPI stacks, applications and storages go to {}; nothing else is changed.", cache.display());
+    let lock = output_file::create(&cache.join("lock")).with_context(|| cannot("write to"))?;
     if lock.try_lock().is_err() {
-        println!("Waiting for another `fishplate setup` to end.");
+        say!("Waiting for another `fishplate setup` to end.");
         lock.lock().context("cannot lock the folder")?;
     }
     for wheels in wanted {
@@ -97,14 +101,14 @@ pub fn run(args: Args) -> Result<ExitCode> {
 fn print_on_request() -> Result<()> {
     for wheels in wheels::all().iter().filter(|wheels| wheels.on_request) {
         if !wheels.is_ready()? {
-            println!("{}: only when asked for: `{}`", wheels.name, wheels.how_to_get());
+            say!("{}: only when asked for: `{}`", wheels.name, wheels.how_to_get());
         }
     }
     for app in applications::all().iter().filter(|app| app.check_ready().is_err()) {
-        println!("{}: only when asked for: `{}`", app.name, app.how_to_get());
+        say!("{}: only when asked for: `{}`", app.name, app.how_to_get());
     }
     for storage in storage::all()?.iter().filter(|storage| storage::packages::check(storage).is_err()) {
-        println!("{}: only when asked for: `{}`", storage.name, storage.how_to_get());
+        say!("{}: only when asked for: `{}`", storage.name, storage.how_to_get());
     }
     Ok(())
 }

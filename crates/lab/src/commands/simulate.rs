@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use crate::say;
 use anyhow::{Result, ensure};
 use fishplate_sim::throughput;
 use fishplate_sim::transport::{self, Mutation, Outcome, Setup};
@@ -109,9 +110,9 @@ fn search(args: &Args) -> ExitCode {
         events += outcome.events;
         virtual_s += outcome.took.as_s();
         if let Some(violation) = outcome.violation {
-            println!("seed {seed}: {violation}");
+            say!("seed {seed}: {violation}");
             let bug = args.bug.map(|bug| format!(" --bug {}", bug.name())).unwrap_or_default();
-            println!("replay: fishplate simulate --seed {seed}{bug}");
+            say!("replay: fishplate simulate --seed {seed}{bug}");
             return ExitCode::FAILURE;
         }
         seed = seed.wrapping_add(1);
@@ -121,8 +122,8 @@ fn search(args: &Args) -> ExitCode {
     }
     let took_s = start.elapsed().as_secs_f64();
     let rate = (operations as f64 / took_s) as u64;
-    println!("seeds {} to {}: every invariant held", args.from, seed.wrapping_sub(1));
-    println!(
+    say!("seeds {} to {}: every invariant held", args.from, seed.wrapping_sub(1));
+    say!(
         "{operations} operations, {events} events, {virtual_s:.0} s of virtual time in {took_s:.1} s: {rate} operations/s"
     );
     ExitCode::SUCCESS

@@ -13,6 +13,7 @@ use fishplate_sim::testbed::{Placement, SHIPPED};
 use super::{file_options, pattern_options};
 use crate::record::write::Writer;
 use crate::record::{Line, Sample};
+use crate::say;
 use crate::simulation::{changed, record as simulated, sizes};
 
 /// Iterations unless told, least and most,
@@ -161,7 +162,7 @@ fn list() -> Result<ExitCode> {
     for (name, _) in SHIPPED {
         let testbed = changed(name, &[])?;
         let stacks: Vec<&str> = testbed.stack.keys().map(String::as_str).collect();
-        println!("{name}: {}\n    stacks: {}", testbed.about, stacks.join(", "));
+        say!("{name}: {}\n    stacks: {}", testbed.about, stacks.join(", "));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -205,22 +206,22 @@ fn algorithm(text: &str) -> Result<Algorithm> {
 
 fn header(benchmark: Benchmark, ranks: u32, machine: &str) {
     let (metric, unit) = simulated::metric(benchmark);
-    println!("# fishplate-bench {} {}, {ranks} ranks, simulated", benchmark.name(), env!("CARGO_PKG_VERSION"));
-    println!("# {machine}");
+    say!("# fishplate-bench {} {}, {ranks} ranks, simulated", benchmark.name(), env!("CARGO_PKG_VERSION"));
+    say!("# {machine}");
     let title = format!("{}{} ({unit})", metric[..1].to_uppercase(), &metric[1..]);
-    println!("{:<SIZE_WIDTH$}{title:>VALUE_WIDTH$}", "# Size");
+    say!("{:<SIZE_WIDTH$}{title:>VALUE_WIDTH$}", "# Size");
 }
 
 fn print(args: &Args, benchmark: Benchmark, sample: &Sample, outcome: &Outcome) -> Result<()> {
     if args.json {
-        println!("{}", serde_json::to_string(&Line::Sample(sample.clone()))?);
+        say!("{}", serde_json::to_string(&Line::Sample(sample.clone()))?);
         return Ok(());
     }
     let size = sample.size_bytes.unwrap_or(0);
-    println!("{size:<SIZE_WIDTH$}{:>VALUE_WIDTH$.2}", outcome.value);
+    say!("{size:<SIZE_WIDTH$}{:>VALUE_WIDTH$.2}", outcome.value);
     if matches!(benchmark, Benchmark::Nhop | Benchmark::DisplacedRing) {
         for (part, value) in &outcome.parts {
-            println!("{:<SIZE_WIDTH$}{value:>VALUE_WIDTH$.2}", format!("#   {part}"));
+            say!("{:<SIZE_WIDTH$}{value:>VALUE_WIDTH$.2}", format!("#   {part}"));
         }
     }
     Ok(())

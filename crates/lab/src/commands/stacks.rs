@@ -10,6 +10,7 @@ use clap::ValueEnum;
 use crate::lab::launch::REMOTE_SHELL;
 use crate::mpi::stacks::{Catalog, Hosts, Job, Spread, Stack};
 use crate::output::text;
+use crate::say;
 use crate::testbed::MANAGEMENT;
 
 /// Lists the stacks, or shows how one of them compiles and runs a program.
@@ -85,7 +86,7 @@ A file of stacks:
 pub fn run(args: Args) -> Result<ExitCode> {
     let catalog = Catalog::load(&args.stacks)?;
     let Some(name) = &args.stack else {
-        println!("{}", list(&catalog)?);
+        say!("{}", list(&catalog)?);
         return Ok(ExitCode::SUCCESS);
     };
     let stack = catalog.find(name)?;
@@ -93,7 +94,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         (Some(sources), Some(out)) => stack.compile(sources, out)?,
         _ => stack.run(&args.job())?,
     };
-    println!("{}", invocation.shown());
+    say!("{}", invocation.shown());
     Ok(ExitCode::SUCCESS)
 }
 

@@ -12,6 +12,7 @@ use crate::lab::schedule::{Entry, Schedule};
 use crate::lab::{Lab, Rail, Topology, launch};
 use crate::storage::Asked;
 use crate::system::child_process::{self, Signals};
+use crate::tell;
 use crate::testbed::{Burst, FlowLimit, MAX_RAILS, Rate, isolate, rail_names};
 
 /// Runs a command on hosts and rails that exist only for it.
@@ -117,7 +118,7 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
         Ok::<_, anyhow::Error>(ended?.exit_code())
     })?;
     for failure in lab.storage_failures() {
-        eprintln!("fishplate testbed: {failure}");
+        tell!("fishplate testbed: {failure}");
     }
     Ok(ended)
 }
@@ -131,8 +132,8 @@ fn play(schedule: Schedule, lab: &mut Lab, cancelled: &Receiver<()>) {
         }
         while let Some(Entry { at, target, change }) = playing.due() {
             match lab.set(&target, &change) {
-                Ok(()) => eprintln!("fishplate testbed: {:.3} s: {target} {change}", at.as_secs_f64()),
-                Err(error) => eprintln!("fishplate testbed: {error:#}"),
+                Ok(()) => tell!("fishplate testbed: {:.3} s: {target} {change}", at.as_secs_f64()),
+                Err(error) => tell!("fishplate testbed: {error:#}"),
             }
         }
     }

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 use fishplate_trace::read;
 
+use crate::output::terminal;
 use crate::trace::{export, show, summary, time_independent};
 
 /// Shows what ranks did, as `fishplate profile --trace DIR` has recorded it.
@@ -57,7 +58,7 @@ enum Command {
 /// The command.
 pub fn run(args: &Args) -> Result<ExitCode> {
     match &args.command {
-        Command::Stat { trace } => print!("{}", summary::render(&read::folder(trace)?, trace)),
+        Command::Stat { trace } => terminal::print(&summary::render(&read::folder(trace)?, trace)),
         Command::Export { trace, format, output } => match format.as_str() {
             "ti" => time_independent::write(&read::folder(trace)?, output)?,
             _ => export::goal(read::folder(trace)?, output)?,

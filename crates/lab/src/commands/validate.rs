@@ -1,15 +1,17 @@
 //! `fishplate validate`: the simulator against this machine's own emulated links.
 
 use std::cell::Cell;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::bench::carry_out;
 use crate::bench::{Bench, ready_plan};
+use crate::output::terminal;
 use crate::record;
+use crate::say;
+use crate::system::output_file;
 use crate::validate::{self, Validation};
 
 /// Measures Fishplate on emulated links, simulates the same, and tells how far the model is off.
@@ -75,10 +77,10 @@ fn code(holds: bool) -> ExitCode {
 fn conclude(file: &Path, page: Option<&Path>) -> Result<bool> {
     let record = record::read(file)?;
     let validation = Validation::of(&record)?;
-    print!("{}", validate::text(&validation));
+    terminal::print(&validate::text(&validation));
     if let Some(page) = page {
-        fs::write(page, validation.page(&record)?).with_context(|| format!("cannot write {}", page.display()))?;
-        println!("page: {}", page.display());
+        output_file::put(page, validation.page(&record)?)?;
+        say!("page: {}", page.display());
     }
     Ok(validation.verdict.holds())
 }

@@ -84,6 +84,10 @@ struct AtHost {
 pub fn read(file: &Path, skip: u64) -> Result<Vec<Line>> {
     let problem = || format!("cannot read the counters in {}", file.display());
     let mut text = Vec::new();
+    if file.metadata().is_ok_and(|known| !known.is_file()) {
+        // What went into a pipe or to a terminal cannot be read again.
+        return Ok(Vec::new());
+    }
     match File::open(file) {
         Ok(mut opened) => {
             opened.seek(SeekFrom::Start(skip)).with_context(problem)?;

@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 
 use super::facts::{self, Assignment, HostFacts};
 use super::remote_shell::RemoteShell;
+use crate::say;
 use crate::system::child_process;
 use crate::system::programs::shell_quote;
 
@@ -205,6 +206,6 @@ pub fn examine() -> Result<()> {
 }
 
 fn answer(answer: &impl Serialize) -> Result<()> {
-    println!("{MARK}{}", serde_json::to_string(answer)?);
+    say!("{MARK}{}", serde_json::to_string(answer)?);
     std::io::stdout().flush().context("cannot answer")
 }

@@ -19,6 +19,7 @@ use super::registry::Slot;
 use super::schedule::{RunningSchedule, Schedule};
 use super::{Lab, Topology, enter};
 use crate::storage::Storage;
+use crate::tell;
 
 /// How long a command may take to ask: it does so at once.
 const ASKING: Duration = Duration::from_secs(1);
@@ -81,7 +82,7 @@ impl Daemon {
                 match self.converse(stream) {
                     Ok(true) => return Ok(()),
                     Ok(false) => {}
-                    Err(error) => eprintln!("a command could not be answered: {error:#}"),
+                    Err(error) => tell!("a command could not be answered: {error:#}"),
                 }
             }
         }
@@ -169,8 +170,8 @@ impl Daemon {
     fn play(&mut self) {
         while let Some(entry) = self.scheduled.due() {
             match self.lab.set(&entry.target, &entry.change) {
-                Ok(()) => eprintln!("schedule: {} {}", entry.target, entry.change),
-                Err(error) => eprintln!("schedule: {error:#}"),
+                Ok(()) => tell!("schedule: {} {}", entry.target, entry.change),
+                Err(error) => tell!("schedule: {error:#}"),
             }
         }
     }

@@ -54,7 +54,8 @@ fn hosts(status: &Status) -> String {
 }
 
 fn links(status: &Status) -> String {
-    let titles = ["link", "asked", "", "sent", "dropped", "lost", "queue peak", "late us mean", "p99", "max"];
+    let titles =
+        ["link", "asked", "", "sent", "dropped", "lost", "changed", "queue peak", "late us mean", "p99", "max"];
     let mut table = text::table(&titles, 3);
     for link in &status.links {
         let lanes = status.emulated.iter().flat_map(|emulated| &emulated.lanes);
@@ -77,13 +78,14 @@ fn links(status: &Status) -> String {
                 text::bytes(sum(&|lane| lane.counters.delivered_bytes)),
                 sum(&|lane| lane.counters.dropped_frames).to_string(),
                 sum(&|lane| lane.counters.lost_frames).to_string(),
+                sum(&|lane| lane.flipped_bits).to_string(),
                 text::bytes(lanes.iter().map(|lane| lane.counters.queue_peak_bytes).max().unwrap_or(0)),
                 most(&|lane| lane.lateness.mean_ns / 1e3),
                 most(&|lane| lane.lateness.p99_ns as f64 / 1e3),
                 most(&|lane| lane.lateness.max_ns as f64 / 1e3),
             ]);
         } else {
-            row.extend(std::iter::repeat_n("-".to_string(), 7));
+            row.extend(std::iter::repeat_n("-".to_string(), 8));
         }
         table.add_row(row);
     }

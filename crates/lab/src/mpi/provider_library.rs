@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 
 use super::stacks::cache_folder;
+use crate::system::umask::NotForOthers;
 
 /// File name by which libfabric finds the provider.
 const PROVIDER: &str = "libfishplate-fi.so";
@@ -92,6 +93,7 @@ fn nameable(folder: PathBuf) -> Result<PathBuf> {
         let mut hasher = DefaultHasher::new();
         folder.hash(&mut hasher);
         let link = links.join(format!("{:016x}", hasher.finish()));
+        let _own = NotForOthers::new();
         fs::create_dir_all(&links).ok()?;
         // It may be there already; another process may make it now.
         let _ = symlink(&folder, &link);

@@ -1,8 +1,9 @@
 //! What all that is shown is made of; the `print` folders and commands use this, and it uses nothing of theirs.
 //!
 //! [`text`]: tables and numbers for a terminal. [`page`]: pages for a browser, with axes, charts and colours. [`nearest`]: names
-//! that were probably meant, for messages.
+//! that were probably meant, for messages. [`terminal`]: what everything that is printed passes.
 
 pub mod nearest;
 pub mod page;
+pub mod terminal;
 pub mod text;

@@ -16,6 +16,7 @@ use super::evaluate::{self, Question};
 use super::networks::Network;
 use super::prediction::Prediction;
 use super::source::Source;
+use crate::system::output_file;
 use crate::system::whole_file;
 
 /// A folder of them.
@@ -31,7 +32,7 @@ impl Results {
     /// # Errors
     /// When it cannot be made.
     pub fn open(folder: &Path, source: &Source, question: &Question<'_>) -> Result<Results> {
-        fs::create_dir_all(folder).with_context(|| format!("--results {}: cannot make it", folder.display()))?;
+        output_file::make_folder(folder).with_context(|| format!("--results {}: cannot make it", folder.display()))?;
         let mut hasher = DefaultHasher::new();
         (env!("CARGO_PKG_VERSION"), source.fingerprint(), question.seed).hash(&mut hasher);
         format!("{:?} {:?}", question.computation, question.changes).hash(&mut hasher);

@@ -11,6 +11,7 @@ use fishplate_trace::goal::{self, Program};
 use fishplate_trace::{Step, Trace, read, ti};
 
 use crate::output::text;
+use crate::tell;
 use crate::trace::{self, time_independent};
 
 /// A program.
@@ -32,7 +33,7 @@ impl Source {
             let (trace, spawned) = read::folder_without_spawned(path)?;
             if spawned > 0 {
                 let ranks = text::plural(spawned as u64, "rank");
-                eprintln!(
+                tell!(
                     "fishplate: {ranks} that others have started (MPI_Comm_spawn) left out: what passes between several \
                      worlds is in no trace"
                 );

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
+use crate::system::{output_file, private_folder};
+use crate::tell;
+
 /// The file in it that says what was started.
 const FILE: &str = "launch.json";
 /// Most folders that killed profiles may leave beside each other.
@@ -29,16 +32,15 @@ pub fn prepare(record: &Path, launch: &Launch) -> Result<PathBuf> {
     for number in 1..=MOST_LEFT {
         let more = if number == 1 { String::new() } else { format!("-{number}") };
         let folder = record.with_extension(format!("ranks{more}"));
-        match fs::create_dir(&folder) {
+        match private_folder::make_at(&folder) {
             Ok(()) => {
                 let text = serde_json::to_vec(launch)?;
-                let written = fs::write(folder.join(FILE), text);
-                written.with_context(|| format!("cannot write into {}", folder.display()))?;
+                output_file::put(&folder.join(FILE), text)?;
                 return Ok(folder);
             }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 let folder = folder.display();
-                eprintln!("fishplate: {folder} is of another run: `fishplate profile --read {folder}` reads it");
+                tell!("fishplate: {folder} is of another run: `fishplate profile --read {folder}` reads it");
             }
             Err(error) => return Err(error).with_context(|| format!("cannot make the folder {}", folder.display())),
         }

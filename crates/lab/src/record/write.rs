@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use fishplate_guest::output_file;
 
 use super::read::{Record, read};
 use super::schema::{Line, Manifest};
@@ -44,7 +45,7 @@ impl Writer {
     /// # Errors
     /// When it cannot be read or written, or another process is writing to it.
     pub fn resume(path: &Path) -> Result<(Writer, Record)> {
-        let file = OpenOptions::new().append(true).open(path);
+        let file = output_file::append_existing(path);
         let file = file.with_context(|| format!("cannot go on with the record {}", path.display()))?;
         let writer = Writer { file, path: path.to_path_buf() };
         writer.lock()?;

@@ -9,6 +9,7 @@ use super::packages;
 use super::progress::Progress;
 use crate::applications::Application;
 use crate::mpi::stacks::{Job, Stack, wheels};
+use crate::say;
 use crate::system::programs;
 
 /// Gets `application` unless it is complete, or in any case with `force`. The MPI of `fishplate setup` that it is linked
@@ -24,7 +25,7 @@ pub fn install(application: &'static Application, python: &str, force: bool) -> 
     }
     let program = application.program_file()?;
     if application.has_inputs()? && !force {
-        println!("{}: already there ({})", application.name, program.display());
+        say!("{}: already there ({})", application.name, program.display());
         return Ok(());
     }
     let progress = Progress::start(&application.name);
@@ -32,7 +33,7 @@ pub fn install(application: &'static Application, python: &str, force: bool) -> 
     let version = version(application)?;
     application.make_inputs(&|words, folder| start(application, words, Some(folder)))?;
     drop(progress);
-    println!("{}: ready ({version}; {})", application.name, program.display());
+    say!("{}: ready ({version}; {})", application.name, program.display());
     Ok(())
 }
 

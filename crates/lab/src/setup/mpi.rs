@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use super::packages;
 use crate::mpi::stacks::wheels::Wheels;
 use crate::mpi::stacks::wheels_variables;
+use crate::say;
 use crate::system::programs;
 
 /// Installs `wheels` unless they are complete, or in any case with `force`.
@@ -16,13 +17,13 @@ use crate::system::programs;
 /// With what is missing.
 pub fn install(wheels: &'static Wheels, python: &str, force: bool) -> Result<()> {
     if wheels.is_ready()? && !force {
-        println!("{}: already there ({})", wheels.name, wheels.requirements.join(", "));
+        say!("{}: already there ({})", wheels.name, wheels.requirements.join(", "));
         return Ok(());
     }
     let folder = wheels.folder()?;
     let try_out = || try_out(wheels, &folder).context("the installed MPI does not run");
     let version = packages::install(&wheels.packages(), python, &try_out)?;
-    println!("{}: ready ({version})", wheels.name);
+    say!("{}: ready ({version})", wheels.name);
     Ok(())
 }
 

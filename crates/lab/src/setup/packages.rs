@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::progress::Progress;
 use crate::mpi::stacks::packages::{Packages, STAMP};
+use crate::say;
 use crate::system::programs;
 
 /// Installs `packages` with the Python `python`; they are complete once `try_out` has succeeded, whose result it returns.
@@ -19,7 +20,7 @@ pub fn install(packages: &Packages, python: &str, try_out: &dyn Fn() -> Result<S
     check_python(python)?;
     // An environment cannot be moved once made, so it is made in its place; only the stamp makes it count.
     clear(&folder)?;
-    println!("{}: about {} MB to download. Licence: {}", packages.title, packages.download_mb, packages.licence);
+    say!("{}: about {} MB to download. Licence: {}", packages.title, packages.download_mb, packages.licence);
     let progress = Progress::start(packages.name);
     progress.step("making a Python environment");
     let mut venv = isolated(Path::new(python));

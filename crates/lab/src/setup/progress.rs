@@ -5,7 +5,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use fishplate_guest::printable;
 use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::say;
 
 /// Says what happens: a line that changes on a terminal, lines elsewhere.
 pub struct Progress {
@@ -29,8 +32,8 @@ impl Progress {
     /// What is going on now.
     pub fn step(&self, what: &str) {
         match &self.spinner {
-            Some(bar) => bar.set_message(what.to_string()),
-            None => println!("{}: {what}", self.name),
+            Some(bar) => bar.set_message(printable(what).into_owned()),
+            None => say!("{}: {what}", self.name),
         }
     }
 
@@ -51,7 +54,7 @@ impl Progress {
         if let Some(stdout) = child.stdout.take() {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
                 if let Some(bar) = &self.spinner {
-                    bar.set_message(line.clone());
+                    bar.set_message(printable(&line).into_owned());
                 }
                 last = line;
             }

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 
 use super::progress::Progress;
 use crate::mpi::stacks::packages::STAMP;
+use crate::say;
 use crate::storage::{Description, packages};
 use crate::system::programs;
 
@@ -22,11 +23,11 @@ const MERGED: [&str; 4] = ["bin", "sbin", "lib", "lib64"];
 pub fn install(described: &Description, force: bool) -> Result<()> {
     let (name, folder) = (&described.name, packages::folder(described)?);
     if described.packages.is_empty() {
-        println!("{name}: nothing to fetch");
+        say!("{name}: nothing to fetch");
         return Ok(());
     }
     if packages::are_complete(described)? && !force {
-        println!("{name}: already there ({})", packages::version(described).unwrap_or_default());
+        say!("{name}: already there ({})", packages::version(described).unwrap_or_default());
         return Ok(());
     }
     for tool in ["apt-get", "dpkg-deb"] {
@@ -45,7 +46,7 @@ pub fn install(described: &Description, force: bool) -> Result<()> {
     let stamp = format!("{}{}\n", packages::stamp(described), versions.join("\n"));
     fs::write(folder.join(STAMP), stamp).with_context(|| format!("cannot write to {}", folder.display()))?;
     drop(progress);
-    println!("{name}: ready ({} {})", described.packages[0], packages::version(described).unwrap_or_default());
+    say!("{name}: ready ({} {})", described.packages[0], packages::version(described).unwrap_or_default());
     Ok(())
 }
 

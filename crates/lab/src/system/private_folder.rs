@@ -1,8 +1,8 @@
 //! Temporary folders that nobody else can write to or look into, whatever the user's umask: what is run lies there.
 
-use std::fs::Permissions;
+use std::fs::{DirBuilder, Permissions};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 
 use tempfile::TempDir;
@@ -21,6 +21,14 @@ pub fn make_in(place: &Path, prefix: &str) -> io::Result<TempDir> {
 /// When it cannot be made.
 pub fn make(prefix: &str) -> io::Result<TempDir> {
     make_in(&std::env::temp_dir(), prefix)
+}
+
+/// Makes one of this name.
+///
+/// # Errors
+/// When it cannot be made, or there is something of that name.
+pub fn make_at(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).create(folder)
 }
 
 #[cfg(test)]

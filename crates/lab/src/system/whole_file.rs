@@ -5,14 +5,16 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use fishplate_guest::output_file;
 
-/// Writes a file: whole, or not at all. Links, pipes and devices are no files to be replaced: they are written to.
+/// Writes a file: whole, or not at all. Links, pipes and devices are no files to be replaced: they are written to, unless
+/// others may have put them there.
 ///
 /// # Errors
 /// When it cannot be written, with the reason.
 pub fn write(file: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let problem = || format!("cannot write {}", file.display());
-    if fs::symlink_metadata(file).is_ok_and(|known| !known.is_file()) {
+    if output_file::leads_elsewhere(file).with_context(problem)? {
         let written = File::create(file).map_err(Into::into).and_then(|file| write_to(file, write));
         return written.with_context(problem).map(drop);
     }
@@ -50,7 +52,7 @@ fn write_to(file: File, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Res
 mod tests {
     use super::*;
     use anyhow::bail;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     fn text(file: &Path, text: &str) -> Result<()> {
         write(file, |to| Ok(to.write_all(text.as_bytes())?))
@@ -65,6 +67,19 @@ mod tests {
         assert_eq!(format!("{error:#}"), format!("cannot write {}: no more", file.display()));
         assert_eq!(fs::read_to_string(&file).unwrap(), "old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_link_of_others_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        let [file, link] = ["file", "link"].map(|name| folder.path().join(name));
+        text(&file, "old").unwrap();
+        symlink(&file, &link).unwrap();
+        let error = format!("{:#}", text(&link, "new").unwrap_err());
+        let told = "it is a link that other users may have put there: remove it, or choose another folder";
+        assert_eq!(error, format!("cannot write {}: {told}", link.display()));
+        assert_eq!(fs::read_to_string(&file).unwrap(), "old");
     }
 
     #[test]

@@ -16,6 +16,7 @@ use nix::sys::prctl;
 use nix::sys::signal::Signal;
 
 use super::isolate;
+use crate::say;
 use crate::system::{child_process, programs};
 
 /// What every address of a testbed begins with; private (RFC 1918) and rarely used.
@@ -142,7 +143,7 @@ pub fn hold(name: &str) -> Result<()> {
     programs::run_quietly(ip, "")?;
 
     let own = std::fs::read_link("/proc/self").context("cannot read /proc/self")?;
-    println!("{}", own.display());
+    say!("{}", own.display());
     std::io::stdout().flush().context("cannot report")?;
     std::io::stdin().read_to_end(&mut Vec::new()).context("cannot read standard input")?;
     Ok(())

@@ -1,12 +1,10 @@
 //! A trace in the format of others.
 
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use fishplate_sim::replay::{Computation, export};
 use fishplate_sim::suite::Machine;
 use fishplate_sim::testbed::Placement;
@@ -14,6 +12,7 @@ use fishplate_trace::{Trace, goal};
 
 use super::facts;
 use crate::simulation::{self, emulated};
+use crate::system::whole_file;
 
 /// Of the simulation that expands collective operations.
 const SEED: u64 = 1;
@@ -31,12 +30,5 @@ pub fn goal(trace: Trace, output: &Path) -> Result<()> {
     let with_idle = !facts::is_oversubscribed(&trace);
     let computation = Computation { with_idle, scale: 1.0, processors: None };
     let program = export::goal(&machine, &Arc::new(trace), computation).map_err(|error| anyhow!("{error}"))?;
-    write(&program, output).inspect_err(|_| drop(fs::remove_file(output)))
-}
-
-fn write(program: &goal::Program, output: &Path) -> Result<()> {
-    let problem = || format!("cannot write {}", output.display());
-    let mut file = BufWriter::new(File::create(output).with_context(problem)?);
-    goal::write(program, &mut file).with_context(problem)?;
-    file.flush().with_context(problem)
+    whole_file::write(output, |mut to| Ok(goal::write(&program, &mut to)?))
 }

@@ -8,6 +8,7 @@ use fishplate_trace::Trace;
 use fishplate_trace::ti::{self, write};
 
 use super::facts;
+use crate::system::output_file;
 
 /// The files of a trace, with their names; nothing where `text`, that of `path`, is something else.
 ///
@@ -53,8 +54,5 @@ pub fn write(trace: &Trace, output: &Path) -> Result<()> {
         files.push((output.with_file_name(name), text));
     }
     files.push((output.to_path_buf(), names));
-    let write = |(file, text): (std::path::PathBuf, String)| {
-        fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))
-    };
-    files.into_iter().try_for_each(write)
+    files.into_iter().try_for_each(|(file, text)| output_file::put(&file, text))
 }

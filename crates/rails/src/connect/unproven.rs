@@ -8,9 +8,13 @@ use slab::Slab;
 
 use super::incoming::Incoming;
 
-/// Most connections that are not proven yet. Ranks of a large job that connect to one of them all at the same time are as
-/// many.
+/// Most connections that are not proven yet, of a large job, or of one that is not known to be small: its ranks may connect to
+/// one of them all at the same time.
 const MAX_UNPROVEN: usize = 1024;
+/// Places for each rank of a job: over several rails, and streams of these.
+const PLACES_OF_A_RANK: usize = 8;
+/// Most of a small job. Strangers take up to as many of its files.
+const LEAST_UNPROVEN: usize = 64;
 /// How long a connection may stay unproven, in nanoseconds: several round trips of any network, with losses.
 const UNPROVEN_FOR_NS: u64 = 10_000_000_000;
 /// How long a connection keeps its place while others wait in the kernel, in nanoseconds: where there are as many places as
@@ -28,19 +32,22 @@ const MAX_ACCEPTS_AT_ONCE: u32 = 256;
 #[derive(Debug)]
 pub struct UnprovenConnections {
     incoming: Slab<Incoming>,
+    /// Most of them.
+    places: usize,
     /// So many more may be taken,
     allowed: u32,
     /// as of this time.
     allowed_at: Instant,
 }
 
-impl Default for UnprovenConnections {
-    fn default() -> Self {
-        UnprovenConnections { incoming: Slab::new(), allowed: MAX_ACCEPTS_AT_ONCE, allowed_at: Instant(0) }
-    }
-}
-
 impl UnprovenConnections {
+    /// Of a job of so many ranks; `None`: of a job of any size.
+    pub fn new(ranks: Option<u32>) -> Self {
+        let of_job = |ranks: u32| (ranks as usize * PLACES_OF_A_RANK).clamp(LEAST_UNPROVEN, MAX_UNPROVEN);
+        let places = ranks.map_or(MAX_UNPROVEN, of_job);
+        UnprovenConnections { incoming: Slab::new(), places, allowed: MAX_ACCEPTS_AT_ONCE, allowed_at: Instant(0) }
+    }
+
     /// Whether another connection may be taken before the next tick.
     pub fn may_accept(&self) -> bool {
         self.allowed > 0
@@ -54,10 +61,10 @@ impl UnprovenConnections {
     /// Whether there is room for another one, or the one that would be closed for it has had its time.
     pub fn has_room(&self, most: usize, now: Instant) -> bool {
         let has_had_its_time = |(_, oldest): (usize, &Incoming)| {
-            let is_patient = most < MAX_UNPROVEN || oldest.has_named_us();
+            let is_patient = most < self.places || oldest.has_named_us();
             now.since_ns(oldest.since) >= PATIENCE_NS[usize::from(is_patient)]
         };
-        self.incoming.len() < most.min(MAX_UNPROVEN) || self.first_to_go().is_some_and(has_had_its_time)
+        self.incoming.len() < most.min(self.places) || self.first_to_go().is_some_and(has_had_its_time)
     }
 
     /// The oldest of those that have not even named this endpoint, else the oldest of all.
@@ -74,9 +81,9 @@ impl UnprovenConnections {
     }
 
     /// Adds a connection; returns its number, and the one that was closed to make room for it among `most`. A peer's own
-    /// names this endpoint within a round trip, which is sooner than a flood gets through `MAX_UNPROVEN` others.
+    /// names this endpoint within a round trip, which is sooner than a flood gets through all places.
     pub fn add(&mut self, connection: Incoming, most: usize) -> (usize, Option<SocketAddr>) {
-        let is_full = self.incoming.len() >= most.min(MAX_UNPROVEN);
+        let is_full = self.incoming.len() >= most.min(self.places);
         let oldest = if is_full { self.first_to_go().map(|(at, _)| at) } else { None };
         let closed = oldest.map(|at| self.incoming.remove(at).remote);
         (self.incoming.insert(connection), closed)
@@ -131,7 +138,7 @@ mod tests {
     #[test]
     fn a_flood_closes_its_own_connections_and_not_that_of_a_peer() {
         use std::io::Write;
-        let (mut listener, mut unproven) = (TestListener::open(), UnprovenConnections::default());
+        let (mut listener, mut unproven) = (TestListener::open(), UnprovenConnections::new(None));
         let (peer, _) = unproven.add(listener.connect(0), MOST);
         let address = Address { id: ME, token: TOKEN, port: 1, rails: Vec::new(), preferred: 0, has_more: false };
         let offer = Offer { rail: 0, stream: 0, class: 0, grant: 0 };
@@ -151,8 +158,22 @@ mod tests {
     }
 
     #[test]
+    fn a_small_job_has_few_places() {
+        let places = |ranks| UnprovenConnections::new(ranks).places;
+        assert_eq!([Some(2), Some(8), Some(64), Some(5000), None].map(places), [64, 64, 512, 1024, 1024]);
+        let (mut listener, mut unproven) = (TestListener::open(), UnprovenConnections::new(Some(2)));
+        for at in 0..LEAST_UNPROVEN as u64 {
+            assert!(unproven.has_room(usize::MAX, Instant(at)));
+            assert_eq!(unproven.add(listener.connect(at), usize::MAX).1, None);
+        }
+        assert!(!unproven.has_room(usize::MAX, Instant(PATIENCE_NS[0] - 1)));
+        assert!(unproven.has_room(usize::MAX, Instant(PATIENCE_NS[0])));
+        assert!(unproven.add(listener.connect(64), usize::MAX).1.is_some());
+    }
+
+    #[test]
     fn nobody_stays_unproven_for_long() {
-        let (mut listener, mut unproven) = (TestListener::open(), UnprovenConnections::default());
+        let (mut listener, mut unproven) = (TestListener::open(), UnprovenConnections::new(None));
         let (at, _) = unproven.add(listener.connect(7), MOST);
         unproven.tick(Instant(6 + UNPROVEN_FOR_NS));
         assert!(unproven.get_mut(at).is_some());
@@ -162,7 +183,7 @@ mod tests {
 
     #[test]
     fn as_many_are_taken_as_time_has_passed_and_no_more_in_a_row() {
-        let mut unproven = UnprovenConnections::default();
+        let mut unproven = UnprovenConnections::new(None);
         let mut flood_at = |now: u64| {
             unproven.tick(Instant(now));
             let mut taken = 0;
@@ -179,7 +200,7 @@ mod tests {
 
     #[test]
     fn others_wait_until_the_oldest_has_had_its_time() {
-        let (mut listener, mut unproven) = (TestListener::open(), UnprovenConnections::default());
+        let (mut listener, mut unproven) = (TestListener::open(), UnprovenConnections::new(None));
         for since in [7, 8] {
             assert!(unproven.has_room(2, Instant(8)));
             unproven.add(listener.connect(since), 2);

@@ -254,7 +254,7 @@ impl Endpoint {
             shared_memory: SharedMemoryState::default(),
             attempts: Slab::new(),
             seeking: SeekingPeers::default(),
-            unproven: UnprovenConnections::default(),
+            unproven: UnprovenConnections::new(process::ranks()),
             listeners,
             stream_groups: Vec::new(),
             peers: Vec::new(),

@@ -110,13 +110,16 @@ impl SharedMemory {
     pub fn read(&self, at: usize, into: &mut [u8]) {
         // SAFETY: as in `write`.
         unsafe { std::ptr::copy_nonoverlapping(self.at(at, into.len()), into.as_mut_ptr(), into.len()) };
+        is_read(into);
     }
 
     /// The `N` bytes at byte `at`.
     #[inline]
     pub fn bytes<const N: usize>(&self, at: usize) -> [u8; N] {
         // SAFETY: as in `write`; any bytes make an array of them.
-        unsafe { self.at(at, N).cast::<[u8; N]>().read() }
+        let mut bytes = unsafe { self.at(at, N).cast::<[u8; N]>().read() };
+        is_read(&mut bytes);
+        bytes
     }
 
     /// Has the processor fetch the cache line at byte `at`, as it will be written.
@@ -138,6 +141,7 @@ impl SharedMemory {
             std::ptr::copy_nonoverlapping(self.at(at, len), to.as_mut_ptr().add(end), len);
             to.set_len(end + len);
         }
+        is_read(&mut to[end..]);
     }
 
     /// The same, to byte `to_at` and the following of user memory; what does not fit is dropped.
@@ -164,6 +168,13 @@ impl SharedMemory {
         // SAFETY: inside of the mapping.
         unsafe { self.base.as_ptr().add(at) }
     }
+}
+
+/// Keeps the compiler from reading a copy's source again in the place of the copy: the peer may have changed it since what was
+/// copied has been checked.
+#[inline]
+fn is_read(copy: &mut [u8]) {
+    std::hint::black_box(copy.as_mut_ptr());
 }
 
 impl Drop for SharedMemory {

@@ -7,6 +7,7 @@ pub mod palette;
 pub mod picture;
 pub mod units;
 
+use fishplate_guest::printable;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const COLOURS: &str = include_str!("colours.css");
@@ -38,7 +39,8 @@ pub fn render(title: &str, stacks: &[String], body: &Markup) -> String {
             }
         }
     };
-    page.into_string()
+    // Characters that turn the direction of writing could let a page say what it does not.
+    printable(&page.into_string()).into_owned()
 }
 
 /// Which stack has which colour and mark; unticking one takes it out of all charts.

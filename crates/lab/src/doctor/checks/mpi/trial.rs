@@ -10,6 +10,7 @@ use fishplate_mpi_trial::Library;
 use serde::{Deserialize, Serialize};
 
 use super::Wanted;
+use crate::say;
 use crate::system::child_process;
 use crate::system::private_folder;
 
@@ -109,7 +110,7 @@ fn outcome(out: &str, err: &str, has_loaded: bool) -> Outcome {
 /// What the process does: `fishplate start-mpi LIBRARY`.
 pub fn start(library: &Path) -> Result<()> {
     let print = |line: &Line| -> Result<()> {
-        println!("{}", serde_json::to_string(line)?);
+        say!("{}", serde_json::to_string(line)?);
         Ok(())
     };
     let library = Library::open(library).map_err(|error| anyhow!("{error}"))?;

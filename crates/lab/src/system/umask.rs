@@ -1,0 +1,22 @@
+//! The umask of this process.
+
+use nix::sys::stat::{Mode, umask};
+
+/// While it lives, what this process and its children make is writable by nobody but this user: programs that are run later.
+/// The umask belongs to all threads, so there is to be none meanwhile that makes files for others.
+pub struct NotForOthers(Mode);
+
+impl NotForOthers {
+    /// From now on.
+    pub fn new() -> NotForOthers {
+        let before = umask(Mode::S_IWGRP | Mode::S_IWOTH);
+        umask(before | Mode::S_IWGRP | Mode::S_IWOTH);
+        NotForOthers(before)
+    }
+}
+
+impl Drop for NotForOthers {
+    fn drop(&mut self) {
+        umask(self.0);
+    }
+}

@@ -1,0 +1,188 @@
+"""Root in a folder of another user, under a umask that lets everybody write: the other user has put links, pipes and second names
+under every name that is written. Nothing of root's is overwritten, nothing is waited for, and nothing that others can change is
+run.
+
+What is written is found by a first run of each command in a clean folder of that user."""
+
+import os
+import shlex
+import stat
+import subprocess
+import unittest
+from pathlib import Path
+
+from support import FISHPLATE, MpiTest, bench, mpi_command, mpiexec, program, testbed, with_mpich
+
+# Who owns the folder.
+OTHER = 65534
+PRECIOUS = b"precious"
+TOLD = "that other users may have put there"
+
+
+@unittest.skipUnless(os.geteuid() == 0, "only root can be in a folder of another user that it may write to")
+class ForeignFolders(MpiTest):
+    def setUp(self):
+        # Where what must not be overwritten is.
+        self.own = self.temporary_folder()
+
+    def folder(self):
+        """A folder of the other user's."""
+        folder = self.temporary_folder() / "folder"
+        folder.mkdir()
+        folder.chmod(0o777)
+        os.chown(folder, OTHER, OTHER)
+        return folder
+
+    def run_in(self, folder, command, **settings):
+        """Runs a command there, under that umask."""
+        line = f"umask 000; cd {folder} && exec {shlex.join(map(str, command))}"
+        return self.run_command(["sh", "-c", line], timeout=180, environment=settings)
+
+    def written(self, folder):
+        """Names of what is there."""
+        return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir())
+
+    def plant(self, folder, name, target):
+        """An entry that leads to a precious file, as the other user makes it; by its kind."""
+        entry = folder / name
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        os.chown(entry.parent, OTHER, OTHER)
+        target.write_bytes(PRECIOUS)
+        entry.symlink_to(target)
+        os.chown(entry, OTHER, OTHER, follow_symlinks=False)
+
+    def check(self, command, given=(), more=(), **settings):
+        """Runs a command in a clean folder, then in one where each name that it wrote, and each of `more`, is a link. `given`: files
+        that it reads."""
+        def filled():
+            folder = self.folder()
+            for file in given:
+                target = folder / file.name
+                subprocess.run(["cp", "-r", file, target], check=True)
+            return folder
+
+        clean = filled()
+        before = set(self.written(clean))
+        ran = self.run_in(clean, command, **settings)
+        self.assertEqual(ran.code, 0, str(ran))
+        names = [name for name in self.written(clean) if name not in before]
+        self.assertTrue(names, f"nothing was written\n{ran}")
+        folder, targets = filled(), {}
+        for name in [*names, *(f"{name}.part" for name in names), *more]:
+            targets[name] = self.own / f"{len(targets)}-{Path(name).name}"
+            self.plant(folder, name, targets[name])
+        ran = self.run_in(folder, command, **settings)
+        for name, target in targets.items():
+            self.assertEqual(target.read_bytes(), PRECIOUS, f"{name} was overwritten\n{ran}")
+            # It is still the link, or was replaced by a file of root's.
+            entry = (folder / name).lstat() if os.path.lexists(folder / name) else None
+            if entry and not stat.S_ISLNK(entry.st_mode):
+                self.assertTrue(stat.S_ISREG(entry.st_mode) or stat.S_ISDIR(entry.st_mode), name)
+            target.unlink()
+        self.pipes(filled(), names, command, settings)
+        return ran, names
+
+    def pipes(self, folder, names, command, settings):
+        """The same with pipes, which nobody reads: the command ends."""
+        for name in names:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            os.mkfifo(folder / name)
+            os.chown(folder / name, OTHER, OTHER)
+        self.run_in(folder, command, **settings)
+
+    def linked_folder(self, name, command, given=(), **settings):
+        """The folder of this name, which the command would make, is a link to one of root's: nothing comes there."""
+        folder = self.folder()
+        for file in given:
+            subprocess.run(["cp", "-r", file, folder / file.name], check=True)
+        private = self.own / "private"
+        private.mkdir()
+        (folder / name).symlink_to(private)
+        os.chown(folder / name, OTHER, OTHER, follow_symlinks=False)
+        ran = self.run_in(folder, command, **settings)
+        self.assertEqual(list(private.iterdir()), [], str(ran))
+        self.assertIn(TOLD, ran.err, str(ran))
+        private.rmdir()
+
+    def profiled(self):
+        """A profile, and traces."""
+        folder = self.temporary_folder()
+        # Of messages alone, which all formats have words for.
+        command = [FISHPLATE, "profile", "--trace", folder / "trace", "-o", folder / "p.json", "--",
+                   *mpiexec("mpich", 2), bench("latency"), "--sizes", "8", "--iterations", "10"]
+        self.assertEqual(self.run_command(command).code, 0)
+        return folder / "p.json", folder / "trace"
+
+    def test_counters_of_jobs(self):
+        counters = ["--stats", "stats.jsonl"]
+        job = mpi_command(2, program("collectives"), run=counters)
+        here = shlex.join(map(str, job[job.index("--") + 1 :]))
+        # The testbed's hosts have the folder as well.
+        ran, names = self.check([*testbed("--"), "sh", "-c", here])
+        self.assertEqual(names, ["stats.jsonl"], str(ran))
+        self.assertIn(f"--stats stats.jsonl: it is a link {TOLD}", ran.err, str(ran))
+        # What ranks write by themselves.
+        here = with_mpich(shlex.join(["mpiexec", "-n", "2", str(program("collectives"))]))
+        ran, names = self.check([*testbed("--"), "sh", "-c", here], FISHPLATE_STATS="all.jsonl",
+                                FISHPLATE_COLLECTIVES_LOG="calls.jsonl")
+        self.assertEqual(names, ["all.jsonl", "calls.jsonl"], str(ran))
+        self.assertIn(f"counters cannot be appended to all.jsonl: it is a link {TOLD}", ran.err, str(ran))
+        self.assertIn(f"cannot write to calls.jsonl: it is a link {TOLD}", ran.err, str(ran))
+
+    def test_profiles(self):
+        command = [FISHPLATE, "profile", "-o", "p.json", "--", *mpiexec("mpich", 2), program("profiled"), "counts"]
+        ran, names = self.check(command, more=["p.ranks"])
+        self.assertEqual(names, ["p.html", "p.json"], str(ran))
+        self.assertIn(TOLD, ran.err, str(ran))
+
+    def test_traces(self):
+        command = [FISHPLATE, "profile", "--trace", "t", "-o", "p.json", "--", *mpiexec("mpich", 2), program("profiled"),
+                   "counts"]
+        self.linked_folder("t", command)
+
+    def test_what_is_made_of_profiles_and_traces(self):
+        profile, trace = self.profiled()
+        fishplate = lambda *words: [FISHPLATE, *words]
+        self.check(fishplate("profile", "--read", "p.json", "-o", "q.json"), given=[profile])
+        self.check(fishplate("trace", "export", "trace", "-o", "out.goal"), given=[trace])
+        self.check(fishplate("trace", "export", "trace", "--format", "ti", "-o", "out.ti"), given=[trace])
+        predict = fishplate("predict", "trace", "one=1000", "far=1000/10ms")
+        self.check([*predict, "--page", "p.html"], given=[trace])
+        predict += ["--results", "results"]
+        self.check(predict, given=[trace])
+        self.linked_folder("results", predict, given=[trace])
+
+    def test_records_and_reports(self):
+        bench = [FISHPLATE, "bench", "--stacks", "fishplate-mpich", "--links", "one=1000", "--benchmarks", "latency", "--sizes", "8",
+                 "--rounds", "1", "--seconds", "0.05", "--record", "r.jsonl"]
+        folder = self.folder()
+        ran = self.run_in(folder, bench)
+        self.assertEqual(ran.code, 0, str(ran))
+        record = folder / "r.jsonl"
+        self.check([FISHPLATE, "report", "r.jsonl", "-o", "r.html", "--csv", "r.csv", "--markdown", "r.md"], given=[record])
+        self.check([FISHPLATE, "reproduce", "--row", "M1", "--record", "p.jsonl"])
+        # A record is made anew, or continued where it is the user's own.
+        target = self.own / "record"
+        other = self.folder()
+        self.plant(other, "r.jsonl", target)
+        for words in [bench, [FISHPLATE, "bench", "--resume", "r.jsonl"]]:
+            ran = self.run_in(other, words)
+            self.assertNotEqual(ran.code, 0, str(ran))
+            self.assertEqual(target.read_bytes(), PRECIOUS, str(ran))
+
+    def test_what_is_compiled_can_be_changed_by_nobody_else(self):
+        cache = self.temporary_folder() / "cache"
+        sources = FISHPLATE.parents[2] / "bench"
+        stacks = Path(os.environ.get("FISHPLATE_CACHE", Path.home() / ".cache" / "fishplate"))
+        cache.mkdir(mode=0o755)
+        for entry in stacks.iterdir():
+            if entry.name != "bench" and entry.is_dir():
+                (cache / entry.name).symlink_to(entry)
+        bench = [FISHPLATE, "bench", "--stacks", "mpich-tcp", "--links", "one=1000", "--benchmarks", "latency", "--sizes", "8", "--rounds",
+                 "1", "--seconds", "0.05", "--record", "r.jsonl", "--sources", sources]
+        ran = self.run_in(self.folder(), bench, FISHPLATE_CACHE=str(cache))
+        self.assertEqual(ran.code, 0, str(ran))
+        made = [path for path in cache.rglob("*") if not path.is_symlink()]
+        self.assertTrue(any(path.is_file() and os.access(path, os.X_OK) for path in made), f"{made}\n{ran}")
+        loose = [path for path in made if path.stat().st_mode & 0o022]
+        self.assertEqual(loose, [], str(ran))

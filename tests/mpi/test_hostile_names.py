@@ -1,0 +1,175 @@
+"""Names that others have chosen, of programs, hosts, communicators, stacks, files: with escape sequences of terminals, characters
+that turn the direction of writing, and markup. Nothing that Fishplate prints has any of the first two, and no page the third."""
+
+import copy
+import json
+import os
+import re
+import unittest
+
+from support import FISHPLATE, MpiTest, mpiexec, program
+
+# Title of the terminal, colour, a C1 control, right-to-left override, an element, the end of a script.
+HOSTILE = "\x1b]0;t\x07\x1b[31m\u009b32m\u202e<img src=x onerror=alert(1)></script>&quot;"
+# What a file may be called, and a host.
+PROGRAM = "a\x1b[31m\u202e<img src=x>"
+HOST = "h\x1b[32m<img src=x>"
+# Before "=", as `predict` takes them.
+NETWORK = "n\x1b[32m\u202e<img>"
+COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+ELEMENT = re.compile(r"<img|</script>&")
+
+
+class HostileNames(MpiTest):
+    def clean(self, ran):
+        """Nothing that a terminal obeys was printed."""
+        for text in (ran.out, ran.err):
+            found = COMMANDS.search(text)
+            self.assertIsNone(found, f"{found and text[max(0, found.start() - 80) : found.end() + 20]!r}\n{ran.command}")
+        return ran
+
+    def harmless(self, page):
+        """The page has none of it as an element, and nothing that turns the direction of writing."""
+        text = page.read_text()
+        for wrong in (ELEMENT, COMMANDS):
+            found = wrong.search(text)
+            self.assertIsNone(found, found and text[max(0, found.start() - 80) : found.end() + 20])
+
+    def runs(self, *command):
+        """A command, whether it succeeds or not."""
+        return self.clean(self.run_command([FISHPLATE, *command]))
+
+    def strings(self, value, path=()):
+        """Paths of the strings in a record; of each list the first entry."""
+        if isinstance(value, str):
+            yield path
+        elif isinstance(value, dict):
+            for key, inner in value.items():
+                yield from self.strings(inner, (*path, key))
+        elif isinstance(value, list) and value:
+            yield from self.strings(value[0], (*path, 0))
+
+    def changed(self, record, path):
+        """The record with hostile text behind one of its strings."""
+        record = copy.deepcopy(record)
+        at = record
+        for key in path[:-1]:
+            at = at[key]
+        at[path[-1]] += HOSTILE
+        return record
+
+    def all_at_once(self, lines, read):
+        """Makes each string of some lines of JSON hostile, those together that `read` can do with. What it cannot do with is told
+        cleanly as well, which `read` looks at."""
+        for at, line in enumerate(lines):
+            for path in list(self.strings(line)):
+                tried = self.changed(lines[at], path)
+                if read([*lines[:at], tried, *lines[at + 1 :]]).code == 0:
+                    lines[at] = tried
+        ran = read(lines)
+        self.assertEqual(ran.code, 0, str(ran))
+
+    def profile(self, folder):
+        """A small profile, with traces."""
+        command = [FISHPLATE, "profile", "--trace", folder / "trace", "-o", folder / "p.json", "--", *mpiexec("mpich", 2),
+                   program("profiled"), "counts"]
+        self.assertEqual(self.run_command(command).code, 0)
+        return folder / "p.json"
+
+    def test_records_of_profiles(self):
+        folder = self.temporary_folder()
+        profile = json.loads(self.profile(folder).read_text())
+        file, page = folder / "q.json", folder / "page.html"
+
+        def read(lines):
+            [one] = lines
+            file.write_text(json.dumps(one))
+            return self.runs("profile", "--read", file, "--output", folder / "page.json")
+
+        self.all_at_once([profile], read)
+        self.harmless(page)
+        self.assertIn("&lt;img", page.read_text())
+
+    def test_records_of_measurements(self):
+        folder = self.temporary_folder()
+        record = folder / "r.jsonl"
+        made = self.run_command([FISHPLATE, "bench", "--stacks", "fishplate-mpich,mpich-tcp", "--links", "one=1000", "--benchmarks",
+                                 "latency", "--sizes", "8", "--rounds", "2", "--seconds", "0.02", "--record", record])
+        self.assertEqual(made.code, 0, str(made))
+        lines = [json.loads(line) for line in record.read_text().splitlines()]
+        kinds = {line["kind"]: at for at, line in enumerate(lines)}
+        file, page, markdown = folder / "q.jsonl", folder / "q.html", folder / "q.md"
+
+        def read(lines):
+            file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+            ran = self.runs("report", file, "-o", page, "--markdown", markdown)
+            self.runs("compare", file, file)
+            self.runs("report", file, "--markdown", "-")
+            return ran
+
+        # One line of each kind, and names that all lines share.
+        for at in kinds.values():
+            for path in list(self.strings(lines[at])):
+                tried = [*lines[:at], self.changed(lines[at], path), *lines[at + 1 :]]
+                if read(tried).code == 0:
+                    lines = tried
+        for name in ("mpich-tcp", "MPICH, libfabric tcp", "one"):
+            text = json.dumps(lines).replace(json.dumps(name), json.dumps(name + HOSTILE))
+            if read(json.loads(text)).code == 0:
+                lines = json.loads(text)
+        self.assertEqual(read(lines).code, 0)
+        self.harmless(page)
+        self.assertIn("&lt;img", page.read_text())
+        self.assertNotIn("<img", markdown.read_text())
+
+    def test_descriptions(self):
+        folder = self.temporary_folder()
+        name = json.dumps(HOSTILE)
+        stacks = folder / "stacks.toml"
+        stacks.write_text(f'[[stack]]\nname = {name}\ntitle = {name}\nversion = {name}\n')
+        plan = folder / f"plan{PROGRAM.replace('/', '')}.toml"
+        plan.write_text(f'title = {name}\nstacks = [{name}]\n')
+        testbed = folder / "testbed.toml"
+        testbed.write_text(f'name = {name}\nabout = {name}\n')
+        for command in [["stacks", "--stack-file", stacks], ["run", "--stacks", stacks, "--mpi", "x", "--", "true"], ["bench", plan],
+                        ["bench", "--stacks", HOSTILE], ["rpi", plan], ["simulate", "--testbed", testbed], ["predict", plan, "a=1"],
+                        ["profile", "--read", plan], ["report", plan], ["lab", "up", "--name", HOSTILE], ["lab", "up", plan],
+                        ["demo", "--from", plan], ["trace", "stat", folder / PROGRAM.replace("/", "")]]:
+            ran = self.run_command([FISHPLATE, *command])
+            self.assertNotEqual(ran.code, 0, str(ran))
+            # The parser of the command line repeats words as they were given to it.
+            if "error:" not in ran.err:
+                self.clean(ran)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can name a host")
+    def test_programs_and_hosts(self):
+        folder = self.temporary_folder()
+        (folder / PROGRAM).symlink_to(program("profiled"))
+        (folder / f"b{HOST}").symlink_to(program("steady"))
+        # The launcher would end at such a name.
+        host = ["unshare", "--uts", "python3", "-c",
+                f"import os, socket, sys; socket.sethostname({HOST!r}); os.execvp(sys.argv[1], sys.argv[1:])"]
+        job = lambda *command: [*mpiexec("mpich", 2), *host, *command]
+        record, page = folder / "p.json", folder / "p.html"
+        for command in [["run", "--rails", "lo", "--", *job(folder / PROGRAM, "counts")],
+                        ["profile", "--trace", folder / "trace", "-o", record, "--", *job(folder / PROGRAM, "counts")],
+                        ["profile", "--read", record], ["trace", "stat", folder / "trace"],
+                        ["predict", folder / "trace", f"{NETWORK}=1000", "b=10", "--page", folder / "q.html"]]:
+            ran = self.clean(self.run_command([FISHPLATE, *command], environment={"MPIR_CVAR_NOLOCAL": "1"}))
+            self.assertEqual(ran.code, 0, str(ran))
+        self.assertIn("&lt;img", page.read_text())
+        self.harmless(page)
+        self.harmless(folder / "q.html")
+        for command in ["rails", "doctor"]:
+            self.clean(self.run_command([*host, FISHPLATE, command]))
+        self.top(folder, job)
+
+    def top(self, folder, job):
+        """A running job of that name."""
+        stop = folder / "stop"
+        job = self.start([FISHPLATE, "run", "--rails", "lo", "--", *job(folder / f"b{HOST}", stop)], {"MPIR_CVAR_NOLOCAL": "1"})
+        self.wait_for(job, lambda: "connected" in job.text()[0])
+        shown = self.wait_for(job, lambda: (seen := self.run_command([FISHPLATE, "top", "--once", "--every", "0.1"])).out.count("<img") and seen)
+        self.clean(shown)
+        stop.touch()
+        self.assertEqual(self.finish(job).code, 0)
