@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use fishplate_engine::{Instant, RailId};
+use fishplate_host::HostId;
 use serde::Serialize;
 
 use crate::link_kind::Counts;
@@ -58,6 +59,8 @@ pub struct Counters {
 struct Line<'a> {
     schema: &'static str,
     host: &'a str,
+    host_id: HostId,
+    process: String,
     pid: u32,
     rank: Option<u32>,
     rail: &'a str,
@@ -136,6 +139,8 @@ impl Counters {
             let line = Line {
                 schema: SCHEMA,
                 host: process::host(),
+                host_id: process::host_id(),
+                process: format!("{:016x}", process::number()),
                 pid: std::process::id(),
                 rank: process::rank(),
                 rail,

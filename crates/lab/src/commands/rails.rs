@@ -10,7 +10,7 @@ use fishplate_rails::discover::{self, Interface, Verdict};
 use fishplate_rails::ofi::adapters::{Adapter, SYSFS};
 use fishplate_rails::ofi::wanted;
 use fishplate_rails::rail::Rail;
-use fishplate_rails::{Settings, hints, netlink, numa, pairing, probe, process};
+use fishplate_rails::{Settings, hints, netlink, numa, pairing, probe};
 use serde::Serialize;
 
 use crate::counters::live::Flows;
@@ -111,7 +111,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let own: Vec<IpAddr> = interfaces.iter().flat_map(|one| &one.addresses).map(|address| address.ip).collect();
     let used = pairing::pair(&rails, &args.peer.iter().map(|ip| vec![*ip]).collect::<Vec<_>>());
     let mut rows: Vec<Row> = interfaces.iter().map(Row::new).collect();
-    let known = Flows::of_host(process::host());
+    let known = Flows::of_this_host();
     for (at, (rail, row)) in rails.iter().zip(&mut rows).enumerate() {
         row.hints = hints::hints(rail, &rails);
         row.flows = known.get(&rail.name).copied();
