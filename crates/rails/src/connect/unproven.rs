@@ -82,6 +82,15 @@ impl UnprovenConnections {
         (self.incoming.insert(connection), closed)
     }
 
+    /// Why a connection had to go, where files leave room for `most`.
+    pub fn describe_crowd(most: usize) -> String {
+        let (bound, why) = match most < MAX_UNPROVEN {
+            true => (most, "the most for which the limit of open files leaves room (`ulimit -n`)"),
+            false => (MAX_UNPROVEN, "the most that may be"),
+        };
+        format!("{bound} others are not proven yet, {why}")
+    }
+
     /// A connection, by its number.
     pub fn get_mut(&mut self, at: usize) -> Option<&mut Incoming> {
         self.incoming.get_mut(at)
@@ -148,6 +157,13 @@ mod tests {
         // In the order in which they came, but for the three newest.
         assert_eq!(closed, flood[..97]);
         assert!(unproven.get_mut(peer).is_some());
+    }
+
+    #[test]
+    fn what_bounds_connections_is_told() {
+        let told = UnprovenConnections::describe_crowd;
+        assert_eq!(told(5000), "1024 others are not proven yet, the most that may be");
+        assert!(told(7).starts_with("7 others are not proven yet, the most for which the limit of open files leaves"));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use fishplate_engine::{Instant, RailId, VcId};
 use crate::announce::announce;
 use crate::connect::incoming::{AcceptError, Incoming};
 use crate::connect::outgoing::Established;
+use crate::connect::unproven::UnprovenConnections;
 use crate::endpoint::Endpoint;
 use crate::endpoint::connections::guests::why;
 use crate::endpoint::peer::Role;
@@ -60,7 +61,8 @@ impl Endpoint {
         let most = self.most_unproven();
         let (at, closed) = self.unproven.add(Incoming::new(stream, remote, now, acceptor).over(rail), most);
         if let Some(closed) = closed {
-            log::warn!(target: STRANGERS, "a connection from {closed} was closed: too many others are not proven yet");
+            let crowd = UnprovenConnections::describe_crowd(most);
+            log::warn!(target: STRANGERS, "a connection from {closed} was closed: {crowd}");
         }
         let watched = self
             .unproven
