@@ -148,4 +148,4 @@ class Collectives(MpiTest):
         job = mpi_command(1, program("crowd"), ":", "-n", 1, "env", "-u", "LD_PRELOAD", program("crowd"))
         ran = self.run_command(job)
         self.assertEqual(ran.code, 0, str(ran))
-        self.says(ran, "fishplate: 1 of 2 ranks have not loaded this library: all collective operations are the MPI's own")
+        self.says(ran, "fishplate: 1 of 2 ranks have not said within 10 s where they are: all collective operations are the MPI's own")

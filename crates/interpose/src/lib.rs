@@ -21,6 +21,7 @@ mod deferred_free;
 mod execution;
 #[allow(unsafe_code)]
 mod ffi;
+mod notes;
 mod operation_order;
 mod preference;
 mod process_state;

@@ -16,17 +16,23 @@ const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
     ("fishplate-collectives", "collectives", &[], Unsafe::Nowhere),
     ("fishplate-engine", "engine", &[], Unsafe::Nowhere),
     ("fishplate-guest", "guest", &[], Unsafe::Nowhere),
+    ("fishplate-host", "host", &[], Unsafe::Nowhere),
     (
         "fishplate-interpose",
         "interpose",
-        &["fishplate-collectives", "fishplate-profile", "fishplate-guest", "fishplate-trace"],
+        &["fishplate-collectives", "fishplate-profile", "fishplate-guest", "fishplate-host", "fishplate-trace"],
         Unsafe::In("src/ffi"),
     ),
     ("fishplate-link", "link", &[], Unsafe::Nowhere),
     ("fishplate-longbow", "longbow", &["fishplate-link"], Unsafe::In("src/sys")),
     ("fishplate-mpi-trial", "mpi-trial", &[], Unsafe::In("src/sys")),
-    ("fishplate-profile", "profile", &[], Unsafe::Nowhere),
-    ("fishplate-rails", "rails", &["fishplate-engine", "fishplate-guest", "ofi-abi"], Unsafe::In("src/sys")),
+    ("fishplate-profile", "profile", &["fishplate-host"], Unsafe::Nowhere),
+    (
+        "fishplate-rails",
+        "rails",
+        &["fishplate-engine", "fishplate-guest", "fishplate-host", "ofi-abi"],
+        Unsafe::In("src/sys"),
+    ),
     ("ofi-abi", "ofi-abi", &[], Unsafe::Nowhere),
     (
         "fishplate-provider",
@@ -40,7 +46,7 @@ const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
         &["fishplate-engine", "fishplate-link", "fishplate-collectives", "fishplate-trace"],
         Unsafe::Nowhere,
     ),
-    ("fishplate-trace", "trace", &[], Unsafe::Nowhere),
+    ("fishplate-trace", "trace", &["fishplate-host"], Unsafe::Nowhere),
     ("fishplate-fuzz", "../fuzz", &["fishplate-engine", "fishplate-rails"], Unsafe::Nowhere),
     (
         "fishplate-lab",
@@ -48,6 +54,7 @@ const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
         &[
             "fishplate-collectives",
             "fishplate-guest",
+            "fishplate-host",
             "fishplate-longbow",
             "fishplate-mpi-trial",
             "fishplate-profile",

@@ -62,8 +62,12 @@ pub mod header {
     pub const WORLD: usize = 27;
     /// Name of the host.
     pub const HOST: std::ops::Range<usize> = 32..40;
-    /// What tells boots of machines apart: ranks with the same one have the same clock.
+    /// What tells boots of machines apart.
     pub const BOOT: std::ops::Range<usize> = 40..45;
+    /// Which host (`fishplate_host::HostId`); 0 in files of before.
+    pub const HOST_ID: usize = 45;
+    /// Inode number of the time namespace; 0: not known.
+    pub const TIME_NAMESPACE: usize = 46;
     /// The program.
     pub const PROGRAM: std::ops::Range<usize> = 48..80;
     /// What the MPI library says of itself.

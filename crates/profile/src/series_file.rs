@@ -26,6 +26,8 @@ pub mod header {
     pub const IS_CUT: usize = 4;
     /// Rank in MPI_COMM_WORLD, plus one; 0: the file is of a host.
     pub const RANK: usize = 5;
+    /// Which host (`fishplate_host::HostId`); 0 in files of before.
+    pub const HOST_ID: usize = 6;
     /// Name of the host.
     pub const HOST: std::ops::Range<usize> = 8..16;
     /// Names of the columns, each of [`NAME_WORDS`] words.

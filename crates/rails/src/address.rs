@@ -69,7 +69,7 @@ pub struct BadAddress;
 
 impl fmt::Display for BadAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not a Fishplate address (a peer of another version, or not running Fishplate)")
+        f.write_str("not an address of this version of Fishplate")
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use fishplate_engine::{Instant, RailId};
 use fishplate_guest::output_file;
+use fishplate_host::HostId;
 use serde::Serialize;
 
 use crate::discover::Class;
@@ -60,6 +61,8 @@ pub struct Counters {
 struct Line<'a> {
     schema: &'static str,
     host: &'a str,
+    host_id: HostId,
+    process: String,
     pid: u32,
     rank: Option<u32>,
     rail: &'a str,
@@ -138,6 +141,8 @@ impl Counters {
             let line = Line {
                 schema: SCHEMA,
                 host: process::host(),
+                host_id: process::host_id(),
+                process: format!("{:016x}", process::number()),
                 pid: std::process::id(),
                 rank: process::rank(),
                 rail,

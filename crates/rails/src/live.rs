@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fishplate_guest::printable;
+use fishplate_host::{Host, HostId};
 use serde::{Deserialize, Serialize};
 
 /// Name and version of the page's layout.
@@ -34,8 +35,11 @@ const MOST_READS: usize = 5;
 pub struct Page {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Its host.
+    /// Name of its host.
     pub host: String,
+    /// Which host that is; older ones do not tell.
+    #[serde(default)]
+    pub host_id: Option<HostId>,
     /// Its number, in its own namespace.
     pub pid: u32,
     /// Its rank in the job, where the launcher says.
@@ -54,6 +58,11 @@ pub struct Page {
 }
 
 impl Page {
+    /// The host: by its name where the page does not tell more.
+    pub fn host_id(&self) -> HostId {
+        self.host_id.unwrap_or_else(|| Host::named(&self.host).id())
+    }
+
     /// What a terminal takes for commands is not shown.
     fn printable(mut self) -> Page {
         let names = self.rails.iter_mut().map(|rail| &mut rail.name);
@@ -183,7 +192,8 @@ pub fn pages() -> Vec<(String, Page)> {
     let ours: BTreeMap<String, PathBuf> = named.filter(|(name, _)| name.starts_with(PREFIX)).collect();
     let mut pages: Vec<(String, Page)> =
         ours.into_iter().filter_map(|(name, path)| Some((name, page(&path)?))).collect();
-    pages.sort_by(|(_, a), (_, b)| (a.rank, &a.host, a.pid).cmp(&(b.rank, &b.host, b.pid)));
+    let key = |page: &Page| (page.rank, page.host.clone(), page.host_id(), page.pid);
+    pages.sort_by(|(_, a), (_, b)| key(a).cmp(&key(b)));
     pages
 }
 
@@ -245,6 +255,7 @@ pub fn program() -> String {
 mod tests {
     use super::*;
     use crate::address::MAX_RAILS;
+    use crate::process;
     use crate::rail::LONGEST_RAIL_NAME;
 
     fn shown(pid: u32) -> Page {
@@ -268,6 +279,7 @@ mod tests {
         Page {
             schema,
             host,
+            host_id: Some(process::host_id()),
             pid,
             rank: None,
             program,

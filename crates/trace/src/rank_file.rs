@@ -6,6 +6,7 @@
 //! `NAME.tail`, while the rank runs, and for ever where it was killed: what the next block will consist of, in memory that
 //! is mapped to this file. Words of 64 bits ([`tail`]), then words of 32 bits: definitions, then calls.
 
+use fishplate_host::{Host, HostId};
 use serde::{Deserialize, Serialize};
 
 /// How a file begins; the last byte is the format's version.
@@ -62,7 +63,7 @@ pub struct Header {
     pub is_spawned: bool,
     /// Name of the host.
     pub host: String,
-    /// Which machine, and when it was started: hosts that are the same one have the same.
+    /// Which machine, and when it was started. Several hosts (containers) may be on one.
     pub machine: String,
     /// Path of the program.
     pub program: String,
@@ -72,9 +73,24 @@ pub struct Header {
     pub processors: u32,
     /// What recording a call takes that is not recorded itself, in nanoseconds. It is subtracted already.
     pub overhead_ns: u64,
+    /// Which host; headers of before end without this and what follows.
+    pub host_id: Option<HostId>,
+    /// Which processors of the machine it may use: bits, those of the first 64 first. Empty: not known.
+    pub processor_mask: Vec<u64>,
 }
 
 impl Header {
+    /// Reads a header. One of before ends in front of the two fields that have been added since: a zero is none for each.
+    pub fn decode(bytes: &[u8]) -> Option<Header> {
+        postcard::from_bytes(&[bytes, &[0; 2]].concat()).ok()
+    }
+
+    /// The host: by machine and name where the header does not tell more.
+    pub fn host(&self) -> HostId {
+        let known = || Host { name: self.host.clone(), boot: self.machine.clone(), ..Host::default() };
+        self.host_id.unwrap_or_else(|| known().id())
+    }
+
     /// Of a rank that nobody has recorded.
     pub fn synthetic(rank: u32, ranks: u32) -> Header {
         Header {
@@ -88,6 +104,8 @@ impl Header {
             library: String::new(),
             processors: 1,
             overhead_ns: 0,
+            host_id: None,
+            processor_mask: Vec::new(),
         }
     }
 }

@@ -63,11 +63,18 @@ pub enum ReadError {
     Version(PathBuf, u8),
     /// A file is damaged.
     Damaged(PathBuf),
-    /// Files of several programs are there, or of several runs.
+    /// Two files are of one rank, so that they are of several runs.
+    TwoOfARank(PathBuf, u32),
+    /// Files are of programs with these numbers of ranks.
+    SeveralSizes(PathBuf, u32, u32),
+    /// Files are of programs that the launcher tells apart.
     SeveralPrograms(PathBuf),
     /// Ranks are missing: which, and of how many.
     Missing(PathBuf, Vec<u32>, u32),
 }
+
+/// What to do about traces of several runs.
+const APART: &str = "keep each run in a folder of its own";
 
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -88,11 +95,21 @@ impl fmt::Display for ReadError {
                 super::rank_file::MAGIC[7]
             ),
             ReadError::Damaged(path) => write!(f, "{}: the file is damaged", path.display()),
-            ReadError::SeveralPrograms(path) => write!(
+            ReadError::TwoOfARank(path, rank) => {
+                write!(f, "{}: two traces are of rank {rank}, of different runs: {APART}", path.display())
+            }
+            ReadError::SeveralSizes(path, one, other) => write!(
                 f,
-                "{}: there are traces of several runs or programs: keep each in a folder of its own",
+                "{}: there are traces of a program of {one} ranks and of one of {other}: {APART}",
                 path.display()
             ),
+            ReadError::SeveralPrograms(path) => {
+                write!(
+                    f,
+                    "{}: there are traces of several runs, which the launcher has named apart: {APART}",
+                    path.display()
+                )
+            }
             ReadError::Missing(path, missing, ranks) => {
                 let names: Vec<String> = missing.iter().take(8).map(u32::to_string).collect();
                 let more = if missing.len() > names.len() { ", ..." } else { "" };
@@ -136,13 +153,17 @@ pub fn folder_without_spawned(folder: &Path) -> Result<(Trace, usize), ReadError
             spawned += 1;
             continue;
         }
-        if ranks.insert(rank.header.rank, rank).is_some() {
-            return Err(ReadError::SeveralPrograms(folder.into()));
+        let number = rank.header.rank;
+        if ranks.insert(number, rank).is_some() {
+            return Err(ReadError::TwoOfARank(folder.into(), number));
         }
     }
     let Some(first) = ranks.values().next() else { return Err(ReadError::Empty(folder.into())) };
     let (world, count) = (first.header.world, first.header.ranks);
-    if ranks.values().any(|rank| (rank.header.world, rank.header.ranks) != (world, count)) {
+    if let Some(other) = ranks.values().find(|rank| rank.header.ranks != count) {
+        return Err(ReadError::SeveralSizes(folder.into(), count, other.header.ranks));
+    }
+    if ranks.values().any(|rank| rank.header.world != world) {
         return Err(ReadError::SeveralPrograms(folder.into()));
     }
     let missing: Vec<u32> = (0..count).filter(|rank| !ranks.contains_key(rank)).collect();

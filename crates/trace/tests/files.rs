@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::path::Path;
 
+use fishplate_host::HostId;
 use fishplate_trace::rank_file::Header;
 use fishplate_trace::read::{self, ReadError};
 use fishplate_trace::write::{OwnTail, Writer};
@@ -126,9 +127,43 @@ fn what_is_no_trace_of_a_program_is_refused() {
         write(folder, 0, 2, 1, 1, true);
         write(folder, 1, 3, 1, 1, true);
     });
-    assert!(several.starts_with("DIR: there are traces of several runs or programs"), "{several}");
+    assert_eq!(
+        several,
+        "DIR: there are traces of a program of 2 ranks and of one of 3: keep each run in a folder of its own"
+    );
+    let twice = says(&|folder| {
+        write(folder, 0, 2, 1, 1, true);
+        fs::copy(folder.join("0.trace"), folder.join("again.trace")).unwrap();
+    });
+    assert_eq!(twice, "DIR: two traces are of rank 0, of different runs: keep each run in a folder of its own");
+    let worlds = says(&|folder| {
+        write(folder, 0, 2, 1, 1, true);
+        let other = Header { world: 8, ..header(1, 2) };
+        let file = File::create(folder.join("1.trace")).unwrap();
+        Writer::begin(file, OwnTail::new(), &other).unwrap().finish().unwrap();
+    });
+    assert!(
+        worlds.starts_with("DIR: there are traces of several runs, which the launcher has named apart"),
+        "{worlds}"
+    );
     let gone = read::folder(Path::new("/no/such")).unwrap_err().to_string();
     assert_eq!(gone, "/no/such: No such file or directory (os error 2)");
+}
+
+#[test]
+fn headers_of_before_end_without_host_and_processors() {
+    let with = |host_id: Option<HostId>| Header { host_id, machine: "boot".into(), ..header(0, 1) };
+    let known = with(HostId::of_number(7));
+    let bytes = postcard::to_stdvec(&known).unwrap();
+    assert_eq!(Header::decode(&bytes).unwrap(), known);
+    assert_eq!(known.host(), HostId::of_number(7).unwrap());
+    let before = postcard::to_stdvec(&with(None)).unwrap();
+    let (before, end) = before.split_at(before.len() - 2);
+    assert_eq!((end, Header::decode(before).unwrap()), (&[0, 0][..], with(None)));
+    let other_name = Header { host: "node1".into(), ..with(None) };
+    let other_machine = Header { machine: "other".into(), ..with(None) };
+    assert!(with(None).host() != other_name.host() && with(None).host() != other_machine.host());
+    assert_eq!(Header::decode(&before[..4]), None);
 }
 
 #[test]

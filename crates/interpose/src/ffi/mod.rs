@@ -6,7 +6,7 @@
 //!   [`generalized_request`], [`cluster_collective`]), which the rest of the crate uses;
 //! - the program's calls: where they come in ([`entry`]), the functions that take the place of MPI's ([`overrides`]), and
 //!   how a collective call becomes a schedule ([`call`], [`dispatch`], [`plan`], [`unpacking`]);
-//! - the machine: [`clock`], [`process`], [`dynamic_linker`], [`lookup`], [`next_dlsym`], [`mapped_file`]; the provider of this project, [`rail_bytes`].
+//! - the machine: [`clock`], [`process`], [`dynamic_linker`], [`lookup`], [`next_dlsym`], [`mapped_file`], [`loaded`]; the provider of this project, [`rail_bytes`].
 
 // MPI says how many arguments its functions have.
 #![allow(clippy::too_many_arguments)]
@@ -25,6 +25,7 @@ mod functions;
 mod generalized_request;
 mod handle;
 mod library;
+mod loaded;
 mod lookup;
 mod mailbox;
 mod mapped_file;

@@ -1,12 +1,13 @@
 //! What the network interfaces of a host carry over time. One process of each host looks at them.
 
-use std::fs::{self, File};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use fishplate_host::Host;
 use fishplate_profile::series_file::{MAX_COLUMNS, STEP_NS, header};
 
 use super::timeline::Timeline;
@@ -33,9 +34,8 @@ struct Counter {
 }
 
 /// Starts to look at the interfaces, unless another process of this host does so already.
-pub fn sample(folder: &Path, host: &str, boot: &str) -> Option<Sampler> {
-    let namespace = fs::metadata("/proc/self/ns/net").ok()?.ino();
-    let file = GrowingFile::create(&folder.join(format!("{host}.{boot}.{namespace}.rails")), header::WORDS).ok()?;
+pub fn sample(folder: &Path, host: &str) -> Option<Sampler> {
+    let file = GrowingFile::create(&folder.join(format!("{}.rails", Host::own().id())), header::WORDS).ok()?;
     let file_of_counters = File::open(COUNTERS).ok()?;
     let counters = counters(&file_of_counters)?;
     let names: Vec<String> = counters

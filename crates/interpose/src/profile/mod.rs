@@ -30,4 +30,4 @@ pub use message_numbers::hash;
 pub use probed::Probed;
 pub use recorder::{Collective, Message, Moment, Recorder};
 pub use requests::{Operation, Request};
-pub use session::{Session, abort, finish, get, give_up, pause, resume, start, stop};
+pub use session::{Session, abort, finish, get, give_up, pause, resume, start, stop, unique};

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
+use fishplate_host::Host;
 use fishplate_profile::rank_file::{self, Layout, MAGIC, header};
 use fishplate_profile::read::State;
 use fishplate_profile::series_file::{header as series_header, rank_column};
@@ -191,7 +192,7 @@ impl Session {
             tracer: tracer.map(Mutex::new),
             tables,
             in_mpi: AtomicU64::new(0),
-            sampler: Mutex::new(interfaces::sample(folder, &host, &boot_id())),
+            sampler: Mutex::new(interfaces::sample(folder, &host)),
             paused: AtomicU64::new(0),
         })
     }
@@ -247,11 +248,13 @@ fn begin_trace(abi: &Abi, host: &str, process: &str, rank: usize, ranks: usize) 
         world: world_of_launcher(),
         is_spawned: Comm::has_parent(abi),
         host: host.into(),
-        machine: boot_id(),
+        machine: Host::own().machine(),
         program: env::current_exe().unwrap_or_default().to_string_lossy().into_owned(),
         library: ffi::library_version().lines().next().unwrap_or_default().into(),
         processors: std::thread::available_parallelism().map_or(1, |count| count.get() as u32),
         overhead_ns: 0,
+        host_id: Some(Host::own().id()),
+        processor_mask: processor_mask(&fs::read_to_string("/proc/self/status").unwrap_or_default()),
     };
     let report = |error: &io::Error| {
         let folder = folder.display();
@@ -262,15 +265,18 @@ fn begin_trace(abi: &Abi, host: &str, process: &str, rank: usize, ranks: usize) 
 
 /// What no other process has in the names of its files. Process numbers and names of hosts are not enough: containers and
 /// cloned machines have the same.
-fn unique() -> String {
+pub fn unique() -> String {
     let random = fs::read_to_string("/proc/sys/kernel/random/uuid").ok();
     let by_time = || format!("{:x}-{:x}", clock::realtime(), std::process::id());
     random.map_or_else(by_time, |random| random.trim().into())
 }
 
-/// Which machine it is, and when it was started.
-fn boot_id() -> String {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().into()
+/// The processors that a process may use, by its status: groups of 32 in hexadecimal digits, the last one first (proc(5)).
+fn processor_mask(status: &str) -> Vec<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed:"));
+    let groups = line.iter().flat_map(|line| line.trim().rsplit(','));
+    let groups: Vec<u64> = groups.map_while(|group| u64::from_str_radix(group, 16).ok()).collect();
+    groups.chunks(2).map(|pair| pair[0] | pair.get(1).map_or(0, |upper| upper << 32)).collect()
 }
 
 fn write_header(tables: &Tables, host: &str, rank: usize, now: u64, realtime: u64) {
@@ -285,7 +291,9 @@ fn write_header(tables: &Tables, host: &str, rank: usize, now: u64, realtime: u6
     tables.set(header::LAST, now);
     tables.set(header::STATE, State::RUNNING);
     text(header::HOST, host);
-    text(header::BOOT, &boot_id());
+    text(header::BOOT, &Host::own().boot);
+    tables.set(header::HOST_ID, Host::own().id().number());
+    tables.set(header::TIME_NAMESPACE, Host::own().time);
     text(header::PROGRAM, &env::current_exe().unwrap_or_default().to_string_lossy());
     text(header::LIBRARY, ffi::library_version().lines().next().unwrap_or_default());
     tables.set(header::MAGIC, MAGIC);
@@ -300,4 +308,18 @@ fn world_of_launcher() -> u64 {
 /// The name of the host, as it may be part of a file's name.
 fn host_in_file_names() -> String {
     ffi::host_name().replace(['/', '\0'], "_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_read_from_the_status() {
+        let of = |text: &str| processor_mask(&format!("Name:\tx\nCpus_allowed:\t{text}\nCpus_allowed_list:\t0-1\n"));
+        assert_eq!(of("3"), [3]);
+        assert_eq!(of("1,00000000,80000001"), [0x8000_0001, 1]);
+        assert_eq!(of("ff,ffffffff"), [0xff_ffff_ffff]);
+        assert!(processor_mask("Name:\tx\n").is_empty());
+    }
 }

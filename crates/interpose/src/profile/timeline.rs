@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use fishplate_host::Host;
 use fishplate_profile::series_file::{MAGIC, MAX_COLUMNS, STEP_NS, header};
 use fishplate_profile::store_text;
 
@@ -31,6 +32,7 @@ impl Timeline {
         set(header::FIRST_STEP, first_step);
         set(header::RANK, rank.map_or(0, |rank| rank as u64 + 1));
         store_text(&words[header::HOST], host);
+        set(header::HOST_ID, Host::own().id().number());
         for (column, name) in names.iter().take(columns).enumerate() {
             let at = header::NAMES + column * header::NAME_WORDS;
             store_text(&words[at..at + header::NAME_WORDS], name);

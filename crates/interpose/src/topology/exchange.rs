@@ -1,8 +1,10 @@
-//! The messages at startup: rank 0 collects the names of hosts, decides, and tells all ranks the topology.
+//! The messages at startup: rank 0 collects which hosts ranks are on, decides, and tells all ranks the topology.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fishplate_collectives::Place;
+use fishplate_host::{Host, HostId, Labels};
 
 use super::discovery;
 use super::estimates::{Estimates, to_bytes, to_numbers};
@@ -12,19 +14,26 @@ use crate::ffi::{Abi, Comm, Mailbox, Result, host_name};
 
 /// Tags of the first messages, which are on MPI_COMM_WORLD itself: the highest that MPI guarantees, which programs
 /// hardly use, and not before all MPI_Init have returned.
-const HOST_NAME: i32 = 32767;
+const HOST: i32 = 32767;
 const DECISION: i32 = 32766;
 
-/// Room for the name of a host, with its length in front.
-const NAME_BYTES: usize = 256;
+/// What a rank tells of its host: the identity, then the length of the name, and the name.
+const HOST_BYTES: usize = HostId::LEN + 1 + LONGEST_NAME;
+const LONGEST_NAME: usize = 255;
 
 /// How long a process sleeps that has only to wait, so that those that measure have processors.
 const SLEEP: Duration = Duration::from_micros(200);
-/// Sleeps after which rank 0 no longer waits for ranks that send nothing: they have not loaded this library. Counted, not
+/// Sleeps after which rank 0 no longer waits for ranks that send nothing, mostly as they have not loaded this library. Counted, not
 /// timed, so that a stopped machine does no harm; 10 s or more.
 const MOST_SLEEPS: u32 = 50_000;
 
-/// What rank 0 tells each rank when all have sent their names.
+/// The host of a rank.
+struct RankHost {
+    id: u64,
+    name: String,
+}
+
+/// What rank 0 tells each rank when all have said where they are.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Decision {
     Off = 0,
@@ -40,22 +49,22 @@ pub fn discover(abi: &'static Abi, named: Option<&NamedClusters>) -> Result<Opti
     if ranks == 1 {
         return Ok(None);
     }
-    let mut names = Vec::new();
+    let mut known = Vec::new();
     let mut clusters = None;
     let decision = if rank == 0 {
         let answered;
-        (answered, names) = collect_host_names(abi, world, ranks)?;
-        let decision = decide(&names, ranks, named, &mut clusters);
+        (answered, known) = collect_hosts(abi, world, ranks)?;
+        let decision = decide(&known, ranks, named, &mut clusters);
         send_decision(abi, world, &answered, decision)?;
         decision
     } else {
-        send_host_name(abi, world)?
+        send_host(abi, world)?
     };
     if decision == Decision::Off {
         return Ok(None);
     }
     let comm = world.twin(abi)?;
-    let hosts = broadcast(abi, comm, rank, 0, ranks, || host_numbers(&names))?;
+    let hosts = broadcast(abi, comm, rank, 0, ranks, || host_numbers(&known))?;
     let found = match decision {
         Decision::Named => {
             let clusters = broadcast(abi, comm, rank, 0, ranks, || clusters.unwrap_or_default())?;
@@ -74,22 +83,21 @@ pub fn discover(abi: &'static Abi, named: Option<&NamedClusters>) -> Result<Opti
     };
     let place = |(cluster, host): (&u64, &u64)| Place { cluster: *cluster, host: *host };
     let places = clusters.iter().zip(&hosts).map(place).collect();
-    Ok(Some((comm, Topology { places, estimates }, names)))
+    Ok(Some((comm, Topology { places, estimates }, labels(&known))))
 }
 
-/// Rank 0: the ranks that have sent their names, and these names.
-fn collect_host_names(abi: &'static Abi, world: Comm, ranks: usize) -> Result<(Vec<usize>, Vec<String>)> {
+/// Rank 0: the ranks that have said where they are, and these hosts.
+fn collect_hosts(abi: &'static Abi, world: Comm, ranks: usize) -> Result<(Vec<usize>, Vec<RankHost>)> {
     let mut mailbox = Mailbox::new(abi);
     for rank in 1..ranks {
-        mailbox.receive(world, NAME_BYTES, rank, HOST_NAME)?;
+        mailbox.receive(world, HOST_BYTES, rank, HOST)?;
     }
-    let mut names = vec![None; ranks];
-    names[0] = Some(host_name());
+    let mut hosts: Vec<Option<RankHost>> = (0..ranks).map(|_| None).collect();
+    hosts[0] = Some(RankHost::own());
     let mut sleeps = 0;
     while !mailbox.is_empty() && sleeps < MOST_SLEEPS {
         for (label, message) in mailbox.completed()? {
-            let len = usize::from(message[0]).min(NAME_BYTES - 1);
-            names[label + 1] = Some(String::from_utf8_lossy(&message[1..=len]).into_owned());
+            hosts[label + 1] = RankHost::decode(&message);
         }
         std::thread::sleep(SLEEP);
         sleeps += 1;
@@ -98,19 +106,25 @@ fn collect_host_names(abi: &'static Abi, world: Comm, ranks: usize) -> Result<(V
         mailbox.cancel()?;
         sleep_until_complete(&mut mailbox)?;
     }
-    Ok(names.into_iter().enumerate().filter_map(|(rank, name)| Some((rank, name?))).unzip())
+    Ok(hosts.into_iter().enumerate().filter_map(|(rank, host)| Some((rank, host?))).unzip())
 }
 
-fn decide(names: &[String], ranks: usize, named: Option<&NamedClusters>, clusters: &mut Option<Vec<u64>>) -> Decision {
-    if names.len() < ranks {
+fn decide(
+    hosts: &[RankHost],
+    ranks: usize,
+    named: Option<&NamedClusters>,
+    clusters: &mut Option<Vec<u64>>,
+) -> Decision {
+    if hosts.len() < ranks {
         fishplate_guest::report(format_args!(
-            "{} of {ranks} ranks have not loaded this library: all collective operations are the MPI's own",
-            ranks - names.len()
+            "{} of {ranks} ranks have not said within 10 s where they are: all collective operations are the MPI's own",
+            ranks - hosts.len()
         ));
         return Decision::Off;
     }
-    match named.map(|named| named.of_ranks(names)) {
-        None if host_numbers(names).iter().all(|host| *host == 0) => Decision::Off,
+    let names: Vec<String> = hosts.iter().map(|host| host.name.clone()).collect();
+    match named.map(|named| named.of_ranks(&names)) {
+        None if host_numbers(hosts).iter().all(|host| *host == 0) => Decision::Off,
         None => Decision::Measure,
         Some(Ok(found)) if found.iter().all(|cluster| *cluster == found[0]) => Decision::Off,
         Some(Ok(found)) => {
@@ -134,14 +148,29 @@ fn send_decision(abi: &'static Abi, world: Comm, ranks: &[usize], decision: Deci
     sleep_until_complete(&mut mailbox).map(|_| ())
 }
 
-fn send_host_name(abi: &'static Abi, world: Comm) -> Result<Decision> {
-    let name = host_name();
-    let len = name.len().min(NAME_BYTES - 1);
-    let mut message = vec![0; NAME_BYTES];
-    message[0] = len as u8;
-    message[1..=len].copy_from_slice(&name.as_bytes()[..len]);
+impl RankHost {
+    fn own() -> RankHost {
+        RankHost { id: Host::own().id().number(), name: host_name() }
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let name = &self.name.as_bytes()[..self.name.len().min(LONGEST_NAME)];
+        let mut message = [&self.id.to_be_bytes()[..], &[name.len() as u8], name].concat();
+        message.resize(HOST_BYTES, 0);
+        message
+    }
+
+    fn decode(message: &[u8]) -> Option<RankHost> {
+        let (id, rest) = message.split_first_chunk()?;
+        let (len, rest) = rest.split_first()?;
+        let name = String::from_utf8_lossy(rest.get(..usize::from(*len))?).into_owned();
+        Some(RankHost { id: u64::from_be_bytes(*id), name })
+    }
+}
+
+fn send_host(abi: &'static Abi, world: Comm) -> Result<Decision> {
     let mut mailbox = Mailbox::new(abi);
-    mailbox.send(world, message, 0, HOST_NAME)?;
+    mailbox.send(world, RankHost::own().encode(), 0, HOST)?;
     let decision = mailbox.receive(world, 1, 0, DECISION)?;
     let messages = sleep_until_complete(&mut mailbox)?;
     let value = messages.into_iter().find(|(label, _)| *label == decision).map(|(_, message)| message[0]);
@@ -182,39 +211,66 @@ fn sleep_until_complete(mailbox: &mut Mailbox) -> Result<Vec<(usize, Vec<u8>)>> 
     }
 }
 
-/// Equal names get equal numbers, from 0 in the order in which they come.
-fn host_numbers(names: &[String]) -> Vec<u64> {
-    let mut known: std::collections::BTreeMap<&str, u64> = std::collections::BTreeMap::new();
-    names
+/// A number for each host, from 0 in the order in which they come.
+fn host_numbers(hosts: &[RankHost]) -> Vec<u64> {
+    let mut known: BTreeMap<u64, u64> = BTreeMap::new();
+    hosts
         .iter()
-        .map(|name| {
+        .map(|host| {
             let next = known.len() as u64;
-            *known.entry(name).or_insert(next)
+            *known.entry(host.id).or_insert(next)
         })
         .collect()
+}
+
+/// What the host of each rank is called: as its first rank has it.
+fn labels(hosts: &[RankHost]) -> Vec<String> {
+    let mut first: BTreeMap<u64, &str> = BTreeMap::new();
+    for host in hosts {
+        first.entry(host.id).or_insert(&host.name);
+    }
+    let one = |host: &RankHost| Some((HostId::of_number(host.id)?, first[&host.id]));
+    let labels = Labels::of(hosts.iter().filter_map(one));
+    hosts.iter().map(|host| one(host).map_or_else(String::new, |(id, name)| labels.label(id, name))).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn hosts(known: &[(u64, &str)]) -> Vec<RankHost> {
+        known.iter().map(|(id, name)| RankHost { id: *id, name: (*name).into() }).collect()
+    }
+
     #[test]
-    fn names_get_numbers_in_their_order() {
-        let names: Vec<String> = ["b", "a", "b", "c"].map(String::from).to_vec();
-        assert_eq!(host_numbers(&names), [0, 1, 0, 2]);
+    fn hosts_get_numbers_in_their_order() {
+        let hosts = hosts(&[(7, "node"), (8, "node"), (7, "alias"), (9, "c")]);
+        assert_eq!(host_numbers(&hosts), [0, 1, 0, 2]);
+        assert_eq!(labels(&hosts), ["node (1)", "node (2)", "node (1)", "c"]);
+    }
+
+    #[test]
+    fn what_a_rank_tells_of_its_host_arrives() {
+        for name in ["node", "", &"n".repeat(LONGEST_NAME)] {
+            let message = RankHost { id: 5, name: name.into() }.encode();
+            let RankHost { id, name: told } = RankHost::decode(&message).unwrap();
+            assert_eq!((message.len(), id, told.as_str()), (HOST_BYTES, 5, name));
+        }
+        assert_eq!(RankHost { id: 5, name: "n".repeat(999) }.encode().len(), HOST_BYTES);
+        assert!(RankHost::decode(&[0; 8]).is_none() && RankHost::decode(&[9; 12]).is_none());
     }
 
     #[test]
     fn one_cluster_needs_nothing() {
-        let names: Vec<String> = ["a", "b"].map(String::from).to_vec();
+        let hosts = hosts(&[(1, "a"), (2, "b")]);
         let mut clusters = None;
         let decided = |text: &str, clusters: &mut Option<Vec<u64>>| {
-            decide(&names, 2, Some(&NamedClusters::parse(text).unwrap()), clusters)
+            decide(&hosts, 2, Some(&NamedClusters::parse(text).unwrap()), clusters)
         };
         assert!(decided("a,b", &mut clusters) == Decision::Off);
         assert!(decided("a;b", &mut clusters) == Decision::Named);
         assert_eq!(clusters, Some(vec![0, 1]));
-        assert!(decide(&names[..1], 2, None, &mut None) == Decision::Off);
-        assert!(decide(&names, 2, None, &mut None) == Decision::Measure);
+        assert!(decide(&hosts[..1], 2, None, &mut None) == Decision::Off);
+        assert!(decide(&hosts, 2, None, &mut None) == Decision::Measure);
     }
 }

@@ -10,7 +10,7 @@ use fishplate_rails::discover::{self, Class, Interface};
 use fishplate_rails::ofi::adapters::{Adapter, SYSFS};
 use fishplate_rails::ofi::wanted;
 use fishplate_rails::rail::Rail;
-use fishplate_rails::{Settings, hints, netlink, numa, pairing, probe, process};
+use fishplate_rails::{Settings, hints, netlink, numa, pairing, probe};
 use serde::Serialize;
 
 use crate::counters::live::Flows;
@@ -120,7 +120,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     };
     let (used, reserve) = (pairs(&[Class::Rail]), pairs(&Class::ALL[1..]));
     let mut rows: Vec<Row> = interfaces.iter().map(Row::new).collect();
-    let known = Flows::of_host(process::host());
+    let known = Flows::of_this_host();
     let mut is_answered = false;
     for (at, (rail, row)) in rails.iter().zip(&mut rows).enumerate() {
         row.hints = hints::hints(rail, Rail::preferred(&rails));

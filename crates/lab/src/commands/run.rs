@@ -11,6 +11,7 @@ use tempfile::TempDir;
 
 use crate::counters::stats_file::{self, Summary};
 use crate::mpi::environment::Options;
+use crate::mpi::unseen::{self, Notes};
 use crate::mpi::{command_line, one_host, stacks};
 use crate::output::text;
 use crate::system::child_process::{self, Signals};
@@ -42,13 +43,13 @@ Examples:
 With ranks on several hosts the table needs a --stats file that all of them can write to.
 Other settings are FISHPLATE_* variables: `fishplate env --help` lists them.";
 
-/// Where this run's counters are.
+/// Where this run's counters are, and notes that tell why there are none.
 struct Counters {
     file: PathBuf,
     /// Length of the file before the run.
     skip: u64,
-    /// Keeps a file of our own making alive.
-    _temporary: Option<TempDir>,
+    /// A folder of this run's own: for notes, and for the file, unless the user names another one.
+    folder: TempDir,
 }
 
 /// The command.
@@ -56,7 +57,7 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
     let counters = Counters::prepare(&mut args.options)?;
     let mut environment = args.options.environment()?;
     let stack = environment.stack.as_ref();
-    let stays_with_mpi = one_host::leave_to_open_mpi(&args.command, stack, &mut environment.variables);
+    one_host::leave_to_open_mpi(&args.command, stack, &mut environment.variables);
     if let Err(error) = fishplate_rails::discover::survey(&environment.settings.rails)
         && !error.may_pass()
     {
@@ -64,6 +65,7 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
         tell!("fishplate: on this host: {error}");
     }
     let signals = Signals::take()?;
+    let variables = environment.variables.clone();
     let mut command = command_line::prepare(environment.stack.as_ref(), &args.command, environment.variables);
     let name = command.get_program().to_owned();
     let mut child = child_process::spawn(&mut command, &name)
@@ -73,8 +75,8 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
     if summary.processes > 0 {
         tell!("\n{}", describe(&summary));
     } else if ended.status.success() {
-        let folder = counters.file.parent().unwrap_or(Path::new("/"));
-        tell!("\n{}", unseen(folder, if stays_with_mpi { ON_ONE_HOST } else { UNUSED }));
+        let words: Vec<String> = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        tell!("\n{}", counters.unseen(&words, &variables));
     }
     Ok(ended.exit_code())
 }
@@ -82,49 +84,52 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
 /// Less free space than a process needs for its counters, in bytes.
 const TOO_FULL: u64 = 4096;
 
-/// Why no process has left counters in a folder: it is full, or `otherwise`.
-fn unseen(folder: &Path, otherwise: &str) -> String {
-    match free_space::of(folder) {
-        Ok(free) if free < TOO_FULL => full(folder, free),
-        _ => otherwise.into(),
-    }
-}
-
-fn full(folder: &Path, free: u64) -> String {
-    let (folder, free) = (folder.display(), text::bytes(free));
-    format!("fishplate: no process has left counters: the disk of {folder} has {free} left")
-}
-
-const ON_ONE_HOST: &str = "\
-fishplate: no process of this program used Fishplate: all were started on this host, where the MPI's own shared memory
-carries messages. OMPI_MCA_pml=cm (Open MPI) or MPIR_CVAR_NOLOCAL=1 (MPICH) in front of the command takes them through
-Fishplate.";
-
-const UNUSED: &str = "\
-fishplate: no process of this program used Fishplate. Likely causes:
-  - all ranks ran on one host, where MPI uses shared memory
-    (MPICH: MPIR_CVAR_NOLOCAL=1 sends even that over the rails);
-  - ranks ran on other hosts, which cannot write to this host's temporary file: give --stats a shared file;
-  - the program is no MPI program, or its MPI does not use libfabric
-    (MPICH: `mpichversion` shows the device ch4:ofi; Open MPI: `ompi_info` lists mtl: ofi).
-FI_LOG_LEVEL=info in front of the command shows which provider libfabric chose.";
+/// What helps where the cause is not among those that are told.
+const MORE: &str = "`fishplate doctor` tries the MPI of this host.";
 
 impl Counters {
     /// Uses the file that the user named, or makes one.
     fn prepare(options: &mut Options) -> Result<Counters> {
+        let folder = private_folder::make("fishplate-run-");
+        let folder = folder.context("cannot make a temporary folder")?;
+        options.notes = Some(folder.path().into());
         let named = options.stats.clone().or_else(|| std::env::var("FISHPLATE_STATS").ok()).filter(|f| !f.is_empty());
         if let Some(named) = named {
             let file = stacks::absolute(Path::new(&named))?;
             output_file::leads_elsewhere(&file).with_context(|| format!("--stats {named}"))?;
             let skip = fs::metadata(&file).map_or(0, |metadata| metadata.len());
-            return Ok(Counters { file, skip, _temporary: None });
+            options.stats = Some(file.to_str().context("the name of the file for counters is not UTF-8")?.to_string());
+            return Ok(Counters { file, skip, folder });
         }
-        let folder = private_folder::make("fishplate-run-");
-        let folder = folder.context("cannot make a temporary folder")?;
         let file = folder.path().join("stats.jsonl");
         options.stats = Some(file.to_str().context("the temporary folder's name is not UTF-8")?.to_string());
-        Ok(Counters { file, skip: 0, _temporary: Some(folder) })
+        Ok(Counters { file, skip: 0, folder })
     }
+
+    /// Why no process of a command has left counters.
+    fn unseen(&self, command: &[String], variables: &[(String, String)]) -> String {
+        if let Some(problem) = unwritable(&self.file) {
+            return format!("fishplate: no process has left counters: {problem}");
+        }
+        let causes = unseen::why_unused(command, &Notes::read(self.folder.path()), variables, &self.file);
+        format!("fishplate: no process of this program used Fishplate: {}.\n{MORE}", causes.join("; "))
+    }
+}
+
+/// That nothing can be appended to a file, if it is so.
+fn unwritable(file: &Path) -> Option<String> {
+    let folder = file.parent().unwrap_or(Path::new("/"));
+    if let Ok(free) = free_space::of(folder)
+        && free < TOO_FULL
+    {
+        return Some(format!("the disk of {} has {} left", folder.display(), text::bytes(free)));
+    }
+    let is_new = !file.exists();
+    let error = fs::OpenOptions::new().create(true).append(true).open(file).err();
+    if is_new && error.is_none() {
+        let _ = fs::remove_file(file);
+    }
+    error.map(|error| format!("{} cannot be written: {error}", file.display()))
 }
 
 fn describe(summary: &Summary) -> String {
@@ -153,9 +158,10 @@ mod tests {
 
     #[test]
     fn counters_that_found_no_room_are_told_so() {
-        let told = full(Path::new("/scratch"), 0);
-        assert_eq!(told, "fishplate: no process has left counters: the disk of /scratch has 0 B left");
-        assert_eq!(unseen(Path::new("/proc/self"), UNUSED), full(Path::new("/proc/self"), 0), "proc has no room");
-        assert_eq!(unseen(Path::new("/nowhere"), UNUSED), UNUSED);
+        let folder = tempfile::tempdir().unwrap();
+        let [file, below] = [folder.path().join("stats"), folder.path().join("none/stats")];
+        assert_eq!(unwritable(Path::new("/proc/self/stats")).unwrap(), "the disk of /proc/self has 0 B left");
+        assert!(unwritable(&below).unwrap().starts_with(&format!("{} cannot be written: No such", below.display())));
+        assert_eq!((unwritable(&file), file.exists()), (None, false));
     }
 }

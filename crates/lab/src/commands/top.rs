@@ -1,6 +1,7 @@
 //! `fishplate top`: what the rails of running MPI programs carry.
 
 use std::io::{IsTerminal, Write, stdout};
+use std::path::Path;
 use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -10,7 +11,9 @@ use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers, poll, read};
 use crossterm::terminal::{self, Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen};
 use crossterm::{cursor, execute, queue};
 use fishplate_rails::live::State;
+use nix::unistd::Uid;
 
+use crate::counters::hidden;
 use crate::counters::live::{Row, Watch};
 use crate::output::text;
 
@@ -126,7 +129,7 @@ impl Drop for Screen {
 
 fn text(rows: &[Row]) -> String {
     if rows.is_empty() {
-        return "no MPI program with Fishplate is running here (FISHPLATE_TOP=off hides one)".into();
+        return hidden::why_nothing_is_shown(Path::new("/proc"), Uid::effective().is_root());
     }
     let numbers =
         ["rank", "peers", "sent/s", "received/s", "share", "streams", "a flow", "port", "round trip", "resent"];
@@ -143,7 +146,7 @@ fn text(rows: &[Row]) -> String {
             _ => "-".into(),
         });
         let cells = [
-            row.host.clone(),
+            row.host_label.clone(),
             row.program.clone(),
             row.rail.clone(),
             state(row.state).to_string(),

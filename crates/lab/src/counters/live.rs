@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use fishplate_host::{HostId, Labels};
 use fishplate_rails::live::{self, Page, State};
+use fishplate_rails::process;
 use serde::{Deserialize, Serialize};
 
 use crate::output::text;
@@ -13,8 +15,13 @@ use crate::output::text;
 pub struct Row {
     /// The process's rank, where its launcher says.
     pub rank: Option<u32>,
-    /// Its host.
+    /// The name of its host.
     pub host: String,
+    /// Which host that is.
+    pub host_id: HostId,
+    /// What that is called where several hosts are shown.
+    #[serde(skip)]
+    pub host_label: String,
     /// Its number there.
     pub pid: u32,
     /// Its program.
@@ -63,9 +70,10 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// Those of a host's rails by the rails' names, as far as its processes know what ports carry.
-    pub fn of_host(host: &str) -> BTreeMap<String, Flows> {
-        let pages = live::pages().into_iter().map(|(_, page)| page).filter(|page| page.host == host);
+    /// Those of this host's rails by the rails' names, as far as its processes know what ports carry.
+    pub fn of_this_host() -> BTreeMap<String, Flows> {
+        let own = process::host_id();
+        let pages = live::pages().into_iter().map(|(_, page)| page).filter(|page| page.host_id() == own);
         Flows::of_rails(pages.flat_map(|page| page.rails))
     }
 
@@ -100,6 +108,8 @@ impl fmt::Display for Flows {
 #[derive(Default)]
 pub struct Watch {
     before: BTreeMap<String, Page>,
+    /// What hosts are called, as long as it looks.
+    labels: Labels,
 }
 
 impl Watch {
@@ -109,13 +119,15 @@ impl Watch {
     }
 
     fn compare(&mut self, pages: Vec<(String, Page)>) -> Vec<Row> {
-        let rows = pages.iter().flat_map(|(name, page)| rows(page, self.before.get(name))).collect();
+        pages.iter().for_each(|(_, page)| self.labels.add(page.host_id(), &page.host));
+        let label = |page: &Page| self.labels.label(page.host_id(), &page.host);
+        let rows = pages.iter().flat_map(|(name, page)| rows(page, label(page), self.before.get(name))).collect();
         self.before = pages.into_iter().collect();
         rows
     }
 }
 
-fn rows(page: &Page, before: Option<&Page>) -> Vec<Row> {
+fn rows(page: &Page, host_label: String, before: Option<&Page>) -> Vec<Row> {
     let seconds = before.map(|before| page.seconds - before.seconds).filter(|seconds| *seconds > 0.0);
     let moved: Vec<(u64, u64)> = page
         .rails
@@ -131,6 +143,8 @@ fn rows(page: &Page, before: Option<&Page>) -> Vec<Row> {
     let row = |(rail, (sent, received)): (&live::Rail, (u64, u64))| Row {
         rank: page.rank,
         host: page.host.clone(),
+        host_id: page.host_id(),
+        host_label: host_label.clone(),
         pid: page.pid,
         program: page.program.clone(),
         peers: page.peers,
@@ -175,7 +189,10 @@ mod tests {
         };
         let rails = bytes.into_iter().enumerate().map(rail).collect();
         let (schema, host, program) = (live::SCHEMA.into(), "a".into(), "x".into());
-        ("one".into(), Page { schema, host, pid: 1, rank: Some(0), program, seconds, peers: 1, waits: None, rails })
+        (
+            "one".into(),
+            Page { schema, host, host_id: None, pid: 1, rank: Some(0), program, seconds, peers: 1, waits: None, rails },
+        )
     }
 
     #[test]
@@ -189,6 +206,25 @@ mod tests {
         assert_eq!(flows, Flows { streams: 4, flow_rate: Some(31_000_000), port_rate: Some(125_000_000) });
         let told = "a connection gets 31.0 MB/s, its port gives 125 MB/s over the 4 connections of running programs";
         assert_eq!(flows.to_string(), told);
+    }
+
+    #[test]
+    fn hosts_with_one_name_are_told_apart() {
+        let of = |file: &str, host: u64| {
+            let (_, page) = page(1.0, [(0, 0), (0, 0)]);
+            (file.to_string(), Page { host_id: HostId::of_number(host), ..page })
+        };
+        let mut watch = Watch::default();
+        let mut labels = |pages: &[(String, Page)]| {
+            let rows = watch.compare(pages.to_vec());
+            rows.iter().step_by(2).map(|row| row.host_label.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(labels(&[of("x", 1), of("y", 1)]), ["a", "a"]);
+        assert_eq!(labels(&[of("x", 1), of("y", 1), of("z", 2)]), ["a (1)", "a (1)", "a (2)"]);
+        // Numbers stay while others come and go.
+        assert_eq!(labels(&[of("z", 2)]), ["a (2)"]);
+        // A page of before tells its name alone.
+        assert_eq!(labels(&[of("old", 0)]), ["a (3)"]);
     }
 
     #[test]

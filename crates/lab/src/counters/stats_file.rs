@@ -6,6 +6,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use fishplate_host::{Host, HostId};
 use serde::Deserialize;
 
 /// What the lines call their schema.
@@ -16,8 +17,11 @@ const SCHEMA: &str = "fishplate-stats/1";
 pub struct Line {
     schema: String,
     host: String,
+    /// Which host that is; lines of before do not tell.
+    host_id: Option<HostId>,
+    /// A random number of the process; lines of before do not tell.
+    process: Option<String>,
     pid: u64,
-    /// Processes in containers may all have one number.
     rank: Option<u32>,
     rail: String,
     tx_bytes: u64,
@@ -64,6 +68,25 @@ pub struct Summary {
     pub hosts: usize,
 }
 
+/// What tells processes apart: their random numbers; of lines of before host, rank and process number.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Process<'a> {
+    Numbered(&'a str),
+    Of(HostId, Option<u32>, u64),
+}
+
+impl Line {
+    /// The host: by its name where the line does not tell more.
+    fn host(&self) -> HostId {
+        self.host_id.unwrap_or_else(|| Host::named(&self.host).id())
+    }
+
+    fn process(&self) -> Process<'_> {
+        let of = || Process::Of(self.host(), self.rank, self.pid);
+        self.process.as_deref().map_or_else(of, Process::Numbered)
+    }
+}
+
 /// A mean of round trips.
 #[derive(Default)]
 struct Mean {
@@ -106,7 +129,7 @@ fn parse(text: &str) -> Vec<Line> {
 
 /// Adds lines up.
 pub fn summarize(lines: &[Line]) -> Summary {
-    let mut rails: BTreeMap<&str, (Rail, Mean, BTreeMap<&str, AtHost>)> = BTreeMap::new();
+    let mut rails: BTreeMap<&str, (Rail, Mean, BTreeMap<HostId, AtHost>)> = BTreeMap::new();
     for line in lines {
         let (rail, round_trip, hosts) = rails.entry(&line.rail).or_default();
         rail.bytes += line.tx_bytes;
@@ -114,13 +137,13 @@ pub fn summarize(lines: &[Line]) -> Summary {
         rail.retransmitted += line.retransmitted_segments;
         rail.min_rtt_us = rail.min_rtt_us.into_iter().chain(line.min_rtt_us).reduce(f64::min);
         line.rtt_us.into_iter().for_each(|us| round_trip.add(us, line.tx_bytes));
-        let host = hosts.entry(&line.host).or_default();
+        let host = hosts.entry(line.host()).or_default();
         host.tx += line.tx_bytes;
         host.rx += line.rx_bytes;
         host.seconds = host.seconds.max(line.seconds);
     }
     let total: u64 = rails.values().map(|(rail, ..)| rail.bytes).sum();
-    let finish = |(name, (rail, round_trip, hosts)): (&str, (Rail, Mean, BTreeMap<&str, AtHost>))| Rail {
+    let finish = |(name, (rail, round_trip, hosts)): (&str, (Rail, Mean, BTreeMap<HostId, AtHost>))| Rail {
         name: name.to_string(),
         share: rail.bytes as f64 / total.max(1) as f64,
         rtt_us: round_trip.value(),
@@ -129,8 +152,8 @@ pub fn summarize(lines: &[Line]) -> Summary {
     };
     Summary {
         rails: rails.into_iter().map(finish).collect(),
-        processes: lines.iter().map(|line| (&line.host, line.pid, line.rank)).collect::<BTreeSet<_>>().len(),
-        hosts: lines.iter().map(|line| &line.host).collect::<BTreeSet<_>>().len(),
+        processes: lines.iter().map(Line::process).collect::<BTreeSet<_>>().len(),
+        hosts: lines.iter().map(Line::host).collect::<BTreeSet<_>>().len(),
     }
 }
 
@@ -178,6 +201,25 @@ mod tests {
         assert_eq!((r0.name.as_str(), r0.bytes, r0.messages, r0.retransmitted), ("r0", 800, 4, 6));
         assert_eq!((r0.share, r0.rate), (0.8, 400.0));
         assert_eq!((r0.min_rtt_us, r0.rtt_us), (Some(21.0), Some(500.0)));
+    }
+
+    #[test]
+    fn hosts_and_processes_are_not_told_apart_by_names_and_process_numbers() {
+        let of = |host: &str, process: &str, rail: &str| {
+            let told = format!(r#""host_id":"{host:0>16}","process":"{process}","rail":"#);
+            line("node", 1, rail, 400, 0, 2.0).replace(r#""rail":"#, &told)
+        };
+        let summary = |lines: &[String]| summarize(&parse(&lines.join("\n")));
+        // Two ranks on a host, one on another that has its name; each is process 1 of a namespace, and none has a rank.
+        let all = summary(&[of("1", "p", "r0"), of("1", "p", "r1"), of("1", "q", "r0"), of("2", "s", "r0")]);
+        assert_eq!((all.processes, all.hosts, all.rails[0].rate), (3, 2, 400.0));
+        // Names are no part of it; lines of before have nothing else.
+        let alias = of("1", "t", "r0").replace("node", "container");
+        assert_eq!(summary(&[of("1", "p", "r0"), alias]).hosts, 1);
+        let before = [line("node", 1, "r0", 1, 1, 1.0), line("node", 2, "r0", 1, 1, 1.0)];
+        assert_eq!((summary(&before).processes, summary(&before).hosts), (2, 1));
+        let wrong = of("1", "p", "r0").replace("0000000000000001", "x");
+        assert_eq!(summary(&[wrong]).processes, 0);
     }
 
     #[test]

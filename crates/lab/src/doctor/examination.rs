@@ -72,7 +72,7 @@ pub fn examine(request: &Request) -> Result<Report> {
     for (host, answer) in request.hosts.iter().zip(answers) {
         match answer {
             Err(why) => findings.push(unexamined(host, why)),
-            Ok((_, facts)) if examined.iter().any(|other| other.facts.mark == facts.mark) => {
+            Ok((_, facts)) if examined.iter().any(|other| other.facts.host == facts.host) => {
                 let to_do = "name other hosts".to_string();
                 findings.push(Finding::warning(
                     "hosts",

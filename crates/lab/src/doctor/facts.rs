@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
+use fishplate_host::HostId;
 use fishplate_rails::discover::Interface;
 use fishplate_rails::ports::Ports;
 use fishplate_rails::rail::Rail;
@@ -33,7 +34,7 @@ pub struct Assignment {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HostFacts {
     /// The same for hosts that are the same.
-    pub mark: [u8; process::HOST_MARK_LEN],
+    pub host: HostId,
     /// Its Fishplate.
     pub versions: versions::Facts,
     /// Whether the provider is where it has to be.
@@ -81,7 +82,7 @@ pub fn gather(assignment: &Assignment) -> Result<(HostFacts, Here)> {
     let usable: Vec<Interface> = interfaces.iter().filter(is_usable).cloned().collect();
     let up = Rail::all(&usable);
     let facts = HostFacts {
-        mark: *process::host_mark(),
+        host: process::host_id(),
         versions: versions::gather(),
         has_provider: assignment.provider.as_ref().is_none_or(|file| file.is_file()),
         rails,

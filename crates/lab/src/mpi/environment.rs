@@ -4,6 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
+use fishplate_profile::notes;
 use fishplate_rails::Settings;
 
 use super::forwarded_variables;
@@ -57,6 +58,10 @@ pub struct Options {
     /// File, or folder of files, that describes stacks of your own (may be repeated)
     #[arg(long, value_name = "FILE")]
     pub stacks: Vec<PathBuf>,
+
+    /// Folder for notes of processes (`fishplate_profile::notes`).
+    #[arg(skip)]
+    pub notes: Option<PathBuf>,
 }
 
 /// Variables to set, and what they mean.
@@ -85,6 +90,8 @@ impl Options {
                 variables.push((name.to_string(), value));
             }
         }
+        let notes = self.notes.clone().map(utf8).transpose()?;
+        variables.extend(notes.map(|folder| (notes::VARIABLE.to_string(), folder)));
         variables.extend(interposer::variables(self.collectives.as_deref(), &variables, &provider_folder()?)?);
         let names = forwarded_variables::names(&variables);
         variables.push((forwarded_variables::LIST.to_string(), names));

@@ -50,11 +50,11 @@ const RANKS: [&str; 5] = ["-n", "--n", "-np", "--np", "-c"];
 /// Whether Open MPI's ranks that wait let others run. By itself it finds out only where it counts processors as slots.
 const YIELDING: &str = "OMPI_MCA_mpi_yield_when_idle";
 
-/// Leaves a command to Open MPI's own shared memory where it starts all its ranks on this host. Returns whether it does.
-pub fn leave_to_open_mpi(words: &[OsString], stack: Option<&Stack>, variables: &mut Vec<(String, String)>) -> bool {
+/// Leaves a command to Open MPI's own shared memory where it starts all its ranks on this host.
+pub fn leave_to_open_mpi(words: &[OsString], stack: Option<&Stack>, variables: &mut Vec<(String, String)>) {
     let is_chosen = env::var_os(LAYER).is_some_and(|layer| layer == THROUGH_LIBFABRIC);
     if is_chosen || !keeps_to_this_host(words, &installation(words, stack), |name| env::var_os(name)) {
-        return false;
+        return;
     }
     variables.retain(|(name, _)| !name.starts_with(LAYER) && !name.starts_with("OMPI_MCA_mtl"));
     variables.push((LAYER.into(), OWN.into()));
@@ -65,7 +65,11 @@ pub fn leave_to_open_mpi(words: &[OsString], stack: Option<&Stack>, variables: &
             variables.push((name.into(), value.into()));
         }
     }
-    true
+}
+
+/// Whether these are variables of a command that was left to Open MPI.
+pub fn is_left_to_open_mpi(variables: &[(String, String)]) -> bool {
+    variables.iter().any(|(name, value)| (name.as_str(), value.as_str()) == (LAYER, OWN))
 }
 
 /// How many ranks the command line asks for; of several programs, the last.

@@ -79,9 +79,34 @@ pub fn plural(count: u64, word: &str) -> String {
     format!("{} {word}{}", thousands(count), if count == 1 { "" } else { "s" })
 }
 
+/// `0-3, 7`.
+fn ranks(ranks: &[usize]) -> String {
+    let mut parts: Vec<(usize, usize)> = Vec::new();
+    for &rank in ranks {
+        match parts.last_mut() {
+            Some((_, last)) if *last + 1 == rank => *last = rank,
+            _ => parts.push((rank, rank)),
+        }
+    }
+    let part =
+        |(first, last): &(usize, usize)| if first == last { first.to_string() } else { format!("{first}-{last}") };
+    parts.iter().map(part).collect::<Vec<_>>().join(", ")
+}
+
+/// `rank 3`, `ranks 0-3, 7`.
+pub fn named_ranks(all: &[usize]) -> String {
+    format!("rank{} {}", if all.len() == 1 { "" } else { "s" }, ranks(all))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranks_are_named() {
+        assert_eq!(named_ranks(&[0, 1, 2, 5, 7, 8]), "ranks 0-2, 5, 7-8");
+        assert_eq!((named_ranks(&[4]), named_ranks(&[4, 6])), ("rank 4".into(), "ranks 4, 6".into()));
+    }
 
     #[test]
     fn numbers_read_well() {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use anyhow::{Context, Result, anyhow};
-use fishplate_rails::process::host;
+use fishplate_rails::process;
 
 use super::evaluate::{self, Question};
 use super::networks::Network;
@@ -62,7 +62,7 @@ impl Results {
     }
 
     fn keep(&self, network: &Network, prediction: &Prediction) -> Result<()> {
-        let part = self.folder.join(format!("{}-{}.part", host(), std::process::id()));
+        let part = self.folder.join(format!("{:016x}.part", process::number()));
         whole_file::write_by(&part, &self.file(network), |to| Ok(serde_json::to_writer(to, prediction)?))
     }
 

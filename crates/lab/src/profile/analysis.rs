@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use fishplate_host::Labels;
 use fishplate_profile::calls;
 use fishplate_profile::rank_file::size;
 use fishplate_profile::read::{self, CallCounts, Current, State};
@@ -15,16 +16,15 @@ use super::raw::{Raw, RawRank};
 use super::schema::{
     Call, Column, Communicator, Counts, End, Lost, Peer, Profile, Rank, SCHEMA, Series, Site, Size, Traffic, Way, World,
 };
-use super::unseen;
 use super::worlds;
 
 /// What the program as a whole did.
-pub fn profile(raw: Raw, exit_code: Option<u8>) -> Profile {
-    let unseen = if raw.ranks.is_empty() { unseen::causes(&raw.launch.command) } else { Vec::new() };
+pub fn profile(mut raw: Raw, exit_code: Option<u8>) -> Profile {
+    label_hosts(&mut raw);
     Profile {
         schema: SCHEMA.into(),
         fishplate: env!("CARGO_PKG_VERSION").into(),
-        unseen,
+        unseen: Vec::new(),
         command: raw.launch.command,
         started: raw.launch.started,
         exit_code,
@@ -32,6 +32,19 @@ pub fn profile(raw: Raw, exit_code: Option<u8>) -> Profile {
         hosts: raw.hosts.into_iter().map(series).collect(),
         unreadable: raw.unreadable,
     }
+}
+
+/// Hosts with equal names are told apart, by numbers in the order of ranks.
+fn label_hosts(raw: &mut Raw) {
+    let mut ranks: Vec<&RawRank> = raw.ranks.iter().collect();
+    ranks.sort_by_key(|rank| rank.counts.rank);
+    let of_ranks = ranks.iter().map(|rank| (rank.counts.host_id, rank.counts.host.as_str()));
+    let labels = Labels::of(of_ranks.chain(raw.hosts.iter().map(|series| (series.host_id, series.host.as_str()))));
+    for RawRank { counts, .. } in &mut raw.ranks {
+        counts.host = labels.label(counts.host_id, &counts.host);
+    }
+    let of_ranks = raw.ranks.iter_mut().filter_map(|rank| rank.series.as_mut());
+    of_ranks.chain(&mut raw.hosts).for_each(|series| series.host = labels.label(series.host_id, &series.host));
 }
 
 /// `raw` are its ranks, at least one.
@@ -47,7 +60,7 @@ fn world(raw: Vec<RawRank>) -> World {
     let (size, library) = (raw[0].counts.ranks, raw[0].counts.library.clone());
     let mut places = Places::default();
     let ranks = raw.into_iter().zip(&waiting).map(|(raw, waiting)| rank(raw, waiting, &mut places)).collect();
-    World { size, programs, library, clocks: clocks.all, places: places.all, ranks }
+    World { size, programs, library, clocks: clocks.all, places: places.all, ranks, absent: Vec::new() }
 }
 
 fn rank(raw: RawRank, waiting: &Waiting, places: &mut Places) -> Rank {
@@ -59,6 +72,7 @@ fn rank(raw: RawRank, waiting: &Waiting, places: &mut Places) -> Rank {
         end: end(&counts, ended_ns, places),
         rank: counts.rank,
         host: counts.host.clone(),
+        host_id: Some(counts.host_id),
         pid: counts.pid,
         started_ns: counts.started_realtime_ns,
         run_ns,
@@ -164,17 +178,51 @@ fn name(call: usize) -> String {
 
 fn series(read: read::Series) -> Series {
     let columns = read.names.into_iter().zip(read.columns).map(|(name, data)| Column { name, data }).collect();
-    Series { host: read.host, step_ns: STEP_NS, first_step: read.first_step, is_cut: read.is_cut, columns }
+    let host_id = Some(read.host_id);
+    Series { host: read.host, host_id, step_ns: STEP_NS, first_step: read.first_step, is_cut: read.is_cut, columns }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::profile::print;
-    use crate::profile::test_ranks::{call, rank};
+    use crate::profile::summary;
+    use crate::profile::test_ranks::{call, host_id, rank};
 
     fn of(ranks: Vec<RawRank>) -> Profile {
         profile(Raw { launch: Default::default(), ranks, hosts: Vec::new(), unreadable: Vec::new() }, Some(0))
+    }
+
+    #[test]
+    fn hosts_are_told_apart_by_more_than_names() {
+        let at = |number: usize, name: &str, host: &str| {
+            let mut rank = rank(number, 4);
+            (rank.counts.host, rank.counts.host_id, rank.counts.pid) = (name.into(), host_id(host), 1);
+            rank
+        };
+        let series = |name: &str, host: &str| read::Series {
+            rank: None,
+            host: name.into(),
+            host_id: host_id(host),
+            first_step: 0,
+            is_cut: false,
+            names: vec!["eth0 sent".into(), "eth0 received".into()],
+            columns: vec![vec![5], vec![5]],
+        };
+        let ranks = vec![at(3, "node", "y"), at(0, "node", "x"), at(1, "node", "x"), at(2, "alias", "x")];
+        let hosts = vec![series("node", "y"), series("node", "x")];
+        let profile = profile(Raw { launch: Default::default(), ranks, hosts, unreadable: Vec::new() }, Some(0));
+        let world = &profile.worlds[0];
+        let names: Vec<&str> = world.ranks.iter().map(|rank| rank.host.as_str()).collect();
+        assert_eq!((summary::hosts(world), names), (2, vec!["node (1)", "node (1)", "alias", "node (2)"]));
+        let names: Vec<&str> = profile.hosts.iter().map(|series| series.host.as_str()).collect();
+        assert_eq!(names, ["node (2)", "node (1)"]);
+        let shown = print::table::render(&profile, 8);
+        assert!(shown.contains("4 ranks on 2 hosts") && shown.contains("node (2)"), "{shown}");
+        // A record of before has names alone.
+        let mut before = world.clone();
+        before.ranks.iter_mut().for_each(|rank| rank.host_id = None);
+        assert_eq!(summary::hosts(&before), 3);
     }
 
     #[test]

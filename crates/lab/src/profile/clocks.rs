@@ -25,20 +25,20 @@ type Least = HashMap<(usize, usize), i64>;
 impl Clocks {
     /// Of these ranks.
     pub fn estimate(ranks: &[RawRank]) -> Clocks {
-        let mut boots: Vec<&str> = Vec::new();
+        let mut known: Vec<&str> = Vec::new();
         let mut of_rank = Vec::new();
         for rank in ranks {
-            let boot = rank.counts.boot.as_str();
-            let known = boots.iter().position(|known| *known == boot);
-            of_rank.push(known.unwrap_or_else(|| {
-                boots.push(boot);
-                boots.len() - 1
+            let clock = rank.counts.clock.as_str();
+            let place = known.iter().position(|known| *known == clock);
+            of_rank.push(place.unwrap_or_else(|| {
+                known.push(clock);
+                known.len() - 1
             }));
         }
-        let mut clocks: Vec<Clock> = (0..boots.len()).map(|clock| from_time_of_day(clock, &of_rank, ranks)).collect();
+        let mut clocks: Vec<Clock> = (0..known.len()).map(|clock| from_time_of_day(clock, &of_rank, ranks)).collect();
         let ahead_ns = clocks.first().map_or(0, |first| first.ahead_ns);
         clocks.iter_mut().for_each(|clock| clock.ahead_ns = clock.ahead_ns.wrapping_sub(ahead_ns));
-        if boots.len() > 1 {
+        if known.len() > 1 {
             improve(&mut clocks, &least_times(ranks, &of_rank));
         }
         Clocks { all: clocks, of_rank }
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn machines_with_one_boot_share_a_clock() {
+    fn ranks_of_one_machine_share_a_clock() {
         let clocks = Clocks::estimate(&[rank(0, 2), rank(1, 2)]);
         assert_eq!((clocks.all.len(), clocks.common_ns(1, 1234)), (1, 1234));
     }

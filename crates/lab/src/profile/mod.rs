@@ -43,8 +43,6 @@ pub fn of_ranks(ranks: Vec<RawRank>) -> Profile {
 /// When the folder cannot be read.
 pub fn of_folder(folder: &Path, ended: Option<&Ended>) -> Result<Profile> {
     let mut profile = analysis::profile(raw::read(folder, ended)?, ended.map(|ended| ended.code));
-    if profile.worlds.is_empty() {
-        profile.unseen.extend(unseen::full_disk(folder));
-    }
+    unseen::explain(&mut profile, folder, ended.is_some());
     Ok(profile)
 }

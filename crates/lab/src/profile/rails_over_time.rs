@@ -55,7 +55,7 @@ mod tests {
     fn series(first_step: u64, columns: &[(&str, Vec<u32>)]) -> Series {
         let column = |(name, data): &(&str, Vec<u32>)| Column { name: name.to_string(), data: data.clone() };
         let columns = columns.iter().map(column).collect();
-        Series { host: "a".into(), step_ns: 10_000_000, first_step, is_cut: false, columns }
+        Series { host: "a".into(), host_id: None, step_ns: 10_000_000, first_step, is_cut: false, columns }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What a profile holds, as it is in records (docs/guide/profile.md). Times are in nanoseconds, sizes in bytes.
 
+use fishplate_host::{Host, HostId};
 use serde::{Deserialize, Serialize};
 
 use super::packed;
@@ -46,6 +47,9 @@ pub struct World {
     pub places: Vec<Place>,
     /// Ranks that have recorded something, in order.
     pub ranks: Vec<Rank>,
+    /// Where some have not: which, and why, as far as it was found out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<String>,
 }
 
 /// The clock of machines that share one.
@@ -79,8 +83,11 @@ pub struct Place {
 pub struct Rank {
     /// In MPI_COMM_WORLD.
     pub rank: usize,
-    /// Its host.
+    /// What its host is called: its name, with a number where several hosts have one name.
     pub host: String,
+    /// Which host that is; records of before do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_id: Option<HostId>,
     /// Its process there.
     pub pid: u64,
     /// How far it has come.
@@ -281,8 +288,11 @@ pub struct Communicator {
 /// Numbers over time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Series {
-    /// Host that it was recorded on.
+    /// What the host is called that it was recorded on, as with ranks.
     pub host: String,
+    /// Which host that is; records of before do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_id: Option<HostId>,
     /// Length of a step.
     pub step_ns: u64,
     /// Time of day of the first step, in steps.
@@ -334,6 +344,11 @@ pub fn sum(numbers: impl IntoIterator<Item = u64>) -> u64 {
 }
 
 impl Rank {
+    /// Its host: by its name where the record does not tell more.
+    pub fn host_id(&self) -> HostId {
+        self.host_id.unwrap_or_else(|| Host::named(&self.host).id())
+    }
+
     /// Bytes that its calls have sent.
     pub fn sent(&self) -> u64 {
         sum(self.calls.iter().map(|call| call.counts.sent))

@@ -117,7 +117,7 @@ pub fn programs(world: &World) -> String {
 
 /// How many hosts it ran on.
 pub fn hosts(world: &World) -> usize {
-    world.ranks.iter().map(|rank| rank.host.as_str()).collect::<BTreeSet<_>>().len()
+    world.ranks.iter().map(schema::Rank::host_id).collect::<BTreeSet<_>>().len()
 }
 
 /// Time of a rank in calls of each group, less what it waited there for others.

@@ -1,5 +1,6 @@
 //! Ranks for tests, made up.
 
+use fishplate_host::{Host, HostId};
 use fishplate_profile::calls;
 use fishplate_profile::read::{Event, Rank};
 
@@ -10,11 +11,17 @@ pub fn call(name: &str) -> usize {
     calls::table().iter().position(|call| call.name == name).unwrap()
 }
 
+/// The only host with a name.
+pub fn host_id(name: &str) -> HostId {
+    Host::named(name).id()
+}
+
 /// A rank that ran from 1000 to 2000 ns of its clock, and did nothing.
 pub fn rank(rank: usize, ranks: usize) -> RawRank {
     let counts = Rank {
         host: "a".into(),
-        boot: "boot-a".into(),
+        host_id: host_id("a"),
+        clock: "boot-a".into(),
         pid: 100 + rank as u64,
         program: "/home/me/app".into(),
         library: "MPICH Version: 5".into(),
@@ -46,7 +53,7 @@ impl RawRank {
     /// On another machine, whose clock is ahead.
     pub fn on(mut self, host: &str, ahead_ns: u64) -> RawRank {
         let counts = &mut self.counts;
-        (counts.host, counts.boot) = (host.into(), format!("boot-{host}"));
+        (counts.host, counts.host_id, counts.clock) = (host.into(), host_id(host), format!("boot-{host}"));
         for time in [&mut counts.started_ns, &mut counts.last_ns] {
             *time += ahead_ns;
         }

@@ -44,13 +44,7 @@ impl Times {
         ensure!(!profile.worlds.is_empty(), "{}", unseen::line(profile));
         ensure!(profile.worlds.len() == 1, "{} MPI programs ran, and the times of one are meant", profile.worlds.len());
         let world = &profile.worlds[0];
-        ensure!(
-            world.ranks.len() == world.size,
-            "{} of {} ranks left nothing: they did not come out of MPI_Init, did not load the library, or their hosts cannot \
-             write where the record is",
-            world.size - world.ranks.len(),
-            world.size
-        );
+        ensure!(world.ranks.len() == world.size, "{}", unseen::absent(world).join("; "));
         Ok(Times::of_world(world))
     }
 

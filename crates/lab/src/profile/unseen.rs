@@ -1,43 +1,85 @@
-//! Why the library in front of MPI has seen no call: what the files of a command's programs tell.
+//! Why a profile has no rank, or not all of them: what was found, at the end of the run.
 
-use std::env;
 use std::fs::{self, File};
-use std::io::Read;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fishplate_profile::rank_file::Layout;
 
-use super::schema::Profile;
-use crate::output::text;
+use super::schema::{Profile, World};
+use crate::mpi::unseen::{self, Notes};
+use crate::output::text::{self, named_ranks};
 use crate::system::free_space;
 
-/// Longer files are not looked through for an MPI of their own.
-const MOST_BYTES: u64 = 1 << 30;
-/// What a program of 64 bits begins with; its table of program headers is where the word at 32 says.
-const HEAD: usize = 64;
-const CLASS_64: u8 = 2;
-/// A program header of this kind names the dynamic linker.
-const INTERPRETER: u32 = 3;
-const SET_USER_ID: u32 = 0o4000;
-/// Libraries that are loaded in front of MPI have this function, and programs that MPI is linked into.
-const OWN_MPI: &[u8] = b"\0PMPI_Init\0";
-
-/// Why no process was seen, where the files of its command's programs tell; nothing otherwise.
-pub fn causes(command: &[String]) -> Vec<String> {
-    let mut causes: Vec<String> = Vec::new();
-    for file in command.iter().filter_map(|word| program(word)) {
-        if let Some(cause) = cause(&file)
-            && !causes.contains(&cause)
-        {
-            causes.push(cause);
-        }
+/// Puts what there is to find about ranks that have left nothing into a profile of what is in a folder. `is_new`: the run has
+/// ended just now; later the folder's disk tells nothing about it.
+pub fn explain(profile: &mut Profile, folder: &Path, is_new: bool) {
+    let notes = Notes::read(folder);
+    let storage = if is_new { full_disk(folder).or_else(|| unwritable(folder)) } else { None };
+    if profile.worlds.is_empty() {
+        let full = storage.clone();
+        profile.unseen = full.map_or_else(|| unseen::causes(&profile.command, &notes), |full| vec![full]);
     }
-    causes
+    let mut worlds = std::mem::take(&mut profile.worlds);
+    worlds.iter_mut().for_each(|world| world.absent = why_absent(world, profile, &notes, storage.as_deref()));
+    profile.worlds = worlds;
+}
+
+/// The line about a profile without any process.
+pub fn line(profile: &Profile) -> String {
+    let why = if profile.unseen.is_empty() { String::new() } else { format!(": {}", profile.unseen.join("; ")) };
+    format!("no process called MPI with Fishplate's library in front of it{why}")
+}
+
+/// The lines about ranks of a program that have left nothing.
+pub fn absent(world: &World) -> Vec<String> {
+    let ranks = ranks_without_file(world);
+    if !world.absent.is_empty() || ranks.is_empty() {
+        return world.absent.clone();
+    }
+    vec![format!("{} of {} left nothing", named_ranks(&ranks), world.size)]
+}
+
+fn ranks_without_file(world: &World) -> Vec<usize> {
+    (0..world.size).filter(|rank| world.ranks.iter().all(|known| known.rank != *rank)).collect()
+}
+
+fn why_absent(world: &World, profile: &Profile, notes: &Notes, storage: Option<&str>) -> Vec<String> {
+    let absent = ranks_without_file(world);
+    let is_of_world = |began: &&fishplate_profile::notes::Began| began.ranks.is_none_or(|ranks| ranks == world.size);
+    let began = |rank: usize| notes.began.iter().filter(is_of_world).find(|began| began.rank == Some(rank));
+    let (known, silent): (Vec<usize>, Vec<usize>) = absent.iter().partition(|rank| began(**rank).is_some());
+    let (stuck, failed): (Vec<usize>, Vec<usize>) =
+        known.iter().partition(|rank| began(**rank).is_some_and(|began| began.library.is_none()));
+    let line = |ranks: &[usize], why: &dyn Fn() -> String| {
+        (!ranks.is_empty()).then(|| format!("{} of {} left nothing: {}", named_ranks(ranks), world.size, why()))
+    };
+    let no_file = "MPI_Init returned, and no file could be made for what follows";
+    let or_unexplained = || {
+        let found = storage.map_or_else(|| unseen::in_command(&profile.command), |storage| vec![storage.to_string()]);
+        if found.is_empty() { UNEXPLAINED.into() } else { found.join("; ") }
+    };
+    let lines = [
+        line(&stuck, &|| "called MPI_Init, and did not come out of it".into()),
+        line(&failed, &|| storage.unwrap_or(no_file).into()),
+        line(&silent, &or_unexplained),
+    ];
+    lines.into_iter().flatten().collect()
+}
+
+/// What is said of ranks of which nothing was found.
+const UNEXPLAINED: &str = "no process of theirs called MPI_Init where the library is loaded and the folder of the output can be \
+    written; nothing in the command, in the files of its programs and about that folder on this host explains it";
+
+/// That nothing can be written into a folder, if it is so.
+fn unwritable(folder: &Path) -> Option<String> {
+    let probe = folder.join("probe");
+    let error = File::create(&probe).err();
+    let _ = fs::remove_file(&probe);
+    error.map(|error| format!("{} cannot be written: {error}", folder.display()))
 }
 
 /// That ranks find no room for what they record, if it is so: they have said that themselves, one of each host.
-pub fn full_disk(folder: &Path) -> Option<String> {
+fn full_disk(folder: &Path) -> Option<String> {
     too_full(folder, free_space::of(folder).ok()?)
 }
 
@@ -47,96 +89,12 @@ fn too_full(folder: &Path, free: u64) -> Option<String> {
     (free < needed).then(|| format!("the disk of {shown} has {free_text} left, and each rank needs {needed_text}"))
 }
 
-/// The line about a profile without any process.
-pub fn line(profile: &Profile) -> String {
-    let known = match &profile.unseen[..] {
-        [] => "this is no MPI program, or its MPI is neither of MPICH's kind nor Open MPI, or its processes run where the \
-               library is not loaded (a container, a host that has another file system, a launcher that does not hand \
-               LD_PRELOAD on)"
-            .into(),
-        causes => causes.join("; "),
-    };
-    format!("no process called MPI with Fishplate's library in front of it: {known}")
-}
-
-/// The file of a word, if it can be a program.
-fn program(word: &str) -> Option<PathBuf> {
-    let named = |path: PathBuf| path.is_file().then_some(path);
-    if word.contains('/') {
-        return named(word.into());
-    }
-    env::split_paths(&env::var_os("PATH")?).find_map(|folder| named(folder.join(word)))
-}
-
-/// What keeps a library from being loaded into a program, or MPI's calls from it.
-fn cause(path: &Path) -> Option<String> {
-    let (shown, mut file) = (path.display(), File::open(path).ok()?);
-    let metadata = file.metadata().ok()?;
-    let mut head = [0; HEAD];
-    file.read_exact(&mut head).ok()?;
-    if !head.starts_with(b"\x7fELF") {
-        return None;
-    }
-    if head[4] != CLASS_64 {
-        return Some(format!("{shown} is a program of 32 bits, and the library one of 64"));
-    }
-    let own_user = fs::metadata("/proc/self").ok().map(|own| own.uid());
-    if metadata.mode() & SET_USER_ID != 0 && own_user.is_some_and(|own| own != metadata.uid()) {
-        return Some(format!("{shown} runs as another user (set-user-ID), so the system loads no library into it"));
-    }
-    let mut rest = Vec::new();
-    file.take(MOST_BYTES).read_to_end(&mut rest).ok()?;
-    let bytes = [&head[..], &rest].concat();
-    if !is_library(path) && !has_interpreter(&bytes)? {
-        return Some(format!("{shown} is linked statically, so no library can be loaded into it"));
-    }
-    let has_own_mpi = !is_library(path) && bytes.windows(OWN_MPI.len()).any(|part| part == OWN_MPI);
-    has_own_mpi.then(|| format!("MPI is linked into {shown} statically, so its calls go past the library"))
-}
-
-fn is_library(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().contains(".so"))
-}
-
-/// Whether a program says which dynamic linker loads it.
-fn has_interpreter(bytes: &[u8]) -> Option<bool> {
-    let half = |at: usize| Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?) as usize);
-    let start = u64::from_le_bytes(*bytes.get(32..)?.first_chunk()?) as usize;
-    let (size, count) = (half(54)?, half(56)?);
-    let kind = |at: usize| bytes.get(start + at * size..)?.first_chunk().map(|kind| u32::from_le_bytes(*kind));
-    Some((0..count).any(|at| kind(at) == Some(INTERPRETER)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A program of 64 bits with one program header.
-    fn elf(header: u32) -> Vec<u8> {
-        let mut bytes = vec![0; HEAD];
-        bytes[..5].copy_from_slice(b"\x7fELF\x02");
-        (bytes[32], bytes[54], bytes[56]) = (HEAD as u8, 56, 1);
-        bytes.extend(header.to_le_bytes());
-        bytes.resize(HEAD + 56, 0);
-        bytes
-    }
-
-    #[test]
-    fn files_tell_why_nothing_can_be_loaded() {
-        let folder = tempfile::tempdir().unwrap();
-        let cause_of = |name: &str, bytes: Vec<u8>| {
-            let path = folder.path().join(name);
-            fs::write(&path, bytes).unwrap();
-            causes(&["./none".into(), path.to_str().unwrap().into()])
-        };
-        assert!(cause_of("static", elf(1))[0].contains("static is linked statically"));
-        assert!(cause_of("own", [elf(INTERPRETER), OWN_MPI.to_vec()].concat())[0].contains("MPI is linked into"));
-        let mut short = elf(INTERPRETER);
-        short[4] = 1;
-        assert!(cause_of("short", short)[0].contains("32 bits"));
-        assert!(cause_of("fine", elf(INTERPRETER)).is_empty());
-        assert!(cause_of("plugin.so.1", elf(1)).is_empty() && cause_of("script", b"#!/bin/sh".to_vec()).is_empty());
-    }
+    use crate::profile::test_ranks::rank;
+    use crate::profile::{of_ranks, times::Times};
+    use fishplate_profile::notes::{Began, Library};
 
     #[test]
     fn a_disk_without_room_for_a_rank_is_told() {
@@ -146,9 +104,38 @@ mod tests {
     }
 
     #[test]
-    fn programs_that_are_found_in_path_are_looked_at() {
-        assert!(program("sh").is_some() && program("/bin/sh").is_some());
-        assert_eq!((program("-n"), program("./none")), (None, None));
-        assert!(causes(&["sh".into(), "-c".into()]).is_empty());
+    fn a_folder_that_cannot_be_written_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(unwritable(folder.path()), None);
+        assert!(unwritable(Path::new("/proc/self")).unwrap().starts_with("/proc/self cannot be written: "));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn why_ranks_are_absent_is_what_was_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let note = |name: &str, rank: usize, library: Option<Library>| {
+            let began = Began { rank: Some(rank), ranks: Some(5), library, ..Began::default() };
+            fs::write(folder.path().join(format!("{name}.began")), began.encode()).unwrap();
+        };
+        note("a", 1, None);
+        note("b", 2, None);
+        note("c", 3, Some(Library::default()));
+        let mut profile = of_ranks(vec![rank(0, 5)]);
+        assert_eq!(absent(&profile.worlds[0]), ["ranks 1-4 of 5 left nothing"], "of a record of before");
+        explain(&mut profile, folder.path(), true);
+        let lines = absent(&profile.worlds[0]);
+        assert_eq!(lines[0], "ranks 1-2 of 5 left nothing: called MPI_Init, and did not come out of it");
+        assert!(lines[1].starts_with("rank 3 of 5 left nothing: MPI_Init returned, and no file"), "{lines:?}");
+        assert!(lines[2].starts_with("rank 4 of 5 left nothing: no process of theirs called MPI_Init"), "{lines:?}");
+        assert_eq!(Times::of(&profile).unwrap_err().to_string(), lines.join("; "));
+        // Files of the command come before that nothing was found.
+        profile.command = vec!["/proc/self/exe".into()];
+        let complete = of_ranks((0..5).map(|number| rank(number, 5)).collect());
+        assert!(absent(&complete.worlds[0]).is_empty());
+        let mut nothing = of_ranks(Vec::new());
+        assert_eq!(line(&nothing), "no process called MPI with Fishplate's library in front of it");
+        explain(&mut nothing, folder.path(), true);
+        assert!(line(&nothing).contains("2 processes (ranks 1-2) called MPI_Init"));
     }
 }

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 
 use super::progress::Progress;
+use super::server;
 use crate::mpi::stacks::packages::{Packages, STAMP};
 use crate::say;
 use crate::system::programs;
@@ -31,12 +32,22 @@ pub fn install(packages: &Packages, python: &str, try_out: &dyn Fn() -> Result<S
     let mut pip = isolated(&folder.join("bin/python"));
     pip.args(["-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar", "off"]);
     pip.args(packages.without_dependencies.then_some("--no-deps")).args(packages.requirements);
-    progress.run(pip).context("cannot install from PyPI (is there a network, and does pip need a proxy?)")?;
+    let problem = || format!("cannot install from PyPI ({})", server::reachability(&index(&folder)));
+    progress.run(pip).with_context(problem)?;
 
     progress.step("trying it");
     let version = try_out()?;
     fs::write(folder.join(STAMP), packages.stamp()).with_context(|| format!("cannot write to {}", folder.display()))?;
     Ok(version)
+}
+
+/// Where pip fetches from, as it is configured.
+fn index(folder: &Path) -> String {
+    let mut pip = isolated(&folder.join("bin/python"));
+    pip.args(["-m", "pip", "config", "get", "global.index-url"]);
+    let told = programs::run_quietly(pip, "").ok().map(|text| text.trim().to_string());
+    let named = std::env::var("PIP_INDEX_URL").ok().or(told).filter(|url| url.contains("://"));
+    named.unwrap_or_else(|| "https://pypi.org/simple".into())
 }
 
 /// Removes a folder of packages, if it is there: at first its stamp, so that it does not count any more.

@@ -7,6 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use super::progress::Progress;
+use super::{apt_lists, server};
 use crate::mpi::stacks::packages::STAMP;
 use crate::say;
 use crate::storage::{Description, packages};
@@ -57,9 +58,9 @@ fn needed(described: &Description) -> Result<Vec<String>> {
     apt.args(["install", "--simulate", "--no-install-recommends"]);
     apt.args(["-o", "Dir::State::status=/dev/null", "-o", "Debug::NoLocking=1"]);
     apt.args(&described.packages).env("LC_ALL", "C");
-    let about = "apt does not know the packages (`apt-get update`, as root, fetches its lists; storages are tried with \
-                 Debian 12)";
-    let output = programs::run_quietly(apt, "").context(about)?;
+    let about =
+        || format!("apt does not know the packages ({}; storages are tried with Debian 12)", apt_lists::state());
+    let output = programs::run_quietly(apt, "").with_context(about)?;
     let packages = output.lines().filter_map(installed);
     let wanted = packages.filter(|(name, _)| described.packages.contains(name) || is_library(name));
     Ok(wanted.map(|(name, version)| format!("{name}={version}")).collect())
@@ -85,7 +86,19 @@ fn fetch(progress: &Progress, versions: &[String], archives: &Path) -> Result<()
     // The user of apt's own could not write here.
     apt.args(["download", "-o", "APT::Sandbox::User=root", "-o", "Debug::NoLocking=1"]).args(versions);
     apt.current_dir(archives).env("LC_ALL", "C");
-    progress.run(apt).context("cannot fetch from Debian's archive (is there a network, and are apt's lists of today?)")
+    let problem = || {
+        let server = archive(versions).map_or(String::new(), |url| format!("{}; ", server::reachability(&url)));
+        format!("cannot fetch from Debian's archive ({server}{})", apt_lists::state())
+    };
+    progress.run(apt).with_context(problem)
+}
+
+/// Where apt would fetch the first of them.
+fn archive(versions: &[String]) -> Option<String> {
+    let mut apt = Command::new("apt-get");
+    apt.args(["download", "--print-uris", "-o", "Debug::NoLocking=1"]).args(versions.first()).env("LC_ALL", "C");
+    let told = programs::run_quietly(apt, "").ok()?;
+    Some(told.strip_prefix('\'')?.split('\'').next()?.to_string())
 }
 
 /// Unpacks all archives into the folder, and removes them.

@@ -111,15 +111,44 @@ pub fn become_parent_of_namespaces() -> Result<()> {
 /// Why namespaces could not be had, and what to do.
 fn refused(errno: Errno) -> anyhow::Error {
     if matches!(errno, Errno::EPERM | Errno::ENOSPC | Errno::EACCES) {
-        return anyhow::anyhow!(
-            "this system does not let this user make namespaces ({}): run it as root, or allow user namespaces \
-             (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone=1, \
-             kernel.apparmor_restrict_unprivileged_userns=0; in a container: --privileged)",
-            errno.desc()
-        );
+        let (said, why) = (errno.desc(), refusals(Path::new("/proc")).join("; "));
+        return anyhow::anyhow!("this system does not let this user make namespaces ({said}): {why}");
     }
     anyhow::anyhow!("cannot make namespaces: {}", errno.desc())
 }
+
+/// What in the kernel's settings and the rights of this process refuses namespaces, each with what allows them.
+fn refusals(proc: &Path) -> Vec<String> {
+    let number = |name: &str| fs::read_to_string(proc.join("sys").join(name)).ok()?.trim().parse::<u64>().ok();
+    let mut found = Vec::new();
+    for kind in ["user", "net", "pid", "mnt", "uts"] {
+        if number(&format!("user/max_{kind}_namespaces")) == Some(0) {
+            found.push(format!("user.max_{kind}_namespaces is 0: raise it (sysctl)"));
+        }
+    }
+    let is_root = Uid::effective().is_root();
+    for (name, refuses) in [("unprivileged_userns_clone", 0), ("apparmor_restrict_unprivileged_userns", 1)] {
+        if number(&format!("kernel/{name}")) == Some(refuses) && !is_root {
+            found.push(format!("kernel.{name} is {refuses}: run it as root, or set that to {}", 1 - refuses));
+        }
+    }
+    let status = fs::read_to_string(proc.join("self/status")).unwrap_or_default();
+    let capabilities =
+        status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("CapEff:")?.trim(), 16).ok());
+    if is_root && capabilities.is_some_and(|all| all & SYS_ADMIN == 0) {
+        found.push("root lacks CAP_SYS_ADMIN here, as in a container: start that with --privileged".into());
+    }
+    if status.lines().any(|line| line == "Seccomp:\t2") && found.is_empty() {
+        found.push("a seccomp filter is in force here, as in a container: let it pass unshare".into());
+    }
+    if found.is_empty() {
+        found.push("no setting of the kernel's explains it, and no seccomp filter is in force".into());
+    }
+    found
+}
+
+/// The capability to make namespaces (capabilities(7)), as a bit.
+const SYS_ADMIN: u64 = 1 << 21;
 
 /// Where testbeds have their folders: `$TMPDIR`, unless MPI launchers could not start what is there.
 fn temporary() -> PathBuf {
@@ -156,4 +185,32 @@ fn is_abandoned(folder: &Path) -> bool {
         Err(_) => true,
     };
     old && mine && free()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_refuses_namespaces_is_named() {
+        let proc = tempfile::tempdir().unwrap();
+        let put = |file: &str, text: &str| {
+            let path = proc.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let says = || refusals(proc.path()).join("; ");
+        assert_eq!(says(), "no setting of the kernel's explains it, and no seccomp filter is in force");
+        put("self/status", "Name:\tx\nSeccomp:\t2\n");
+        assert!(says().starts_with("a seccomp filter is in force here"), "{}", says());
+        put("sys/user/max_net_namespaces", "0\n");
+        put("sys/user/max_user_namespaces", "100\n");
+        assert_eq!(says(), "user.max_net_namespaces is 0: raise it (sysctl)");
+        put("sys/user/max_net_namespaces", "100\n");
+        put("self/status", "Name:\tx\nCapEff:\t00000000a80425fb\n");
+        put("sys/kernel/unprivileged_userns_clone", "0\n");
+        let expected =
+            if Uid::effective().is_root() { "CAP_SYS_ADMIN" } else { "kernel.unprivileged_userns_clone is 0" };
+        assert!(says().contains(expected), "{}", says());
+    }
 }

@@ -26,8 +26,9 @@ pub fn render(trace: &Trace, folder: &Path) -> String {
     );
     let titles = ["rank", "host", "calls", "different", "computes", "beyond", "sends", "collective", "end"];
     let mut table = text::table(&titles, 2);
+    let label = facts::host_labels(trace);
     for rank in trace.ranks.iter().take(MOST_ROWS) {
-        table.add_row(row(rank));
+        table.add_row(row(rank, label(rank)));
     }
     out += &format!("{table}\n");
     if trace.ranks.len() > MOST_ROWS {
@@ -37,14 +38,14 @@ pub fn render(trace: &Trace, folder: &Path) -> String {
     out
 }
 
-fn row(rank: &RankTrace) -> [String; 9] {
+fn row(rank: &RankTrace, host: String) -> [String; 9] {
     let time = |ns: u64| text::time(ns as f64);
     let operation = |step: &fishplate_trace::Step| &rank.operations[step.operation as usize];
     let sent: u64 = rank.steps.iter().map(|step| sent(operation(step))).sum();
     let collective = rank.steps.iter().filter(|step| matches!(operation(step), Operation::Collective(_))).count();
     [
         rank.header.rank.to_string(),
-        rank.header.host.clone(),
+        host,
         text::thousands(rank.steps.len() as u64),
         text::thousands(rank.operations.len() as u64),
         time(rank.steps.iter().map(|step| step.processor_ns).sum()),

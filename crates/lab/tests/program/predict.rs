@@ -22,6 +22,8 @@ fn write(folder: &Path, rank: u32, ranks: u32, operations: &[Operation]) {
         library: String::new(),
         processors: 1,
         overhead_ns: 0,
+        host_id: None,
+        processor_mask: Vec::new(),
     };
     let file = File::create(folder.join(format!("node{rank}.1.trace"))).unwrap();
     let mut writer = Writer::begin(file, OwnTail::new(), &header).unwrap();

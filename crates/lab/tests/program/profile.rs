@@ -150,6 +150,6 @@ fn what_it_sets_reaches_the_program_and_the_others_stay() {
     let mut command = fishplate.command(&["profile", "--", "bin/fishplate", "run", "--", "sh", "-c"]);
     command.arg("printf '%s\\n' \"$LD_PRELOAD\" \"$FISHPLATE_COLLECTIVES\" \"$OMPI_MCA_mca_base_env_list\"");
     let ran = Ran::of(command.output().unwrap());
-    let list = "FISHPLATE_COLLECTIVES;FISHPLATE_STATS;FI_MR_CACHE_MAX_COUNT;FI_PROVIDER;FI_PROVIDER_PATH;ASAN_OPTIONS;FISHPLATE_PROFILE;LD_PRELOAD";
+    let list = "FISHPLATE_COLLECTIVES;FISHPLATE_NOTES;FISHPLATE_STATS;FI_MR_CACHE_MAX_COUNT;FI_PROVIDER;FI_PROVIDER_PATH;ASAN_OPTIONS;FISHPLATE_PROFILE;LD_PRELOAD";
     assert_eq!(ran.out.lines().collect::<Vec<_>>(), [&library.display().to_string(), "cluster", list], "{}", ran.err);
 }

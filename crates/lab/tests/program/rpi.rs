@@ -142,7 +142,7 @@ fn ranks_that_left_nothing() {
         fs::remove_file(fishplate.path(&format!("files/eth2/{run}/node0.100.rank"))).unwrap();
     }
     let ran = rpi(&fishplate, &[], "app");
-    assert!(ran.err.contains("fast, run 1 of 2: failed: 1 of 2 ranks left nothing"), "{}", ran.err);
+    assert!(ran.err.contains("fast, run 1 of 2: failed: rank 0 of 2 left nothing"), "{}", ran.err);
 }
 
 #[test]

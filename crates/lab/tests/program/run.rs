@@ -128,8 +128,8 @@ fn a_program_that_did_not_use_it_is_told_so() {
     let fishplate = Installed::new();
     let ran = fishplate.run(&["run", "--", "true"]);
     assert_eq!(ran.code, Some(0));
-    assert!(ran.err.contains("no process of this program used Fishplate"), "{}", ran.err);
-    assert!(ran.err.contains("MPIR_CVAR_NOLOCAL=1"), "{}", ran.err);
+    assert!(ran.err.contains("no process of this program used Fishplate: "), "{}", ran.err);
+    assert!(ran.err.contains("none of what is checked explains it") || ran.err.contains("native"), "{}", ran.err);
     // What failed has its own message.
     assert_eq!(fishplate.run(&["run", "--", "false"]).err, "");
 }
@@ -166,9 +166,9 @@ fn open_mpi_s_options_for_variables_keep_working() {
             fishplate.command(&[&["run", "--collectives", "native", "--rails", "lo", "--"], words].concat());
         common::Ran::of(command.env("OMPI_MCA_mca_base_env_list", "MINE=1").output().unwrap()).out
     };
-    let list = "FISHPLATE_COLLECTIVES;FISHPLATE_RAILS;FISHPLATE_STATS;FI_MR_CACHE_MAX_COUNT;FI_PROVIDER;FI_PROVIDER_PATH;MINE=1";
+    let list = "FISHPLATE_COLLECTIVES;FISHPLATE_NOTES;FISHPLATE_RAILS;FISHPLATE_STATS;FI_MR_CACHE_MAX_COUNT;FI_PROVIDER;FI_PROVIDER_PATH;MINE=1";
     // Open MPI 4 ends with an error where it finds both.
-    let options = "-x FISHPLATE_COLLECTIVES -x FISHPLATE_STATS -x FI_MR_CACHE_MAX_COUNT -x FI_PROVIDER -x FI_PROVIDER_PATH -x MINE=1";
+    let options = "-x FISHPLATE_COLLECTIVES -x FISHPLATE_NOTES -x FISHPLATE_STATS -x FI_MR_CACHE_MAX_COUNT -x FI_PROVIDER -x FI_PROVIDER_PATH -x MINE=1";
     let given = ["./mpirun.openmpi", "-x", "FISHPLATE_RAILS=r0", "-n", "2", "./app"];
     assert_eq!(run(&given), format!("{options} -x FISHPLATE_RAILS=r0 -n 2 ./app list \n"));
     assert_eq!(run(&["./mpirun.openmpi", "./app"]), format!("./app list {list}\n"));

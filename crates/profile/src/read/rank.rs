@@ -1,5 +1,7 @@
 //! Reads the file of a rank.
 
+use fishplate_host::{Host, HostId};
+
 use super::Error;
 use super::recorded::{CallCounts, Communicator, Current, Event, Module, Peer, Rank, Site, State};
 use crate::calls;
@@ -34,11 +36,15 @@ impl RankFile {
     fn rank(&self) -> Rank {
         let word = |at: usize| self.words[at];
         let text = |range: std::ops::Range<usize>| words::load_text(&self.words[range]);
+        let (name, boot, time) = (text(header::HOST), text(header::BOOT), word(header::TIME_NAMESPACE));
+        // All that files of before tell.
+        let host = Host { name, boot, time, network: 0 };
         Rank {
             rank: word(header::RANK) as usize,
             ranks: self.layout.ranks,
-            host: text(header::HOST),
-            boot: text(header::BOOT),
+            host_id: HostId::of_number(word(header::HOST_ID)).unwrap_or_else(|| host.id()),
+            clock: host.clock(),
+            host: host.name,
             pid: word(header::PID),
             program: text(header::PROGRAM),
             library: text(header::LIBRARY),
@@ -199,6 +205,28 @@ mod tests {
         assert_eq!(rank.current, Some(Current { call: 7, since_ns: 77, caller: 0 }));
         assert_eq!((rank.calls[7].count, rank.peers[2].sent_bytes, rank.sizes[size::RECEIVED][4].0), (5, 99, 6));
         assert!(rank.sites.is_empty() && rank.communicators.is_empty() && rank.events.is_empty());
+    }
+
+    #[test]
+    fn files_of_before_tell_a_host_by_machine_and_name() {
+        let of = |name: &str, boot: &str, host: u64, time: u64| {
+            let (mut words, _) = file(1);
+            for (range, text) in [(header::HOST, name), (header::BOOT, boot)] {
+                let bytes = [text.as_bytes(), &[0; 8]].concat();
+                let stored = bytes.as_chunks::<8>().0.iter().map(|piece| u64::from_ne_bytes(*piece));
+                words[range].iter_mut().zip(stored).for_each(|(word, stored)| *word = stored);
+            }
+            (words[header::HOST_ID], words[header::TIME_NAMESPACE]) = (host, time);
+            rank(&to_bytes(&words)).unwrap()
+        };
+        let known = of("node", "b1", 7, 0);
+        assert_eq!((known.host_id.number(), known.clock.as_str()), (7, "b1"));
+        let before = of("node", "b1", 0, 0).host_id;
+        assert_eq!(before, of("node", "b1", 0, 0).host_id);
+        assert!(before != of("node", "b2", 0, 0).host_id && before != of("other", "b1", 0, 0).host_id);
+        // Without a boot id machines are told apart by their names, so that their clocks are not taken for one.
+        assert_ne!(of("node", "", 7, 0).clock, of("other", "", 8, 0).clock);
+        assert_ne!(of("node", "b1", 7, 1).clock, of("node", "b1", 7, 2).clock, "time namespaces");
     }
 
     #[test]

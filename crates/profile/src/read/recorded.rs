@@ -1,5 +1,7 @@
 //! What one rank has recorded.
 
+use fishplate_host::{Host, HostId};
+
 use crate::calls;
 use crate::rank_file::size;
 use crate::sizes::CLASSES;
@@ -31,10 +33,12 @@ pub struct Rank {
     pub rank: usize,
     /// Ranks in it.
     pub ranks: usize,
-    /// Its host.
+    /// Name of its host.
     pub host: String,
-    /// Hosts with the same one have the same clock.
-    pub boot: String,
+    /// Its host.
+    pub host_id: HostId,
+    /// Ranks with the same one have the same clock.
+    pub clock: String,
     /// Its process.
     pub pid: u64,
     /// Its program.
@@ -92,7 +96,8 @@ impl Rank {
             rank,
             ranks,
             host: String::new(),
-            boot: String::new(),
+            host_id: Host::default().id(),
+            clock: String::new(),
             pid: 0,
             program: String::new(),
             library: String::new(),

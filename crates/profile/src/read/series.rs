@@ -1,5 +1,7 @@
 //! Reads a file of what changed over time.
 
+use fishplate_host::{Host, HostId};
+
 use super::Error;
 use crate::series_file::{self, header};
 use crate::words;
@@ -9,8 +11,10 @@ use crate::words;
 pub struct Series {
     /// The rank that it is of; nothing: a host.
     pub rank: Option<usize>,
-    /// The host.
+    /// Name of the host.
     pub host: String,
+    /// The host: by its name where the file does not tell more.
+    pub host_id: HostId,
     /// Time of day of the first step, in steps of [`series_file::STEP_NS`].
     pub first_step: u64,
     /// Whether the disk was full before the end.
@@ -39,9 +43,11 @@ pub fn series(bytes: &[u8]) -> Result<Series, Error> {
         .collect();
     let steps = (head[header::STEPS] as usize).min(numbers.len() / columns);
     let column = |column: usize| numbers.iter().skip(column).step_by(columns).take(steps).copied().collect();
+    let host = words::load_text(&head[header::HOST]);
     Ok(Series {
+        host_id: HostId::of_number(head[header::HOST_ID]).unwrap_or_else(|| Host::named(&host).id()),
         rank: head[header::RANK].checked_sub(1).map(|rank| rank as usize),
-        host: words::load_text(&head[header::HOST]),
+        host,
         first_step: head[header::FIRST_STEP],
         is_cut: head[header::IS_CUT] != 0,
         names: (0..columns).map(name).collect(),

@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use fishplate_host::HostId;
+
 use super::{MAX_RAIL_ADDRESSES, is_scoped};
 use crate::process;
 
@@ -13,7 +15,7 @@ const V4: u8 = 1;
 const V6: u8 = 2;
 /// The last eight bytes of an address that begins with fe80::/64.
 const LINK_LOCAL: u8 = 3;
-/// 127.0.0.1 and ::1, for endpoints on the same host: its mark.
+/// 127.0.0.1 and ::1, for endpoints on the same host: its identity.
 const LOOPBACK_V4: u8 = 4;
 const LOOPBACK_V6: u8 = 5;
 /// The last two bytes of an address of IPv4 whose others are those of the one before it in the list.
@@ -34,8 +36,10 @@ impl Writer {
     /// The entry of an address.
     pub fn encode(&self, rail: u8, ip: &IpAddr) -> Vec<u8> {
         let (kind, bytes) = match ip {
-            IpAddr::V4(v4) if *v4 == Ipv4Addr::LOCALHOST => (LOOPBACK_V4, process::host_mark().to_vec()),
-            IpAddr::V6(v6) if v6.is_loopback() => (LOOPBACK_V6, process::host_mark().to_vec()),
+            IpAddr::V4(v4) if *v4 == Ipv4Addr::LOCALHOST => {
+                (LOOPBACK_V4, process::host_id().number().to_be_bytes().to_vec())
+            }
+            IpAddr::V6(v6) if v6.is_loopback() => (LOOPBACK_V6, process::host_id().number().to_be_bytes().to_vec()),
             IpAddr::V4(v4) if v4.octets()[..3] == self.before[..3] => (V4_NEAR, v4.octets()[3..].to_vec()),
             IpAddr::V4(v4) if v4.octets()[..2] == self.before[..2] => (V4_LIKE, v4.octets()[2..].to_vec()),
             IpAddr::V4(v4) => (V4, v4.octets().to_vec()),
@@ -97,9 +101,9 @@ fn take(kind: u8, bytes: &[u8], before: [u8; 4]) -> Option<(Option<IpAddr>, &[u8
             octets[8..].copy_from_slice(id);
             (Some(IpAddr::from(octets)), rest)
         }),
-        LOOPBACK_V4 | LOOPBACK_V6 => bytes.split_first_chunk::<{ process::HOST_MARK_LEN }>().map(|(mark, rest)| {
+        LOOPBACK_V4 | LOOPBACK_V6 => bytes.split_first_chunk::<{ HostId::LEN }>().map(|(host, rest)| {
             let ip: IpAddr = if kind == LOOPBACK_V4 { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() };
-            ((mark == process::host_mark()).then_some(ip), rest)
+            ((u64::from_be_bytes(*host) == process::host_id().number()).then_some(ip), rest)
         }),
         _ => None,
     }

@@ -89,6 +89,15 @@ impl UnprovenConnections {
         (self.incoming.insert(connection), closed)
     }
 
+    /// Why a connection had to go, where files leave room for `most`.
+    pub fn describe_crowd(&self, most: usize) -> String {
+        let (bound, why) = match most < self.places {
+            true => (most, "the most for which the limit of open files leaves room (`ulimit -n`)"),
+            false => (self.places, "the most that may be"),
+        };
+        format!("{bound} others are not proven yet, {why}")
+    }
+
     /// A connection, by its number.
     pub fn get_mut(&mut self, at: usize) -> Option<&mut Incoming> {
         self.incoming.get_mut(at)
@@ -169,6 +178,13 @@ mod tests {
         assert!(!unproven.has_room(usize::MAX, Instant(PATIENCE_NS[0] - 1)));
         assert!(unproven.has_room(usize::MAX, Instant(PATIENCE_NS[0])));
         assert!(unproven.add(listener.connect(64), usize::MAX).1.is_some());
+    }
+
+    #[test]
+    fn what_bounds_connections_is_told() {
+        let told = |most| UnprovenConnections::new(Some(64)).describe_crowd(most);
+        assert_eq!(told(5000), "512 others are not proven yet, the most that may be");
+        assert!(told(7).starts_with("7 others are not proven yet, the most for which the limit of open files leaves"));
     }
 
     #[test]

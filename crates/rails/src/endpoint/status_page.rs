@@ -67,6 +67,7 @@ impl Endpoint {
         Page {
             schema: live::SCHEMA.to_string(),
             host: process::host().to_string(),
+            host_id: Some(process::host_id()),
             pid: std::process::id(),
             rank: process::rank(),
             program: self.status_page.program.clone(),

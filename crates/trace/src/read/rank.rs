@@ -16,7 +16,7 @@ pub fn read(path: &Path) -> Result<RankTrace, ReadError> {
     let mut rest = chunks(path, &bytes)?;
     let damaged = || ReadError::Damaged(path.into());
     let header = match read_chunk(&mut rest) {
-        Some((chunk::HEADER, header)) => postcard::from_bytes(header).map_err(|_| damaged())?,
+        Some((chunk::HEADER, header)) => Header::decode(header).ok_or_else(damaged)?,
         _ => return Err(damaged()),
     };
     let mut reader = Reader::new(header);

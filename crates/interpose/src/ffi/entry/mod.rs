@@ -30,6 +30,7 @@ use fishplate_profile::calls::{self, Call, Kind};
 
 use super::abi::Abi;
 use super::{clock, library};
+use crate::notes;
 use crate::profile::{self, Session};
 use crate::sync::lock;
 use crate::trace;
@@ -213,12 +214,19 @@ fn life(function: *mut c_void, arguments: &Arguments) -> usize {
         "MPI_Pcontrol" => profile::resume(),
         _ => {}
     }
+    let begins =
+        is_outermost && matches!(arguments.call.name.as_str(), "MPI_Init" | "MPI_Init_thread" | "MPI_Session_init");
+    if begins {
+        notes::begin();
+    }
     let result = arguments.call(function);
     match arguments.call.name.as_str() {
-        "MPI_Init" | "MPI_Init_thread" if is_outermost && !arguments.has_failed(result) => profile::start(None),
-        "MPI_Session_init" if is_outermost && !arguments.has_failed(result) => {
-            let made = Abi::get().and_then(|abi| arguments.handle_of(abi, b'j', 0));
+        _ if begins && arguments.has_failed(result) => notes::has_failed(),
+        _ if begins => {
+            let is_session = arguments.call.name == "MPI_Session_init";
+            let made = Abi::get().filter(|_| is_session).and_then(|abi| arguments.handle_of(abi, b'j', 0));
             profile::start(made);
+            notes::has_begun(profile::get().is_some());
         }
         "MPI_Finalize" | "MPI_Session_finalize" if is_outermost => profile::finish(),
         _ => {}

@@ -91,7 +91,7 @@ impl Crossing<'_> {
             (Failure::Silence, true) => ("gets no answer, which other ports give: a firewall drops it".into(), true),
             (Failure::Silence, false) => ("gets no answer, as on any other port".into(), false),
             (Failure::Refused, _) => ("is refused although it is listened on: a firewall rejects it".into(), true),
-            (Failure::Broken, _) => ("is taken by somebody else, or broken by what is in between".into(), false),
+            (Failure::Broken, _) => (format!("is connected, and ends before {} has answered", self.to), false),
             (Failure::NoWay(why), true) => (format!("fails ({why}), but not on other ports: a firewall"), true),
             (Failure::NoWay(why), false) => (format!("fails, as on any other port: {why}"), false),
         };
@@ -100,7 +100,13 @@ impl Crossing<'_> {
             return (found, self.let_through());
         }
         if matches!(failure, Failure::Broken) {
-            return (found, format!("look for a second host that has {}, and for proxies", path.to));
+            return (
+                found,
+                format!(
+                    "look for a second host that has {}, and for proxies and firewalls that end connections",
+                    path.to
+                ),
+            );
         }
         let look = format!(
             "look at the cable, VLAN and routes (`ip route get {} from {}`), and for a firewall that drops everything",
@@ -274,6 +280,19 @@ mod tests {
         let all = judged(&[pair("r0", fails(Failure::Silence, false))], None, true);
         assert!(
             all[0].contains("on b: sysctl -w net.ipv4.conf.r0.rp_filter=2; if that does not help, look"),
+            "{all:?}"
+        );
+    }
+
+    #[test]
+    fn a_connection_that_somebody_else_takes_is_told_by_what_was_seen() {
+        let all = judged(&[pair("r0", fails(Failure::Broken, true))], None, false);
+        assert!(all[0].contains("port 50007 is connected, and ends before b has answered"), "{all:?}");
+        assert!(
+            all[0].ends_with(
+                "-> look for a second host that has 10.0.0.2, and for proxies and firewalls that end \
+                                  connections"
+            ),
             "{all:?}"
         );
     }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use fishplate_rails::discover::{self, Interface};
 use fishplate_rails::rail::Rail;
-use fishplate_rails::{hints, numa, process};
+use fishplate_rails::{hints, numa};
 use serde::{Deserialize, Serialize};
 
 use super::last_number;
@@ -82,7 +82,7 @@ pub fn gather(wanted: &[String]) -> (Facts, Vec<Interface>) {
     let error = found.as_ref().err().map(ToString::to_string);
     let interfaces = found.or_else(|_| discover::survey(&[])).unwrap_or_default();
     let rails = Rail::all(&interfaces);
-    let known = Flows::of_host(process::host());
+    let known = Flows::of_this_host();
     let facts = |interface: &Interface| InterfaceFacts {
         name: interface.rail_name(),
         is_loopback: interface.is_of_host_alone(),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use super::description::{Description, parse};
 use super::folders::own_folder;
@@ -17,9 +17,6 @@ const BUILT_IN: [(&str, &str); 4] = [
     ("impi.toml", include_str!("../../../stacks/impi.toml")),
     ("sockets.toml", include_str!("../../../stacks/sockets.toml")),
 ];
-
-/// How many stacks `like` may lead through. Nobody needs more than one or two; a circle ends here.
-const MOST_LIKE: usize = 8;
 
 /// Stacks by name, in the order of their files.
 pub struct Catalog {
@@ -52,13 +49,16 @@ impl Catalog {
     /// The one that is called `name`.
     pub fn find(&self, name: &str) -> Result<Stack> {
         let mut description = self.described(name)?.clone();
-        for _ in 0..MOST_LIKE {
-            let Some(base) = description.like.take() else { return Stack::new(name, description) };
-            let base = self.described(&base).with_context(|| format!("stack {name} is like another"))?;
+        let mut way = vec![name.to_string()];
+        while let Some(like) = description.like.take() {
+            let is_circle = way.contains(&like);
+            way.push(like.clone());
+            ensure!(!is_circle, "stack {name}: `like` leads in a circle: {}", way.join(", "));
+            let base = self.described(&like).with_context(|| format!("stack {name} is like another"))?;
             let next = base.like.clone();
             description = Description { like: next, ..description.over(base) };
         }
-        bail!("stack {name}: `like` leads through more than {MOST_LIKE} stacks, perhaps in a circle")
+        Stack::new(name, description)
     }
 
     /// For `fishplate run`: the stack `name`, or the one that is `name` with Fishplate.
@@ -133,7 +133,9 @@ mod tests {
         let unknown = error(with("[a]\n"), "lam");
         assert!(unknown.contains("no stack \"lam\"") && unknown.contains("mpich-tcp, mpich-ucx"), "{unknown}");
         assert!(error(with("[a]\n"), "a").contains("stack a: `launcher` is missing: hydra"));
-        assert!(error(with("[a]\nlike = \"b\"\n[b]\nlike = \"a\"\n"), "a").contains("circle"));
+        assert!(
+            error(with("[a]\nlike = \"b\"\n[b]\nlike = \"a\"\n"), "a").contains("`like` leads in a circle: a, b, a")
+        );
         let lost = error(with("[a]\nlike = \"gone\"\n"), "a");
         assert!(lost.contains("stack a is like another: no stack \"gone\""), "{lost}");
     }

@@ -56,7 +56,7 @@ impl Steps {
         ];
         let columns = rank_column::NAMES.iter().zip(data);
         let columns = columns.map(|(name, data)| Column { name: name.to_string(), data }).collect();
-        Series { host: host.into(), step_ns: self.step_ns, first_step: 0, is_cut: false, columns }
+        Series { host: host.into(), host_id: None, step_ns: self.step_ns, first_step: 0, is_cut: false, columns }
     }
 }
 
@@ -74,7 +74,7 @@ pub fn of_rails(rails: &RailBytes, names: &[String]) -> Series {
         Column { name: format!("{name} sent"), data }
     };
     let columns = rails.rails().iter().enumerate().filter(|(_, steps)| !steps.is_empty()).map(column).collect();
-    Series { host: "all hosts".into(), step_ns, first_step: 0, is_cut: false, columns }
+    Series { host: "all hosts".into(), host_id: None, step_ns, first_step: 0, is_cut: false, columns }
 }
 
 #[cfg(test)]

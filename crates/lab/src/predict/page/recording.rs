@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use fishplate_host::Host;
 use fishplate_profile::rank_file::{event, size};
 use fishplate_profile::read::{Event, Rank};
 use fishplate_profile::sizes;
@@ -56,6 +57,7 @@ impl<'a> Recording<'a> {
     fn new(trace: &'a RankTrace, host: String, steps: Steps) -> Self {
         let header = &trace.header;
         let counts = Rank {
+            host_id: Host::named(&host).id(),
             host,
             program: header.program.clone(),
             library: header.library.clone(),

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::numbers::named_ranks;
 use crate::output::text;
-use crate::output::text::{percent, time};
+use crate::output::text::{named_ranks, percent, time};
 use crate::profile::schema::{End, Profile, Rank, World, sum};
 use crate::profile::{summary, unseen};
 
@@ -29,7 +28,7 @@ pub fn of_profile(profile: &Profile) -> Vec<String> {
 
 /// Of a program.
 pub fn of_world(world: &World) -> Vec<String> {
-    let mut lines = absent(world);
+    let mut lines = unseen::absent(world);
     lines.extend(ends(world));
     let count = |of: fn(&Rank) -> bool| -> Vec<usize> {
         world.ranks.iter().filter(|rank| of(rank)).map(|rank| rank.rank).collect()
@@ -58,21 +57,6 @@ pub fn of_world(world: &World) -> Vec<String> {
     }
     lines.extend(clocks(world));
     lines
-}
-
-/// Ranks without a file.
-fn absent(world: &World) -> Vec<String> {
-    let absent: Vec<usize> =
-        (0..world.size).filter(|rank| world.ranks.iter().all(|known| known.rank != *rank)).collect();
-    if absent.is_empty() {
-        return Vec::new();
-    }
-    vec![format!(
-        "{} of {} left nothing: they did not come out of MPI_Init, did not load the library, or could not write to the \
-         folder of the output (then the first of their host has said so)",
-        named_ranks(&absent),
-        world.size
-    )]
 }
 
 /// Ranks that did not end with MPI_Finalize; those of which the same can be said together.

@@ -1,23 +1,4 @@
-//! Lists of ranks and lines, for people.
-
-/// `0-3, 7`.
-pub fn ranks(ranks: &[usize]) -> String {
-    let mut parts: Vec<(usize, usize)> = Vec::new();
-    for &rank in ranks {
-        match parts.last_mut() {
-            Some((_, last)) if *last + 1 == rank => *last = rank,
-            _ => parts.push((rank, rank)),
-        }
-    }
-    let part =
-        |(first, last): &(usize, usize)| if first == last { first.to_string() } else { format!("{first}-{last}") };
-    parts.iter().map(part).collect::<Vec<_>>().join(", ")
-}
-
-/// `rank 3`, `ranks 0-3, 7`.
-pub fn named_ranks(all: &[usize]) -> String {
-    format!("rank{} {}", if all.len() == 1 { "" } else { "s" }, ranks(all))
-}
+//! Texts that are cut and wrapped.
 
 /// The beginning of a text that is too long.
 pub fn cut(text: &str, most: usize) -> String {
@@ -49,8 +30,6 @@ mod tests {
 
     #[test]
     fn they_read_well() {
-        assert_eq!(ranks(&[0, 1, 2, 5, 7, 8]), "0-2, 5, 7-8");
-        assert_eq!((named_ranks(&[4]), named_ranks(&[4, 6])), ("rank 4".into(), "ranks 4, 6".into()));
         assert_eq!((cut("abcdef", 6), cut("abcdefg", 6)), ("abcdef".into(), "abcde…".into()));
         assert_eq!(wrapped("! one two three four", 9), "! one two\n  three\n  four");
     }

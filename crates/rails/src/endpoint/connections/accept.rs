@@ -61,7 +61,8 @@ impl Endpoint {
         let most = self.most_unproven();
         let (at, closed) = self.unproven.add(Incoming::new(stream, remote, now, acceptor).over(rail), most);
         if let Some(closed) = closed {
-            log::warn!(target: STRANGERS, "a connection from {closed} was closed: too many others are not proven yet");
+            let crowd = self.unproven.describe_crowd(most);
+            log::warn!(target: STRANGERS, "a connection from {closed} was closed: {crowd}");
         }
         let watched = self
             .unproven

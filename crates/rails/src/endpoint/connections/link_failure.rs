@@ -34,7 +34,7 @@ impl Endpoint {
                 self.link_closed(id, subchannel, "the peer closes");
             }
             Ending::Abrupt => {
-                self.link_failed(id, "the connection was closed without a goodbye (did the process end?)");
+                self.link_failed(id, "the connection was closed without a goodbye");
             }
         }
     }

@@ -118,7 +118,7 @@ mod tests {
             Column { name: name.to_string(), data: (0..steps).map(|_| noise(state) % most).collect() }
         };
         let columns = names.iter().map(&mut column).collect();
-        Series { host: host.into(), step_ns: 10_000_000, first_step: 1000, is_cut: false, columns }
+        Series { host: host.into(), host_id: None, step_ns: 10_000_000, first_step: 1000, is_cut: false, columns }
     }
 
     fn made_up(ranks: usize, steps: usize) -> Profile {

@@ -1,0 +1,72 @@
+//! A note of each program that the library is loaded into (`fishplate_profile::notes`), if notes are wanted.
+//!
+//! It is written before the program begins, when neither its allocator nor a sanitizer's runtime need be ready: no memory is
+//! asked for, and the kernel is called directly.
+
+use std::ffi::{CStr, c_int, c_long};
+use std::io::Write;
+
+use fishplate_profile::notes::{self, LOADED};
+
+use crate::profile::hash;
+
+/// The dynamic linker calls it when the library is loaded.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static ON_LOAD: extern "C" fn() = on_load;
+
+/// Longest path of the kernel's (PATH_MAX).
+const LONGEST: usize = 4096;
+
+extern "C" fn on_load() {
+    for name in [fishplate_profile::VARIABLE, notes::VARIABLE] {
+        let mut variable = [0; 64];
+        variable[..name.len()].copy_from_slice(name.as_bytes());
+        // SAFETY: a text with an end; nobody changes the environment before the program begins.
+        let folder = unsafe { libc::getenv(variable.as_ptr().cast()) };
+        if !folder.is_null() {
+            // SAFETY: as above.
+            note(unsafe { CStr::from_ptr(folder) }.to_bytes());
+        }
+    }
+}
+
+/// Leaves the note in a folder, unless it is there.
+fn note(folder: &[u8]) {
+    let mut program = [0; LONGEST];
+    // SAFETY: a text with an end, and room for a path.
+    let length = unsafe {
+        libc::syscall(
+            libc::SYS_readlinkat,
+            c_long::from(libc::AT_FDCWD),
+            c"/proc/self/exe".as_ptr(),
+            program.as_mut_ptr(),
+            program.len(),
+        )
+    };
+    let Some(program) = usize::try_from(length).ok().and_then(|length| program.get(..length)) else { return };
+    let mut path = [0; LONGEST];
+    let mut rest = &mut path[..LONGEST - 1];
+    let written = rest.write_all(folder).and_then(|()| write!(rest, "/{:016x}.{LOADED}", hash(program)));
+    if written.is_err() {
+        return;
+    }
+    let (flags, mode): (c_int, c_int) = (libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC, 0o600);
+    // SAFETY: a path with an end.
+    let file = unsafe {
+        libc::syscall(
+            libc::SYS_openat,
+            c_long::from(libc::AT_FDCWD),
+            path.as_ptr(),
+            c_long::from(flags),
+            c_long::from(mode),
+        )
+    };
+    if file >= 0 {
+        // SAFETY: a file that was opened here, and bytes that are there.
+        unsafe {
+            libc::syscall(libc::SYS_write, file, program.as_ptr(), program.len());
+            libc::syscall(libc::SYS_close, file);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Notes of this process on its way into MPI (`fishplate_profile::notes`).
+
+use std::env;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Once, OnceLock};
+
+use fishplate_host::Host;
+use fishplate_profile::notes::{BEGAN, Began, Library, VARIABLE};
+
+use crate::ffi;
+use crate::profile::unique;
+
+/// The notes that were left.
+struct Notes {
+    began: Began,
+    /// Beside a profile: gone once there is one.
+    of_profile: Option<PathBuf>,
+    /// For `fishplate run`: stays.
+    of_run: Option<PathBuf>,
+}
+
+static NOTES: OnceLock<Notes> = OnceLock::new();
+
+/// Before MPI is begun for the first time.
+pub fn begin() {
+    NOTES.get_or_init(|| {
+        let number = |names: &[&str]| names.iter().find_map(|name| env::var(name).ok()?.parse().ok());
+        let began = Began {
+            host: Some(Host::own().id()),
+            rank: number(&["PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"]),
+            ranks: number(&["PMI_SIZE", "OMPI_COMM_WORLD_SIZE"]),
+            program: env::current_exe().unwrap_or_default().to_string_lossy().into_owned(),
+            library: None,
+        };
+        let leave = |variable: &str| {
+            let folder = PathBuf::from(env::var_os(variable).filter(|folder| !folder.is_empty())?);
+            let file = folder.join(format!("{}.{BEGAN}", unique()));
+            // Where it cannot be written nothing is told: on other hosts there is no such folder.
+            fs::write(&file, began.encode()).ok().map(|()| file)
+        };
+        let (of_profile, of_run) = (leave(fishplate_profile::VARIABLE), leave(VARIABLE));
+        Notes { began, of_profile, of_run }
+    });
+}
+
+/// Once MPI's function has returned an error: what becomes of that is the program's.
+pub fn has_failed() {
+    let notes = NOTES.get().into_iter().flat_map(|notes| notes.of_profile.iter().chain(&notes.of_run));
+    notes.for_each(|file| drop(fs::remove_file(file)));
+}
+
+/// Once it has begun.
+pub fn has_begun(is_recorded: bool) {
+    static IS_TOLD: Once = Once::new();
+    IS_TOLD.call_once(|| tell(is_recorded));
+}
+
+fn tell(is_recorded: bool) {
+    let Some(Notes { began, of_profile, of_run }) = NOTES.get() else { return };
+    if is_recorded {
+        of_profile.iter().for_each(|file| drop(fs::remove_file(file)));
+    }
+    let stay: Vec<_> = of_profile.iter().filter(|_| !is_recorded).chain(of_run).collect();
+    if stay.is_empty() {
+        return;
+    }
+    let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let library = Library {
+        version: ffi::library_version().lines().next().unwrap_or_default().into(),
+        has_libfabric: maps.contains("/libfabric.so"),
+        has_provider: ["/libfishplate-fi.so", "/libfishplate_fi.so"].iter().any(|name| maps.contains(name)),
+        fi_provider: env::var("FI_PROVIDER").unwrap_or_default(),
+        stats: env::var("FISHPLATE_STATS").unwrap_or_default(),
+    };
+    let text = Began { library: Some(library), ..began.clone() }.encode();
+    stay.iter().for_each(|file| drop(fs::write(file, &text)));
+}
