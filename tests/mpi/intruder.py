@@ -19,7 +19,7 @@ from pathlib import Path
 
 # docs/internals/wire.md
 MAGIC = b"FiPl"
-VERSION = 10
+VERSION = 11
 HELLO, CHALLENGE, PROOF, ACCEPT, REFUSE = 1, 2, 3, 4, 5
 NOT_ME, BAD_TOKEN = 2, 3
 CHALLENGE_LEN = 120

@@ -173,9 +173,9 @@ class Disturbed(MpiTest):
     def test_another_wire_version(self):
         ran = self.survives(
             self.disturbed("version"),
-            "was refused: the peer speaks version 16 of the wire format, this side version 10",
+            "was refused: the peer speaks version 17 of the wire format, this side version 11",
         )
-        self.assertIn("answer b'FiPl' kind 5 code 1 version 10", ran.out, str(ran))
+        self.assertIn("answer b'FiPl' kind 5 code 1 version 11", ran.out, str(ran))
 
     def test_a_peer_that_wants_somebody_else(self):
         ran = self.survives(self.disturbed("stranger"), "was refused: it is meant for another endpoint")

@@ -7,7 +7,7 @@ use crate::envelope::Envelope;
 use crate::ids::MessageSeq;
 
 /// Version of the wire format, exchanged when a connection is set up; unequal versions do not talk.
-pub const VERSION: u16 = 10;
+pub const VERSION: u16 = 11;
 
 /// Longest encoded header, in bytes.
 pub const MAX_HEADER_LEN: usize = 60;
