@@ -53,6 +53,8 @@ impl Results {
     pub fn find(&self, network: &Network) -> Result<Option<Prediction>> {
         let file = self.file(network);
         let shown = file.display();
+        fishplate_guest::output_file::leads_elsewhere(&file)
+            .with_context(|| format!("--results: cannot read {shown}"))?;
         let text = match fs::read(&file) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             read => read.with_context(|| format!("--results: cannot read {shown}"))?,
