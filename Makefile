@@ -34,8 +34,9 @@ export V
 LONG = $(if $(wildcard $(FISHPLATE)),, (12 minutes of processor time; cargo counts the crates of the program))
 QUIET = $(if $(filter 1,$(V)),,$(if $(wildcard $(FISHPLATE)),--quiet))
 
-.PHONY: help build install wheel deb recipes modulefile setup bench demo check lint test test-all test-code test-bench test-fuzz
-.PHONY: test-report test-packages test-mpi test-mpi4py-all test-cuts test-ofi test-verbs fuzz soak throughput
+.PHONY: help build install wheel deb recipes release modulefile setup bench demo check lint test test-all test-code test-bench
+.PHONY: test-fuzz test-report test-packages test-docs test-mpi test-mpi4py-all test-cuts test-ofi test-verbs test-release fuzz soak
+.PHONY: throughput
 .PHONY: record-applications clean test-counts docs
 .DEFAULT_GOAL := build
 
@@ -45,6 +46,7 @@ help:
 	@echo 'make wheel            a package for pip: build/wheel; GLIBC=2.28 makes one for older systems'
 	@echo 'make deb              a package for Debian and Ubuntu: build/deb'
 	@echo 'make recipes          a tarball, and recipes for Spack and EasyBuild: build/recipes; DOWNLOAD= (URL of the folder)'
+	@echo 'make release          wheel, Debian package, tarball of the sources with all crates, sums: made, installed, used'
 	@echo 'make modulefile       a module file for what is installed below PREFIX: build/modulefiles'
 	@echo 'make setup            MPI stacks into a folder of their own (FISHPLATE_CACHE, default ~/.cache/fishplate)'
 	@echo 'make bench            the MPI benchmark programs and applications for each stack: build/{bench,apps}/STACK/'
@@ -52,18 +54,20 @@ help:
 	@echo 'make docs             the documentation as a site with a search: build/docs; MkDocs comes from PyPI'
 	@echo 'make check            for the minute before a commit: formatting, lints, documentation, tests without sockets'
 	@echo 'make lint             formatting, lints and documentation alone'
-	@echo 'make test             the seven that follow, two at a time, those of MPI alone: what must pass before a change is merged'
+	@echo 'make test             the eight that follow, two at a time, those of MPI alone: what must pass before a change is merged'
 	@echo 'make test-code          formatting, lints, documentation, licences, unit and integration tests'
 	@echo 'make test-fuzz          hostile input, for half a minute'
 	@echo 'make test-bench         benchmark programs and applications, what needs no MPI'
 	@echo 'make test-counts        instructions of a short message, held against what was recorded; needs valgrind'
 	@echo 'make test-report        a report and a profile in a headless Chromium'
 	@echo 'make test-packages      wheel, Debian package and recipes: made, installed, used'
+	@echo 'make test-docs          the site of the documentation: links, examples'
 	@echo 'make test-mpi           MPI programs in namespaces, a quarter of an hour'
-	@echo 'make test-all         make test, make fuzz, and the four that follow: an hour more'
+	@echo 'make test-all         make test, make fuzz, and the five that follow: an hour more'
 	@echo 'make test-cuts        random cuts of rails under MPI programs; CUTS=, CUTS_SEED='
 	@echo 'make test-ofi         random cuts, policies and mpi4py over rails of a provider; CUTS=, CUTS_SEED='
 	@echo 'make test-verbs       MPI over RDMA between two virtual machines with software adapters, some minutes'
+	@echo 'make test-release       make release, which builds everything twice'
 	@echo "make test-mpi4py-all  all of mpi4py's own suite"
 	@echo 'make fuzz             hostile input, for some minutes; SEED='
 	@echo 'make soak             seeded faults in simulation for an hour; SECONDS=, FROM= (first seed)'
@@ -119,6 +123,9 @@ wheel deb: %: $(STAGE)
 recipes:
 	$(Q)packaging/package recipes $(BUILD)/recipes $(DOWNLOAD)
 
+release:
+	$(Q)packaging/release $(BUILD)/release
+
 # Of what is installed below PREFIX.
 modulefile:
 	$(Q)test -x $(PREFIX)/bin/fishplate || { echo 'make modulefile: $(PREFIX)/bin/fishplate is not there: run' \
@@ -148,17 +155,17 @@ demo:
 	  $(MAKE) --no-print-directory -C apps PROGRAMS=is MPICC="$$mpicc" OUT=$(BUILD)/apps/$$stack || exit 1; done
 	$(Q)$(FISHPLATE) demo --output demo.html
 
-docs:
-	$(Q)packaging/site/build $(BUILD)/docs
+docs: build
+	$(Q)packaging/site/build $(FISHPLATE) $(BUILD)/docs
 
 # What computes, two at a time, then what uses the network, which wants all processors for itself.
 test:
-	$(Q)$(MAKE) --no-print-directory -j 2 -Oline test-code test-fuzz test-bench test-counts test-report test-packages
+	$(Q)$(MAKE) --no-print-directory -j 2 -Oline test-code test-fuzz test-bench test-counts test-report test-packages test-docs
 	$(Q)$(MAKE) --no-print-directory test-mpi
 
-# Also what is slow and rarely finds anything: more random input, cuts of rails, all of mpi4py's suite, virtual machines.
+# Also what is slow and rarely finds anything: more random input, cuts of rails, all of mpi4py's suite, virtual machines, a release.
 test-all: test
-	$(Q)$(MAKE) --no-print-directory fuzz test-cuts test-ofi test-mpi4py-all test-verbs
+	$(Q)$(MAKE) --no-print-directory fuzz test-cuts test-ofi test-mpi4py-all test-verbs test-release
 
 # What the engine, its wire format, the models and the documentation say; without sockets, namespaces and long runs.
 CHECKED := fishplate-collectives fishplate-engine fishplate-link fishplate-profile ofi-abi
@@ -213,6 +220,14 @@ test-report: build
 test-packages: setup
 	tests/packages/test_preflight.py
 	tests/packages/test_packages.py
+	tests/packages/test_release.py
+
+# The site of the documentation; skipped, with the reason, where MkDocs cannot be had from PyPI.
+test-docs: build
+	tests/packages/test_site.py
+
+# What a release consists of, built without a network as well; each is installed and used.
+test-release: release
 
 # Real MPI programs over namespaces.
 test-mpi: bench

@@ -14,9 +14,14 @@ HERE = Path(__file__).resolve().parent
 SHIPPED = ["fishplate-lab", "fishplate-provider", "fishplate-interpose"]
 
 
+def cargo():
+    """The program."""
+    return os.environ.get("CARGO", "cargo")
+
+
 def metadata(*options):
     """What cargo knows of the workspace."""
-    command = [os.environ.get("CARGO", "cargo"), "metadata", "--format-version", "1", "--locked", *options]
+    command = [cargo(), "metadata", "--format-version", "1", "--locked", *options]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if ran.returncode != 0:
         raise SystemExit(f"packaging: cargo metadata failed: {ran.stderr.strip()}")

@@ -2,21 +2,18 @@
 
 import gzip
 import hashlib
-import subprocess
 
-from description import ROOT, fill
+from description import fill
+from source import git
 
 
 def tarball(description, out):
     """The sources of the last commit; the file."""
     name = f"fishplate-{description.version}"
-    command = ["git", "archive", "--format=tar", f"--prefix={name}/", "HEAD"]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True)
-    if ran.returncode != 0:
-        raise SystemExit(f"packaging: the tarball is made of a commit: {ran.stderr.decode().strip()}")
+    archive = git("archive", "--format=tar", f"--prefix={name}/", "HEAD")
     out.mkdir(parents=True, exist_ok=True)
     file = out / f"{name}.tar.gz"
-    file.write_bytes(gzip.compress(ran.stdout, 9, mtime=0))
+    file.write_bytes(gzip.compress(archive, 9, mtime=0))
     return file
 
 
