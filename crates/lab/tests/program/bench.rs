@@ -1,10 +1,8 @@
 //! `fishplate bench`: what is wrong is told before anything is built.
 
-mod common;
-
 use std::fs;
 
-use common::{Installed, Ran};
+use crate::common::{Installed, Ran};
 
 const PLAN: &str = "stacks = [\"mpich-tcp\"]\n[[links]]\nname = \"lan\"\nrails = [{ rate_mbit = 100 }]\n\
                     [[benchmarks]]\nprogram = \"latency\"\n";

@@ -1,10 +1,7 @@
 //! What `fishplate compare` says of two records, and its exit codes.
 
-mod common;
-#[path = "common/records.rs"]
-mod records;
-
-use common::{Installed, Ran};
+use crate::common::{Installed, Ran};
+use crate::records;
 use serde_json::Value;
 
 const STEADY: &[f64] = &[100.0, 101.0, 99.0, 100.5, 99.5];

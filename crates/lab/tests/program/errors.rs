@@ -1,14 +1,11 @@
 //! Every error that a user can cause is told clearly.
 
-mod common;
-#[path = "common/script.rs"]
-mod script;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use common::{Installed, Ran};
+use crate::common::{Installed, Ran};
+use crate::script;
 
 #[test]
 fn settings_with_wrong_values() {

@@ -1,12 +1,10 @@
 //! `fishplate help`, shell completion and manual pages.
 
-mod common;
-
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use common::Installed;
+use crate::common::Installed;
 
 #[test]
 fn a_topic_is_a_page_of_the_documentation() {

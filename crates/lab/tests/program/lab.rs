@@ -1,14 +1,12 @@
 //! `fishplate lab`: up, changed, entered, killed, gone.
 
-mod common;
-
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Installed, Ran};
+use crate::common::{Installed, Ran};
 
 /// A program whose labs are its own.
 struct Labs {

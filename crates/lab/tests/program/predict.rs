@@ -1,11 +1,9 @@
 //! `fishplate predict` and `fishplate trace`, with traces that are made up.
 
-mod common;
-
 use std::fs::{self, File};
 use std::path::Path;
 
-use common::{Installed, Ran};
+use crate::common::{Installed, Ran};
 use fishplate_trace::rank_file::Header;
 use fishplate_trace::write::{OwnTail, Writer};
 use fishplate_trace::{Mode, Operation, Receive, Send};

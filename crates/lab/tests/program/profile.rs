@@ -1,17 +1,12 @@
 //! `fishplate profile`, with ranks' files that are made up.
 
-mod common;
-#[path = "common/preload.rs"]
-mod preload;
-#[path = "common/rank_files.rs"]
-mod rank_files;
-
 use std::fs;
 use std::path::PathBuf;
 
-use common::{Installed, Ran};
+use crate::common::{Installed, Ran};
+use crate::preload;
+use crate::rank_files::{RankFile, write_series};
 use fishplate_profile::rank_file::{event, header};
-use rank_files::{RankFile, write_series};
 
 /// The program with the library beside it, and a folder for files of ranks.
 fn installed() -> (Installed, PathBuf) {

@@ -1,13 +1,10 @@
 //! What `fishplate report` makes of records, and what it says of bad ones. The page itself is opened by tests/report.
 
-mod common;
-#[path = "common/records.rs"]
-mod records;
-
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 
-use common::Installed;
+use crate::common::Installed;
+use crate::records;
 use serde_json::{Value, json};
 
 /// Two stacks, one of them 10 % faster in every round, and a line of each kind.

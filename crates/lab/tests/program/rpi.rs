@@ -1,18 +1,12 @@
 //! `fishplate rpi`, with a launcher and ranks' files that are made up.
 
-mod common;
-#[path = "common/preload.rs"]
-mod preload;
-#[path = "common/rank_files.rs"]
-mod rank_files;
-#[path = "common/script.rs"]
-mod script;
-
 use std::fs;
 
-use common::{Installed, Ran};
+use crate::common::{Installed, Ran};
+use crate::preload;
+use crate::rank_files::RankFile;
+use crate::script;
 use fishplate_profile::rank_file::{event, header};
-use rank_files::RankFile;
 
 const MS: u64 = 1_000_000;
 const RANKS: usize = 2;

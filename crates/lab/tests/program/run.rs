@@ -1,14 +1,11 @@
 //! `fishplate run` and `fishplate env`.
 
-mod common;
-#[path = "common/preload.rs"]
-mod preload;
-#[path = "common/script.rs"]
-mod script;
-
 use std::os::unix::fs::symlink;
 
-use common::Installed;
+use crate::common;
+use crate::common::Installed;
+use crate::preload;
+use crate::script;
 
 #[test]
 fn the_environment_reaches_the_command_and_its_exit_code_comes_back() {

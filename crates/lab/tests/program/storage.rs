@@ -1,12 +1,10 @@
 //! Storage of testbeds and labs. Of those with servers only what was set up is tried; nothing is fetched.
 
-mod common;
-
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 
-use common::{Installed, Ran};
+use crate::common::{Installed, Ran};
 
 /// Whether a testbed with this storage comes up here; says so where it does not.
 fn available(fishplate: &Installed, storage: &str) -> bool {

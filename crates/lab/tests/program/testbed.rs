@@ -1,12 +1,10 @@
 //! `fishplate testbed`: hosts and rails that vanish.
 
-mod common;
-
 use std::fs;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Installed, Ran};
+use crate::common::{Installed, Ran};
 
 /// Whether this machine lets us make namespaces at all; says so where it does not.
 fn available(fishplate: &Installed) -> bool {

@@ -1,12 +1,9 @@
 //! What `fishplate validate --from` says of records. That it measures as well is for a machine with namespaces and MPI.
 
-mod common;
-#[path = "common/records.rs"]
-mod records;
-
 use std::fs;
 
-use common::Installed;
+use crate::common::Installed;
+use crate::records;
 use serde_json::{Value, json};
 
 /// A record of two links, a near one and a far one, as `fishplate bench` leaves it.

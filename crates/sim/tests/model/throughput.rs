@@ -2,7 +2,7 @@
 
 use fishplate_sim::throughput::table;
 
-const KEPT: &str = include_str!("snapshots/throughput.txt");
+const KEPT: &str = include_str!("../snapshots/throughput.txt");
 
 #[test]
 fn goodput_is_as_it_was() {

@@ -1,0 +1,10 @@
+//! The simulator as other crates use it. One binary, so that long tests run beside each other.
+
+mod files;
+mod history;
+mod mutations;
+mod patterns;
+mod predict;
+mod replay;
+mod seeds;
+mod throughput;
