@@ -10,6 +10,8 @@ pub mod compare;
 pub mod completion;
 pub mod demo;
 pub mod doctor;
+#[cfg(test)]
+mod documented;
 pub mod env;
 pub mod experiment;
 pub mod explain;
