@@ -160,7 +160,8 @@ docs: build
 
 # What computes, two at a time, then what uses the network, which wants all processors for itself.
 test:
-	$(Q)$(MAKE) --no-print-directory -j 2 -Oline test-code test-fuzz test-bench test-counts test-report test-packages test-docs
+	$(Q)$(MAKE) --no-print-directory -j 2 -Oline test-code test-fuzz test-bench test-counts test-report test-packages test-docs \
+	  bench
 	$(Q)$(MAKE) --no-print-directory test-mpi
 
 # Also what is slow and rarely finds anything: more random input, cuts of rails, all of mpi4py's suite, virtual machines, a release.

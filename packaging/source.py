@@ -82,7 +82,7 @@ def write(tree, file, time):
         entry.mtime = time
         return entry
 
-    with open(file, "wb") as raw, gzip.GzipFile("", "wb", 9, raw, mtime=0) as packed:
+    with open(file, "wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
         with tarfile.open(fileobj=packed, mode="w") as tar:
             for path in [tree, *sorted(tree.rglob("*"))]:
                 tar.add(path, path.relative_to(tree.parent), recursive=False, filter=anonymous)

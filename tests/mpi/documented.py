@@ -11,7 +11,7 @@ STANDS_FOR = [
     (r"\ba,b\b", "node0,node1"), (r"\bdoctor a b\b", "doctor node0 node1"), (r"\beth0,eth1\b", "r0,r1"),
     (r"\b10\.0\.0\.2,fd00::2\b", "10.77.0.2,10.77.1.2"), (r"\b10\.0\.0\.2\b", "10.77.0.2"), (r"/shared/", "./"),
     (r"/path/to/lib/fishplate", f"{ROOT}/build/lib/fishplate"), (r"--schedule '4s ", "--schedule '0.1s "), (r" 8s ", " 0.2s "),
-    (r"'3s r", "'0.1s r"), (r" 6s r", " 0.2s r"),
+    (r"'3s r", "'0.1s r"), (r" 6s r", " 0.2s r"), (r"\| less$", "| cat"),
 ]
 # What needs the hosts of a testbed, as it measures or uses what lies between them.
 ON_HOSTS = re.compile(r"(^|[ =(])(fishplate (run|doctor|rails|profile -|profile --(output|trace|mpi))|mpiexec) ?")

@@ -11,8 +11,8 @@ PATHS = ("--rails", "400,100", "--port", "0")
 HERE, THERE = ["r0/10.77.0.1", "r0/10.77.1.1"], ["r0/10.77.0.2", "r0/10.77.1.2"]
 
 
-class Paths(MpiTest):
-    """Programs on hosts with one port."""
+class Shares(MpiTest):
+    """What each path carries, which other work would change."""
 
     def test_both_paths_carry_by_their_rates(self):
         for mpi in ["mpich", "openmpi"]:
@@ -24,6 +24,10 @@ class Paths(MpiTest):
                 sent = ran.shares()
                 slower = sent[HERE[1]] / (sent[HERE[0]] + sent[HERE[1]])
                 self.assertTrue(0.1 < slower < 0.3, f"a fifth of both rates\n{ran}")
+
+
+class Paths(MpiTest):
+    """Programs on hosts with one port."""
 
     def test_a_path_that_is_left_out_carries_nothing(self):
         rails = "^r0/10.77.1.1,r0/10.77.1.2"
