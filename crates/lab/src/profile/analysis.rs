@@ -20,7 +20,7 @@ use super::worlds;
 
 /// What the program as a whole did.
 pub fn profile(raw: Raw, exit_code: Option<u8>) -> Profile {
-    let unseen = if raw.ranks.is_empty() { unseen::causes(&raw.launch.command) } else { Vec::new() };
+    let unseen = if raw.ranks.is_empty() { unseen::causes(&raw.launch.command, &raw.past) } else { Vec::new() };
     Profile {
         schema: SCHEMA.into(),
         fishplate: env!("CARGO_PKG_VERSION").into(),
@@ -174,7 +174,7 @@ mod tests {
     use crate::profile::test_ranks::{call, rank};
 
     fn of(ranks: Vec<RawRank>) -> Profile {
-        profile(Raw { launch: Default::default(), ranks, hosts: Vec::new(), unreadable: Vec::new() }, Some(0))
+        profile(Raw { ranks, ..Raw::default() }, Some(0))
     }
 
     #[test]

@@ -22,10 +22,21 @@ const INTERPRETER: u32 = 3;
 const SET_USER_ID: u32 = 0o4000;
 /// Libraries that are loaded in front of MPI have this function, and programs that MPI is linked into.
 const OWN_MPI: &[u8] = b"\0PMPI_Init\0";
+/// What the names of MPI libraries begin with.
+const MPI_LIBRARY: &[u8] = b"\0libmpi";
 
-/// Why no process was seen, where the files of its command's programs tell; nothing otherwise.
-pub fn causes(command: &[String]) -> Vec<String> {
-    let mut causes: Vec<String> = Vec::new();
+/// Why no process was seen, where programs that began MPI `past` the library or the files of its command's programs tell;
+/// nothing otherwise.
+pub fn causes(command: &[String], past: &[String]) -> Vec<String> {
+    let began = |program: &String| {
+        format!(
+            "{program} began MPI past the library: by PMPI_Init, or in a plug-in that sees its own libraries first \
+             (RTLD_DEEPBIND)"
+        )
+    };
+    let mut causes: Vec<String> = past.iter().map(began).collect();
+    causes.sort();
+    causes.dedup();
     for file in command.iter().filter_map(|word| program(word)) {
         if let Some(cause) = cause(&file)
             && !causes.contains(&cause)
@@ -90,7 +101,9 @@ fn cause(path: &Path) -> Option<String> {
     if !is_library(path) && !has_interpreter(&bytes)? {
         return Some(format!("{shown} is linked statically, so no library can be loaded into it"));
     }
-    let has_own_mpi = !is_library(path) && bytes.windows(OWN_MPI.len()).any(|part| part == OWN_MPI);
+    let has = |wanted: &[u8]| bytes.windows(wanted.len()).any(|part| part == wanted);
+    // A program may call that function of a library, which it names then.
+    let has_own_mpi = !is_library(path) && has(OWN_MPI) && !has(MPI_LIBRARY);
     has_own_mpi.then(|| format!("MPI is linked into {shown} statically, so its calls go past the library"))
 }
 
@@ -127,15 +140,22 @@ mod tests {
         let cause_of = |name: &str, bytes: Vec<u8>| {
             let path = folder.path().join(name);
             fs::write(&path, bytes).unwrap();
-            causes(&["./none".into(), path.to_str().unwrap().into()])
+            causes(&["./none".into(), path.to_str().unwrap().into()], &[])
         };
         assert!(cause_of("static", elf(1))[0].contains("static is linked statically"));
         assert!(cause_of("own", [elf(INTERPRETER), OWN_MPI.to_vec()].concat())[0].contains("MPI is linked into"));
+        assert!(cause_of("calls", [&elf(INTERPRETER), OWN_MPI, MPI_LIBRARY].concat()).is_empty());
         let mut short = elf(INTERPRETER);
         short[4] = 1;
         assert!(cause_of("short", short)[0].contains("32 bits"));
         assert!(cause_of("fine", elf(INTERPRETER)).is_empty());
         assert!(cause_of("plugin.so.1", elf(1)).is_empty() && cause_of("script", b"#!/bin/sh".to_vec()).is_empty());
+    }
+
+    #[test]
+    fn what_began_past_the_library_is_told_once() {
+        let [cause] = &causes(&[], &["/bin/app".into(), "/bin/app".into()])[..] else { panic!() };
+        assert!(cause.starts_with("/bin/app began MPI past the library: by PMPI_Init"), "{cause}");
     }
 
     #[test]
@@ -149,6 +169,6 @@ mod tests {
     fn programs_that_are_found_in_path_are_looked_at() {
         assert!(program("sh").is_some() && program("/bin/sh").is_some());
         assert_eq!((program("-n"), program("./none")), (None, None));
-        assert!(causes(&["sh".into(), "-c".into()]).is_empty());
+        assert!(causes(&["sh".into(), "-c".into()], &[]).is_empty());
     }
 }
