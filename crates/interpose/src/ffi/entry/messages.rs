@@ -39,13 +39,11 @@ impl After<'_> {
         self.add_request(operations);
     }
 
-    /// What the call sends; nothing to MPI_PROC_NULL, nor to a rank that there is not: where an error handler of the program's
-    /// returns, MPICH says that all is well.
+    /// What the call sends; nothing to MPI_PROC_NULL.
     pub fn outgoing(&mut self) -> Option<Message> {
-        let (peer, tag) = (self.arguments.int(b'd')?, self.arguments.int(b'g')?);
+        let peer = self.arguments.int(b'd').filter(|rank| *rank >= 0)?;
+        let tag = self.arguments.int(b'g')?;
         let communicator = self.recorder.communicators.place(self.comm?);
-        let ranks = self.recorder.communicators.at(communicator).ranks;
-        usize::try_from(peer).ok().filter(|rank| *rank < ranks)?;
         let count = self.arguments.count(b'n').or_else(|| self.arguments.count(b'e'))?;
         let partitions = self.arguments.int(b'p').map_or(1, |partitions| u64::try_from(partitions).unwrap_or(0));
         Some(Message { communicator, peer, tag, bytes: count * partitions * self.size(b't') })

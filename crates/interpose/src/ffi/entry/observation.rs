@@ -120,7 +120,8 @@ impl Observation {
         if arguments.call.name == "MPI_Cancel" && !has_failed {
             self.is_cancelled = self.has_cancelled_receive(abi, arguments, &mut recorder);
         }
-        let has_failed = has_failed && !is_truncated;
+        let has_failed =
+            has_failed && !is_truncated || comm.is_some_and(|comm| names_nobody(arguments, comm, &mut recorder));
         let mut after = After {
             abi,
             arguments,
@@ -197,6 +198,15 @@ impl Observation {
         };
         (0..count).filter_map(move |at| Some((index(arguments, at)?, at)))
     }
+}
+
+/// Whether a call is for a rank that its communicator does not have: it has failed, although MPICH says that all is well where
+/// an error handler of the program's has returned.
+fn names_nobody(arguments: &Arguments, comm: Comm, recorder: &mut Recorder) -> bool {
+    let named = b"dso".map(|argument| arguments.int(argument).and_then(|rank| usize::try_from(rank).ok()));
+    let Some(greatest) = named.into_iter().flatten().max() else { return false };
+    let place = recorder.communicators.place(comm);
+    greatest >= recorder.communicators.at(place).ranks
 }
 
 /// A call that has returned, and where it is recorded.

@@ -233,9 +233,8 @@ impl After<'_> {
         let place = self.recorder.communicators.place(comm);
         let root = self.arguments.int(b'o').and_then(|root| u32::try_from(root).ok());
         let communicator = self.recorder.communicators.at(place);
-        // What others do there is not in the traces of this world; and there is no such root where an error handler of the
-        // program's has returned.
-        if communicator.has_foreign() || root.is_some_and(|root| root as usize >= communicator.ranks) {
+        // What others do there is not in the traces of this world.
+        if communicator.has_foreign() {
             return tracer.computes();
         }
         tracer.know(place, communicator);
