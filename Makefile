@@ -35,8 +35,8 @@ LONG = $(if $(wildcard $(FISHPLATE)),, (12 minutes of processor time; cargo coun
 QUIET = $(if $(filter 1,$(V)),,$(if $(wildcard $(FISHPLATE)),--quiet))
 
 .PHONY: help build install wheel deb recipes release modulefile setup bench demo check lint test test-all test-code test-bench
-.PHONY: test-fuzz test-report test-packages test-docs test-mpi test-mpi4py-all test-cuts test-ofi test-verbs test-release fuzz soak
-.PHONY: throughput
+.PHONY: test-fuzz test-report test-packages test-docs test-mpi test-mpi4py-all test-mpi4py-recorded test-cuts test-ofi test-verbs
+.PHONY: test-release fuzz soak throughput
 .PHONY: record-applications clean test-counts docs
 .DEFAULT_GOAL := build
 
@@ -63,12 +63,13 @@ help:
 	@echo 'make test-packages      wheel, Debian package and recipes: made, installed, used'
 	@echo 'make test-docs          the site of the documentation: links, examples'
 	@echo 'make test-mpi           MPI programs in namespaces, a quarter of an hour'
-	@echo 'make test-all         make test, make fuzz, and the five that follow: an hour more'
+	@echo 'make test-all         make test, make fuzz, and the six that follow: an hour and a half more'
 	@echo 'make test-cuts        random cuts of rails under MPI programs; CUTS=, CUTS_SEED='
 	@echo 'make test-ofi         random cuts, policies and mpi4py over rails of a provider; CUTS=, CUTS_SEED='
 	@echo 'make test-verbs       MPI over RDMA between two virtual machines with software adapters, some minutes'
 	@echo 'make test-release       make release, which builds everything twice'
 	@echo "make test-mpi4py-all  all of mpi4py's own suite"
+	@echo "make test-mpi4py-recorded  that suite recorded and traced, and its traces predicted"
 	@echo 'make fuzz             hostile input, for some minutes; SEED='
 	@echo 'make soak             seeded faults in simulation for an hour; SECONDS=, FROM= (first seed)'
 	@echo 'make record-applications  records the applications of fishplate reproduce anew, 20 minutes'
@@ -166,7 +167,7 @@ test:
 
 # Also what is slow and rarely finds anything: more random input, cuts of rails, all of mpi4py's suite, virtual machines, a release.
 test-all: test
-	$(Q)$(MAKE) --no-print-directory fuzz test-cuts test-ofi test-mpi4py-all test-verbs test-release
+	$(Q)$(MAKE) --no-print-directory fuzz test-cuts test-ofi test-mpi4py-all test-mpi4py-recorded test-verbs test-release
 
 # What the engine, its wire format, the models and the documentation say; without sockets, namespaces and long runs.
 CHECKED := fishplate-collectives fishplate-engine fishplate-link fishplate-profile ofi-abi
@@ -237,6 +238,10 @@ test-mpi: bench
 # All of mpi4py's own suite, and whether what is left out fails with stock MPICH as well.
 test-mpi4py-all: bench
 	tests/run --mpi4py-all test_mpi4py
+
+# The same suite under `fishplate profile --trace`; MODULES= runs some of it.
+test-mpi4py-recorded: bench
+	tests/run test_recorder_at_length
 
 # Random cuts of rails under real MPI programs; CUTS_SEED= makes those of an earlier run again.
 CUTS := 30

@@ -100,7 +100,38 @@ class Recorder(MpiTest):
                 self.assertGreater(ranks[1]["late"]["sender_ns"], LATE_NS // 2)
                 # 1000 Mbit/s carry 2.4 GB in no less.
                 self.assertGreater(self.predicted(), LONG * 8e-9)
+                self.exported()
                 self.begin()
+
+    def test_functions_that_mpi_calls_and_requests_that_are_freed(self):
+        for interface in KINDS:
+            with self.subTest(interface):
+                command = [*mpiexec(interface, 3), INTERFACES[interface][1] / "unusual", "freed", "called", "last"]
+                self.succeeds(self.recorded(*command), "all right", warns="9 calls returned an error")
+                ranks = self.ranks()
+                for rank in ranks[:2]:
+                    moved = {call["call"]: (call["sent"], call["received"]) for call in rank["calls"]}
+                    # What receives have got that nobody waits for is not known.
+                    wanted = {"MPI_Isend": (10 + (1 << 18), 0), "MPI_Ssend_init": (2 * 20, 0),
+                              "MPI_Recv_init": (0, 0), "MPI_Sendrecv": (4 * 30, 4 * 30), "MPI_Bcast": (0, 0)}
+                    self.assertEqual({name: moved[name] for name in wanted}, wanted)
+                for rank in ranks:
+                    # One fails; the others are made by an error handler, by the operation, by an attribute.
+                    calls = {call["call"]: call for call in rank["calls"]}
+                    sends = calls["MPI_Send"]["count"] - 1
+                    self.assertEqual([calls["MPI_Send"]["sent"], calls["MPI_Irecv"]["received"]], [5 * sends] * 2)
+                    self.assertGreaterEqual(sends, 3 + 1)
+                shown = self.run_command([FISHPLATE, "trace", "show", self.trace, "--rank", 1])
+                self.assertIn("receive of 40 B from 0 on 0, tag 19", self.succeeds(shown).out)
+                self.predicted()
+                self.exported()
+                self.begin()
+
+    def exported(self):
+        """The trace as a program in GOAL comes to its end as well."""
+        program = self.folder / "trace.goal"
+        self.succeeds(self.run_command([FISHPLATE, "trace", "export", self.trace, "--output", program]))
+        self.succeeds(self.run_command([FISHPLATE, "predict", program, "one=1000"]))
 
     def calls(self, rank):
         return {call["call"]: call["count"] for call in rank["calls"]}
@@ -119,6 +150,9 @@ class Recorder(MpiTest):
                 self.succeeds(self.recorded(*mpiexec(interface, 2), *script), "all right")
                 self.assertEqual([self.calls(rank)["MPI_Barrier"] for rank in self.ranks()], [100] * 2)
                 self.predicted()
+                self.begin()
+                ran = self.recorded(*mpiexec(interface, 2), *script, "PMPI_")
+                self.says(self.succeeds(ran, "all right", warns="past the library"), "python.* began MPI past the library: by PMPI_Init")
                 self.begin()
         ran = self.recorded(*mpiexec("mpich", 1), program("sessions"), "twice")
         self.succeeds(ran, "MPI was begun again after its end: the profile is of what was before",

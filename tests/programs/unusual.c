@@ -2,9 +2,11 @@
 // buffered and synchronous sends, messages of more than 2 GiB, communicators that are made without the others, recording
 // that is switched off; arguments that do not count, operations between two groups, messages that are cut off, collective
 // operations that are waited for in another order; messages that were found and are received after others, requests that are
-// looked at and freed, threads that call MPI while they end. On two ranks or more; the first two exchange.
+// looked at and freed, threads that call MPI while they end, requests that are freed while they are under way, functions of the
+// program that MPI calls and that communicate, also while MPI ends. On two ranks or more; the first two exchange.
 //
-//     unusual cancel | buffered | long | communicators | paused | ignored | between | truncated | begun | probed | looked | ending
+//     unusual cancel | buffered | long | communicators | paused | ignored | between | truncated | begun | probed | looked |
+//             ending | freed | called | last
 #define _GNU_SOURCE
 #include "common.h"
 
@@ -340,6 +342,117 @@ static void ending(void)
     pthread_join(thread, NULL);
 }
 
+// Requests that are freed at once: what they do goes on.
+static void freed(void)
+{
+    static char out[1 << 18], in[1 << 18];
+    MPI_Request requests[4];
+    if (rank < 2)
+        for (int bytes = 10; bytes <= 1 << 18; bytes = bytes == 10 ? 1 << 18 : 1 << 19) {
+            MPI_Irecv(in, bytes, MPI_BYTE, other, 14, MPI_COMM_WORLD, &requests[0]);
+            MPI_Recv_init(in, 20, MPI_BYTE, other, 15, MPI_COMM_WORLD, &requests[1]);
+            MPI_Isend(out, bytes, MPI_BYTE, other, 14, MPI_COMM_WORLD, &requests[2]);
+            MPI_Ssend_init(out, 20, MPI_BYTE, other, 15, MPI_COMM_WORLD, &requests[3]);
+            MPI_Start(&requests[1]);
+            MPI_Start(&requests[3]);
+            for (int i = 0; i < 4; i++)
+                MPI_Request_free(&requests[i]);
+            // By its number the second one, of both tags.
+            for (int tag = 14; tag < 16; tag++)
+                MPI_Sendrecv(out, 30, MPI_BYTE, other, tag, in, 30, MPI_BYTE, other, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+}
+
+// To itself, by two calls.
+static void to_itself(MPI_Comm comm, int tag)
+{
+    int own;
+    char out[5] = {0}, in[5];
+    MPI_Request request;
+    MPI_Comm_rank(comm, &own);
+    MPI_Irecv(in, 5, MPI_BYTE, own, tag, comm, &request);
+    MPI_Send(out, 5, MPI_BYTE, own, tag, comm);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void answer(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    (void)code;
+    to_itself(MPI_COMM_WORLD, 16);
+}
+
+static void add(void *in, void *inout, int *count, MPI_Datatype *datatype)
+{
+    (void)datatype;
+    for (int i = 0; i < *count; i++)
+        ((int *)inout)[i] += ((int *)in)[i];
+    to_itself(MPI_COMM_SELF, 17);
+}
+
+static int say(MPI_Comm comm, int key, void *value, void *unused)
+{
+    (void)comm;
+    (void)key;
+    (void)unused;
+    to_itself(*(MPI_Comm *)value, 18);
+    return MPI_SUCCESS;
+}
+
+// Functions of the program that communicate while MPI is in the function by which they do so: an error handler, an operation,
+// that of an attribute.
+static void called(void)
+{
+    MPI_Comm comm, copy;
+    MPI_Errhandler handler;
+    MPI_Op op;
+    int key, value = 1, sum = 0;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Comm_create_errhandler(answer, &handler);
+    MPI_Comm_set_errhandler(comm, handler);
+    MPI_Send(&value, 1, MPI_INT, 99, 0, comm);
+    // MPICH returns no error where the handler returns.
+    MPI_Sendrecv(&value, 1, MPI_INT, 99, 0, &sum, 1, MPI_INT, 99, 0, comm, MPI_STATUS_IGNORE);
+    MPI_Bcast(&sum, 1, MPI_INT, 99, comm);
+    MPI_Errhandler_free(&handler);
+    MPI_Op_create(add, 1, &op);
+    MPI_Reduce(&value, &sum, 1, MPI_INT, op, 0, MPI_COMM_WORLD);
+    MPI_Op_free(&op);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, say, &key, NULL);
+    MPI_Comm_set_attr(comm, key, &copy);
+    MPI_Comm_free_keyval(&key);
+    MPI_Comm_free(&comm);
+    MPI_Comm_free(&copy);
+}
+
+static MPI_Request late = MPI_REQUEST_NULL;
+
+static int meet(MPI_Comm comm, int key, void *value, void *unused)
+{
+    (void)comm;
+    (void)key;
+    (void)value;
+    (void)unused;
+    static char buffer[40];
+    if (rank == 1)
+        MPI_Recv(buffer, 40, MPI_BYTE, 0, 19, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Wait(&late, MPI_STATUS_IGNORE);
+    return MPI_SUCCESS;
+}
+
+// What was sent before MPI_Finalize is received in it.
+static void last(void)
+{
+    static char buffer[40];
+    int key;
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, meet, &key, NULL);
+    MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+    MPI_Comm_free_keyval(&key);
+    if (rank == 0)
+        MPI_Issend(buffer, 40, MPI_BYTE, 1, 19, MPI_COMM_WORLD, &late);
+}
+
 int main(int argc, char **argv)
 {
     int level;
@@ -351,7 +464,8 @@ int main(int argc, char **argv)
         void (*run)(void);
     } all[] = {{"cancel", cancel}, {"buffered", buffered}, {"long", long_message}, {"communicators", communicators},
                {"paused", paused}, {"ignored", ignored}, {"between", between}, {"truncated", truncated}, {"begun", begun},
-               {"probed", probed}, {"looked", looked}, {"ending", ending}};
+               {"probed", probed}, {"looked", looked}, {"ending", ending}, {"freed", freed}, {"called", called},
+               {"last", last}};
     for (int at = 1; at < argc; at++)
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
             if (strcmp(argv[at], all[i].name) == 0)

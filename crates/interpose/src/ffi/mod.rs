@@ -42,6 +42,7 @@ mod unpacking;
 pub use abi::Abi;
 pub use attribute::Attribute;
 pub use dynamic_linker::module_of;
+pub use functions::is_initialized;
 pub use generalized_request::GeneralizedRequest;
 pub use mailbox::Mailbox;
 pub use mapped_file::{GrowingFile, create as create_mapped_file};

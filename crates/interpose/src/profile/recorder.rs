@@ -360,11 +360,10 @@ impl Recorder {
         self.windows.get(&window).copied()
     }
 
-    /// A window is freed.
-    pub fn disown_window(&mut self, window: usize) {
-        if let Some(place) = self.windows.remove(&window) {
-            self.communicators.forget_window(place);
-        }
+    /// Before a window is freed, as MPI may give out its handle again in the middle of that call: the handle, and the place of
+    /// its communicator.
+    pub fn take_window(&mut self, window: usize) -> Option<(usize, usize)> {
+        self.windows.remove(&window).map(|place| (window, place))
     }
 
     /// Counts nothing for a while, or counts again. What there is, and the numbers of messages, are kept up meanwhile.

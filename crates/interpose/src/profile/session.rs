@@ -45,11 +45,18 @@ pub fn get() -> Option<&'static Session> {
     if IS_ON.load(Ordering::Relaxed) { SESSION.get() } else { None }
 }
 
+/// Whether MPI was begun in front of this library, whatever became of the profile.
+pub fn was_begun() -> bool {
+    WAS_BEGUN.load(Ordering::Relaxed)
+}
+
+static WAS_BEGUN: AtomicBool = AtomicBool::new(false);
 /// How often MPI has been begun, by MPI_Init and by MPI_Session_init, and not ended.
 static USES: AtomicU64 = AtomicU64::new(0);
 
 /// After MPI_Init, or MPI_Session_init: begins, if a profile is wanted. Whatever keeps it from that, the program runs on.
 pub fn start(mpi_session: Option<usize>) {
+    WAS_BEGUN.store(true, Ordering::Relaxed);
     let is_first = USES.fetch_add(1, Ordering::Relaxed) == 0;
     let Some(folder) = env::var_os(VARIABLE).filter(|folder| !folder.is_empty()) else { return };
     if SESSION.get().is_some() {
@@ -104,22 +111,25 @@ pub fn finish() {
         }
         session.tables.set(header::LAST, clock::monotonic());
         session.tables.set(header::CURRENT_CALL, 0);
+        if let Some(tracer) = &session.tracer {
+            lock(tracer).finish();
+        }
         if let Some(sampler) = lock(&session.sampler).take() {
             sampler.stop();
         }
     }
 }
 
-/// Before MPI_Finalize, or MPI_Session_finalize, while MPI can still be asked.
-pub fn stop() {
+/// Before MPI_Finalize, or MPI_Session_finalize: what the program has computed until then. The trace goes on, as functions of
+/// the program that MPI_Finalize calls may communicate (attributes of MPI_COMM_SELF).
+pub fn begin_end() {
     if USES.load(Ordering::Relaxed) > 1 {
         return;
     }
     if let Some(tracer) = get().and_then(|session| session.tracer.as_ref()) {
-        let (began, computed) = trace::begin_call();
-        let mut tracer = lock(tracer);
-        tracer.begin_call(began, computed);
-        tracer.finish();
+        let began = trace::begin_call(false);
+        lock(tracer).begin_call(began, trace::take_computed());
+        trace::end_call();
     }
 }
 

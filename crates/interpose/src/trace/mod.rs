@@ -14,5 +14,5 @@ mod stamps;
 mod thread_number;
 mod tracer;
 
-pub use stamps::{Stamp, begin_call, end_call};
+pub use stamps::{Stamp, begin_call, end_call, take_computed};
 pub use tracer::Tracer;

@@ -16,6 +16,8 @@ pub struct Stamp {
 thread_local! {
     /// When the last call ended; nothing before the first one.
     static LAST: Cell<Option<Stamp>> = const { Cell::new(None) };
+    /// The computation before the present call: processor time, and what elapsed beyond that.
+    static COMPUTED: Cell<[u64; 2]> = const { Cell::new([0, 0]) };
 }
 
 impl Stamp {
@@ -31,10 +33,18 @@ impl Stamp {
     }
 }
 
-/// A call begins. Returns the moment, and the time since the last one.
-pub fn begin_call() -> (Stamp, [u64; 2]) {
+/// A call begins: the time since the last one is computation, unless it is nested in another call. Returns the moment.
+pub fn begin_call(is_nested: bool) -> Stamp {
     let now = Stamp::now();
-    (now, LAST.get().map_or([0, 0], |last| now.since(last)))
+    if !is_nested {
+        COMPUTED.set(LAST.get().map_or([0, 0], |last| now.since(last)));
+    }
+    now
+}
+
+/// The computation before the call, for the one that ends first: it, or one that is nested in it.
+pub fn take_computed() -> [u64; 2] {
+    COMPUTED.take()
 }
 
 /// A call has ended, with all that is recorded of it.

@@ -16,15 +16,17 @@ use super::raw::{Raw, RawRank};
 use super::schema::{
     Call, Column, Communicator, Counts, End, Lost, Peer, Profile, Rank, SCHEMA, Series, Site, Size, Traffic, Way, World,
 };
+use super::unseen;
 use super::worlds;
 
 /// What the program as a whole did.
 pub fn profile(mut raw: Raw, exit_code: Option<u8>) -> Profile {
     label_hosts(&mut raw);
+    let unseen = if raw.ranks.is_empty() { unseen::began_past(&raw.past) } else { Vec::new() };
     Profile {
         schema: SCHEMA.into(),
         fishplate: env!("CARGO_PKG_VERSION").into(),
-        unseen: Vec::new(),
+        unseen,
         command: raw.launch.command,
         started: raw.launch.started,
         exit_code,
@@ -190,7 +192,7 @@ mod tests {
     use crate::profile::test_ranks::{call, host_id, rank};
 
     fn of(ranks: Vec<RawRank>) -> Profile {
-        profile(Raw { launch: Default::default(), ranks, hosts: Vec::new(), unreadable: Vec::new() }, Some(0))
+        profile(Raw { ranks, ..Raw::default() }, Some(0))
     }
 
     #[test]
@@ -211,7 +213,7 @@ mod tests {
         };
         let ranks = vec![at(3, "node", "y"), at(0, "node", "x"), at(1, "node", "x"), at(2, "alias", "x")];
         let hosts = vec![series("node", "y"), series("node", "x")];
-        let profile = profile(Raw { launch: Default::default(), ranks, hosts, unreadable: Vec::new() }, Some(0));
+        let profile = profile(Raw { ranks, hosts, ..Raw::default() }, Some(0));
         let world = &profile.worlds[0];
         let names: Vec<&str> = world.ranks.iter().map(|rank| rank.host.as_str()).collect();
         assert_eq!((summary::hosts(world), names), (2, vec!["node (1)", "node (1)", "alias", "node (2)"]));

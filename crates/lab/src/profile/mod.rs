@@ -33,8 +33,7 @@ pub use schema::Profile;
 
 /// The profile of ranks that have written nothing, as they never ran: of a simulation.
 pub fn of_ranks(ranks: Vec<RawRank>) -> Profile {
-    let raw = raw::Raw { launch: launch::Launch::default(), ranks, hosts: Vec::new(), unreadable: Vec::new() };
-    analysis::profile(raw, None)
+    analysis::profile(raw::Raw { ranks, ..raw::Raw::default() }, None)
 }
 
 /// The profile of what ranks have written into a folder. `ended` is how the command did, where that is known.

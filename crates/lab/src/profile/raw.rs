@@ -5,12 +5,14 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use fishplate_profile::PAST;
 use fishplate_profile::read::{self, Current, Rank, Series, State};
 use fishplate_profile::series_file::STEP_NS;
 
 use super::launch::{self, Launch};
 
 /// All that was recorded.
+#[derive(Default)]
 pub struct Raw {
     /// What was started.
     pub launch: Launch,
@@ -18,6 +20,8 @@ pub struct Raw {
     pub ranks: Vec<RawRank>,
     /// Of hosts.
     pub hosts: Vec<Series>,
+    /// Programs of processes that began MPI past the library.
+    pub past: Vec<String>,
     /// Files that could not be read, and why.
     pub unreadable: Vec<String>,
 }
@@ -49,7 +53,7 @@ pub fn read(folder: &Path, ended: Option<&Ended>) -> Result<Raw> {
     let entries = fs::read_dir(folder).with_context(problem)?.collect::<Result<Vec<_>, _>>().with_context(problem)?;
     let mut files: Vec<_> = entries.into_iter().map(|entry| entry.path()).collect();
     files.sort();
-    let mut raw = Raw { launch: launch::read(folder), ranks: Vec::new(), hosts: Vec::new(), unreadable: Vec::new() };
+    let mut raw = Raw { launch: launch::read(folder), ..Raw::default() };
     for file in files {
         match file.extension().and_then(OsStr::to_str) {
             Some("rank") => {
@@ -59,6 +63,9 @@ pub fn read(folder: &Path, ended: Option<&Ended>) -> Result<Raw> {
                     let ended_ns = counts.last_ns;
                     raw.ranks.push(RawRank { counts, series, ended_ns });
                 }
+            }
+            Some(PAST) => {
+                raw.past.extend(fs::read(&file).map(|program| String::from_utf8_lossy(&program).into_owned()))
             }
             Some("rails") => {
                 let series = raw.read(&file, read::series);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use fishplate_trace::Trace;
 use fishplate_trace::ti::{self, write};
 
@@ -44,12 +44,8 @@ pub fn write(trace: &Trace, output: &Path) -> Result<()> {
     let with_idle = !facts::is_oversubscribed(trace);
     let mut names = String::new();
     let mut files = Vec::new();
-    for rank in &trace.ranks {
-        let number = rank.header.rank;
-        let text = write::rank(rank, with_idle).map_err(|(call, what)| {
-            anyhow!("rank {number}, call {call}: time-independent traces have no words for {what}")
-        })?;
-        let name = format!("{stem}.{number}.txt");
+    for (rank, text) in trace.ranks.iter().zip(write::ranks(trace, with_idle)?) {
+        let name = format!("{stem}.{}.txt", rank.header.rank);
         names += &format!("{name}\n");
         files.push((output.with_file_name(name), text));
     }

@@ -3,6 +3,10 @@
 use super::rank::{Request, Tag};
 use crate::models::time::Time;
 
+/// What a rank does in order: its program, and beside that each collective operation that it does not wait for at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Strand(pub u32);
+
 /// Something that a program did.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
@@ -30,11 +34,22 @@ pub enum Entry {
         /// Room for so much.
         bytes: u64,
     },
+    /// It answered what a synchronous send has sent, as that was received.
+    Answer {
+        /// What has received it.
+        receive: Request,
+        /// To whom.
+        to: u32,
+        /// With which tag.
+        tag: Tag,
+    },
     /// It waited.
     Wait(Vec<Request>),
+    /// It waited for all of a strand.
+    Join(Strand),
     /// It began a one-sided operation.
     OneSided,
 }
 
 /// Of all ranks.
-pub type Log = Vec<Vec<Entry>>;
+pub type Log = Vec<Vec<(Strand, Entry)>>;

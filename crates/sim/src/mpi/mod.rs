@@ -11,5 +11,6 @@ mod os_noise;
 pub mod program;
 pub mod rail_bytes;
 pub mod rank;
+mod synchronous;
 mod tcp_info;
 pub mod world;

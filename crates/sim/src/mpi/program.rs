@@ -13,9 +13,10 @@ use fishplate_engine::{
 
 use super::chain::{Chain, Part};
 use super::costs::Costs;
-use super::log::Entry;
+use super::log::{Entry, Strand};
 use super::rank::Request;
 pub use super::rank::Tag;
+use super::synchronous::Asked;
 use super::world::{WINDOW_KEY, World};
 use crate::models::time::Time;
 
@@ -30,6 +31,7 @@ pub struct Mpi {
     rank: u32,
     ranks: u32,
     eager_limit: u64,
+    strand: Strand,
 }
 
 /// What a send waits for.
@@ -66,7 +68,14 @@ pub struct Deadlock {
 pub fn run(world: World, ranks: u32, eager_limit: u64, program: impl Fn(Mpi) -> Task) -> Result<World, Deadlock> {
     let world = Rc::new(RefCell::new(world));
     let alignment = Rc::new(Cell::default());
-    let mpi = |rank| Mpi { world: world.clone(), alignment: alignment.clone(), rank, ranks, eager_limit };
+    let mpi = |rank| Mpi {
+        world: world.clone(),
+        alignment: alignment.clone(),
+        rank,
+        ranks,
+        eager_limit,
+        strand: Strand::default(),
+    };
     let mut tasks: Vec<Option<Task>> = (0..ranks).map(|rank| Some(program(mpi(rank)))).collect();
     let mut left = tasks.len();
     let mut poll = |rank: u32| {
@@ -109,6 +118,16 @@ impl Mpi {
     /// All ranks.
     pub fn ranks(&self) -> u32 {
         self.ranks
+    }
+
+    /// For what goes on beside the program.
+    pub fn beside(&self, strand: Strand) -> Mpi {
+        Mpi { strand, ..self.clone() }
+    }
+
+    /// The program has waited for what went on beside it.
+    pub fn joined(&self, strand: Strand) {
+        self.world.borrow_mut().note(self.rank, self.strand, || Entry::Join(strand));
     }
 
     /// The time, as this rank sees it.
@@ -185,22 +204,29 @@ impl Mpi {
 
     /// Begins to send.
     pub async fn isend(&self, to: u32, tag: Tag, bytes: u64) -> Request {
-        self.post_send(to, tag, bytes, Awaits::Memory).await
+        self.post_send(to, (tag, None), bytes, Awaits::Memory).await
+    }
+
+    /// Begins to send what counts as sent only once it is received: as MPI libraries do it, whoever receives it answers.
+    pub async fn isend_synchronous(&self, to: u32, tag: Tag, bytes: u64) -> [Request; 2] {
+        let asked = Asked { rank: self.rank, number: self.world.borrow_mut().rank(self.rank).next_synchronous() };
+        let answer = self.irecv(to, asked.tag(), 0).await;
+        [self.post_send(to, (tag, Some(asked.data())), bytes, Awaits::Memory).await, answer]
     }
 
     /// Begins to send what counts as sent only when the receiver has acknowledged it.
     pub async fn isend_acknowledged(&self, to: u32, tag: Tag, bytes: u64) -> Request {
         let awaits = if bytes > 0 { Awaits::Acknowledgement } else { Awaits::Memory };
-        self.post_send(to, tag, bytes, awaits).await
+        self.post_send(to, (tag, None), bytes, awaits).await
     }
 
-    async fn post_send(&self, to: u32, tag: Tag, bytes: u64, awaits: Awaits) -> Request {
+    async fn post_send(&self, to: u32, (tag, data): (Tag, Option<u64>), bytes: u64, awaits: Awaits) -> Request {
         self.call().await;
         let mut world = self.world.borrow_mut();
         world.connect(self.rank, to);
         let request = world.begin_request(self.rank);
         world.rank(self.rank).count_send();
-        world.note(self.rank, || Entry::Send { request, to, tag, bytes });
+        world.note(self.rank, self.strand, || Entry::Send { request, to, tag, bytes });
         let process = world.rank(self.rank);
         // A message that goes at once is copied or lies in the adapter: its sender does not wait for it.
         let eager = awaits == Awaits::Memory && self.is_eager(bytes);
@@ -209,7 +235,7 @@ impl Mpi {
             let envelope = Envelope::Tagged(tag);
             let context = Context(u64::from(request.0));
             let payload = memory(bytes);
-            let send = SendRequest { vc, envelope, data: None, payload, inject: false, notify: !eager, context };
+            let send = SendRequest { vc, envelope, data, payload, inject: false, notify: !eager, context };
             let posted = process.engine.post_send(send);
             debug_assert!(posted.is_ok());
             if let (Ok(key), Awaits::Memory) = (posted, awaits) {
@@ -234,7 +260,7 @@ impl Mpi {
         let mut world = self.world.borrow_mut();
         from.into_iter().for_each(|from| world.connect(self.rank, from));
         let request = world.begin_request(self.rank);
-        world.note(self.rank, || Entry::Receive { request, from, tag, bytes });
+        world.note(self.rank, self.strand, || Entry::Receive { request, from, tag, bytes });
         let process = world.rank(self.rank);
         let source = from.and_then(|from| process.channel(from));
         source.into_iter().for_each(|vc| process.uses(vc));
@@ -253,7 +279,7 @@ impl Mpi {
 
     /// Waits for requests.
     pub async fn wait_all(&self, requests: &[Request]) {
-        self.world.borrow_mut().note(self.rank, || Entry::Wait(requests.to_vec()));
+        self.world.borrow_mut().note(self.rank, self.strand, || Entry::Wait(requests.to_vec()));
         self.progress();
         let wait = self.world.borrow_mut().rank(self.rank).begin_wait(requests);
         let is_over = || self.world.borrow_mut().rank(self.rank).end_wait(wait);
@@ -320,7 +346,7 @@ impl Mpi {
         let mut world = self.world.borrow_mut();
         world.connect(self.rank, to);
         let request = world.begin_request(self.rank);
-        world.note(self.rank, || Entry::OneSided);
+        world.note(self.rank, self.strand, || Entry::OneSided);
         let process = world.rank(self.rank);
         if let Some(vc) = process.channel(to) {
             let context = Context(u64::from(request.0));
@@ -340,7 +366,7 @@ impl Mpi {
         let mut world = self.world.borrow_mut();
         world.connect(self.rank, from);
         let request = world.begin_request(self.rank);
-        world.note(self.rank, || Entry::OneSided);
+        world.note(self.rank, self.strand, || Entry::OneSided);
         let process = world.rank(self.rank);
         if let Some(vc) = process.channel(from) {
             let context = Context(u64::from(request.0));

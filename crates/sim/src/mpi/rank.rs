@@ -5,6 +5,7 @@ use fishplate_engine::{Config, Engine, Instant, Path, RailId, SubchannelId, VcId
 use super::channels::{Channels, Flows, Recent};
 use super::costs::Costs;
 use super::os_noise::OsNoise;
+use super::synchronous::Unanswered;
 use crate::events::Random;
 use crate::models::flow::FlowId;
 use crate::models::time::Time;
@@ -86,6 +87,10 @@ pub struct Rank {
     pub is_thread_scheduled: bool,
     /// The present work is the progress thread's, not the program's.
     pub runs_in_thread: bool,
+    /// Its synchronous sends so far.
+    synchronous: u32,
+    /// Messages of synchronous sends that it has received and not answered.
+    unanswered: Vec<Unanswered>,
     noise: OsNoise,
 }
 
@@ -116,6 +121,8 @@ impl Rank {
             unread: 0,
             is_thread_scheduled: false,
             runs_in_thread: false,
+            synchronous: 0,
+            unanswered: Vec::new(),
             noise: OsNoise::new(random, costs.noise),
         }
     }
@@ -209,6 +216,22 @@ impl Rank {
     pub fn end_burst(&mut self) -> Vec<(FlowId, u32)> {
         self.burst = 0;
         self.take_held()
+    }
+
+    /// The number of the next synchronous send.
+    pub fn next_synchronous(&mut self) -> u32 {
+        self.synchronous = self.synchronous.wrapping_add(1);
+        self.synchronous
+    }
+
+    /// A message was received that asks for an answer.
+    pub fn is_asked(&mut self, message: Unanswered) {
+        self.unanswered.push(message);
+    }
+
+    /// Messages that are to be answered now.
+    pub fn take_unanswered(&mut self) -> Vec<Unanswered> {
+        std::mem::take(&mut self.unanswered)
     }
 
     /// A new request.

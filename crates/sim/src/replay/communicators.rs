@@ -11,7 +11,8 @@ use crate::mpi::program::Tag;
 const COLLECTIVE: Tag = 1 << 63;
 /// Bits of a tag that are the program's tag, or the number of a collective operation.
 pub const OWN_BITS: u32 = 32;
-const CONTEXT_BITS: u32 = 31;
+/// Those of answers have another bit (see `ANSWER`).
+const CONTEXT_BITS: u32 = 30;
 
 /// A communicator, as one rank knows it.
 pub struct Communicator {

@@ -7,7 +7,7 @@ use fishplate_trace::Trace;
 use fishplate_trace::goal::{Action, Program, Task};
 
 use super::{Computation, Wanted, replayed};
-use crate::mpi::log::Entry;
+use crate::mpi::log::{Entry, Strand};
 use crate::mpi::program::Tag;
 use crate::mpi::rank::Request;
 use crate::suite::Machine;
@@ -19,7 +19,7 @@ use crate::suite::Machine;
 pub fn goal(machine: &Machine, trace: &Arc<Trace>, computation: Computation) -> Result<Program, String> {
     let (_, log, _) = replayed(machine, trace, computation, Wanted::Log)?;
     let mut tags = Tags::default();
-    let rank = |(number, entries): (usize, Vec<Entry>)| {
+    let rank = |(number, entries): (usize, Vec<(Strand, Entry)>)| {
         graph(&entries, &mut tags).map_err(|what| format!("rank {number}: GOAL has no words for {what}"))
     };
     Ok(Program { ranks: log.into_iter().enumerate().map(rank).collect::<Result<_, String>>()? })
@@ -38,19 +38,54 @@ impl Tags {
     }
 }
 
+/// What comes before the next operation of a strand.
+#[derive(Clone, Default)]
+struct Before {
+    /// What was waited for, or computed, last.
+    complete: Vec<u32>,
+    /// The message that was posted since.
+    posted: Option<u32>,
+}
+
+impl Before {
+    /// These are waited for.
+    fn wait(&mut self, waited: &[u32], tasks: &[Task]) {
+        // What was posted since comes after what was complete then.
+        let is_since = |one: &u32| tasks[*one as usize].requires == self.complete;
+        if waited.iter().any(is_since) {
+            self.complete.clear();
+        }
+        self.complete.extend(waited);
+        self.complete.sort_unstable();
+        self.complete.dedup();
+    }
+}
+
 /// The operations of a rank: each after what was waited for before, and messages in the order in which they were posted.
-fn graph(entries: &[Entry], tags: &mut Tags) -> Result<Vec<Task>, &'static str> {
+/// Collective operations beside the program begin after what it has waited for then.
+fn graph(entries: &[(Strand, Entry)], tags: &mut Tags) -> Result<Vec<Task>, &'static str> {
     let mut tasks: Vec<Task> = Vec::new();
-    // What was waited for, or computed, last; and what was posted since.
-    let (mut before, mut posted): (Vec<u32>, Option<u32>) = (Vec::new(), None);
+    let mut strands: BTreeMap<Strand, Before> = BTreeMap::new();
     let mut of_request: BTreeMap<u32, u32> = BTreeMap::new();
-    for entry in entries {
+    for (strand, entry) in entries {
+        let program = strands.entry(Strand::default()).or_default().clone();
+        let before = strands.entry(*strand).or_insert(program);
         let (action, request) = match entry {
             Entry::Wait(requests) => {
-                let waited: Vec<u32> = requests.iter().filter_map(|Request(one)| of_request.remove(one)).collect();
-                if !waited.is_empty() {
-                    before = waited;
-                }
+                let of = |Request(request): &Request| of_request.get(request).copied();
+                before.wait(&requests.iter().filter_map(of).collect::<Vec<_>>(), &tasks);
+                continue;
+            }
+            Entry::Join(other) => {
+                let waited = strands.remove(other).unwrap_or_default().complete;
+                strands.entry(*strand).or_default().wait(&waited, &tasks);
+                continue;
+            }
+            Entry::Answer { receive: Request(receive), to, tag } => {
+                // Whatever the program does meanwhile.
+                let action = Action::Send { bytes: 0, to: *to, tag: tags.of(*tag) };
+                let requires = of_request.get(receive).copied().into_iter().collect();
+                tasks.push(Task { action, requires, irequires: Vec::new() });
                 continue;
             }
             Entry::Compute(time) => (Action::Compute(time.0 / 1000), None),
@@ -64,13 +99,13 @@ fn graph(entries: &[Entry], tags: &mut Tags) -> Result<Vec<Task>, &'static str> 
             Entry::OneSided => return Err("one-sided operations"),
         };
         let place = tasks.len() as u32;
-        tasks.push(Task { action, requires: before.clone(), irequires: posted.into_iter().collect() });
+        tasks.push(Task { action, requires: before.complete.clone(), irequires: before.posted.into_iter().collect() });
         match request {
             Some(Request(request)) => {
                 of_request.insert(*request, place);
-                posted = Some(place);
+                before.posted = Some(place);
             }
-            None => (before, posted) = (vec![place], None),
+            None => *before = Before { complete: vec![place], posted: None },
         }
     }
     Ok(tasks)

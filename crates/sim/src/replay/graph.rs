@@ -53,6 +53,9 @@ struct Execution<'a> {
     startable: VecDeque<u32>,
     running: Vec<(u32, Task)>,
     left: usize,
+    /// Messages that were started, and those of them that were posted: in the same order, as they share the core.
+    started: u64,
+    posted: Rc<Cell<u64>>,
 }
 
 impl<'a> Execution<'a> {
@@ -68,7 +71,21 @@ impl<'a> Execution<'a> {
         let startable = (0..operations.len() as u32).filter(|place| missing[*place as usize] == 0).collect();
         let (running, left) = (Vec::new(), operations.len());
         let computed = Time::default();
-        Execution { mpi, operations, scale, computed, missing, after_end, after_start, startable, running, left }
+        let (started, posted) = (0, Rc::default());
+        Execution {
+            mpi,
+            operations,
+            scale,
+            computed,
+            missing,
+            after_end,
+            after_start,
+            startable,
+            running,
+            left,
+            started,
+            posted,
+        }
     }
 
     /// Does what can be done. `waiting`: one that is under way, for what is told of a deadlock.
@@ -110,15 +127,34 @@ impl<'a> Execution<'a> {
     }
 
     fn task(&mut self, place: u32) -> Task {
-        let mpi = self.mpi.clone();
-        match self.operations[place as usize].action {
+        let (mpi, posted) = (self.mpi.clone(), self.posted.clone());
+        let action = self.operations[place as usize].action;
+        self.started += u64::from(!matches!(action, Action::Compute(_)));
+        let is_posted = move |request| {
+            posted.set(posted.get() + 1);
+            request
+        };
+        match action {
             Action::Compute(ns) => {
                 let time = Time::ns(ns as f64 * self.scale);
                 self.computed = self.computed + time;
-                Box::pin(async move { mpi.compute(time).await })
+                // Messages that were started before are on their way before.
+                let (before, posted) = (self.started, self.posted.clone());
+                Box::pin(async move {
+                    poll_fn(|_| if posted.get() >= before { Poll::Ready(()) } else { Poll::Pending }).await;
+                    mpi.compute(time).await;
+                    // Others may have waited for this core to look at the network.
+                    mpi.progress();
+                })
             }
-            Action::Send { bytes, to, tag } => Box::pin(async move { mpi.send(to, tag.into(), bytes).await }),
-            Action::Receive { bytes, from, tag } => Box::pin(async move { mpi.recv(from, tag.into(), bytes).await }),
+            Action::Send { bytes, to, tag } => Box::pin(async move {
+                let request = is_posted(mpi.isend(to, tag.into(), bytes).await);
+                mpi.wait(request).await;
+            }),
+            Action::Receive { bytes, from, tag } => Box::pin(async move {
+                let request = is_posted(mpi.irecv(from, tag.into(), bytes).await);
+                mpi.wait(request).await;
+            }),
         }
     }
 }

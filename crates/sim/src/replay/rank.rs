@@ -85,12 +85,12 @@ impl Rank {
                 self.communicators.define(*number, *context, members);
             }
             Operation::Send(send) => {
-                let request = self.send(send).await;
+                let requests = self.send(send).await;
                 if send.mode == Mode::Buffered {
-                    self.buffered.sends.push((send.communicator, request));
+                    self.buffered.sends.extend(requests.iter().map(|request| (send.communicator, *request)));
                     self.complete(send.request, &[]).await;
                 } else {
-                    self.complete(send.request, &[request]).await;
+                    self.complete(send.request, &requests).await;
                 }
             }
             Operation::Receive(receive) => {
@@ -98,7 +98,8 @@ impl Rank {
                 self.complete(receive.request, &[request]).await;
             }
             Operation::Exchange(send, receive) => {
-                let requests = [self.receive(receive).await, self.send(send).await];
+                let mut requests = vec![self.receive(receive).await];
+                requests.extend(self.send(send).await);
                 self.complete(send.request, &requests).await;
             }
             Operation::Wait(completed) => {
@@ -106,13 +107,13 @@ impl Rank {
             }
             Operation::Collective(operation) => {
                 let communicator = self.communicators.get(operation.communicator);
-                let task = collective::task(&self.mpi, communicator, operation);
+                let mut begin = |mpi: &Mpi| collective::task(mpi, communicator, operation);
                 match operation.request {
                     Some(slot) => {
-                        self.requests.add_collective(slot, task);
+                        self.requests.add_collective(slot, &self.mpi, begin);
                         self.requests.finish(Vec::new()).await;
                     }
-                    None => self.requests.finish(vec![task]).await,
+                    None => self.requests.finish(vec![begin(&self.mpi)]).await,
                 }
             }
             Operation::OneSided { window, target, written, read, request } => {
@@ -135,12 +136,12 @@ impl Rank {
         }
     }
 
-    async fn send(&mut self, send: &Send) -> Request {
+    async fn send(&mut self, send: &Send) -> Vec<Request> {
         let tag = self.communicators.get(send.communicator).tag(send.tag);
         if send.mode == Mode::Synchronous {
-            self.mpi.isend_acknowledged(send.to, tag, send.bytes).await
+            self.mpi.isend_synchronous(send.to, tag, send.bytes).await.to_vec()
         } else {
-            self.mpi.isend(send.to, tag, send.bytes).await
+            vec![self.mpi.isend(send.to, tag, send.bytes).await]
         }
     }
 

@@ -5,6 +5,7 @@ use std::task::Poll;
 
 use fishplate_trace::operation::Slot;
 
+use crate::mpi::log::Strand;
 use crate::mpi::program::{Mpi, Task};
 use crate::mpi::rank::Request;
 
@@ -14,11 +15,15 @@ pub struct Requests {
     slots: Vec<Vec<UnderWay>>,
     /// Which of them have a collective operation that has not ended.
     collectives: Vec<Slot>,
+    /// Collective operations so far.
+    strands: u32,
 }
 
 enum UnderWay {
     Message(Request),
     Collective(Task),
+    /// A collective operation, whether or not it has ended.
+    Strand(Strand),
 }
 
 impl Requests {
@@ -33,18 +38,22 @@ impl Requests {
     }
 
     /// A collective operation is this request.
-    pub fn add_collective(&mut self, slot: Slot, task: Task) {
-        self.slot(slot).push(UnderWay::Collective(task));
+    pub fn add_collective(&mut self, slot: Slot, mpi: &Mpi, begin: impl FnOnce(&Mpi) -> Task) {
+        self.strands += 1;
+        let strand = Strand(self.strands);
+        let task = begin(&mpi.beside(strand));
+        self.slot(slot).extend([UnderWay::Collective(task), UnderWay::Strand(strand)]);
         self.collectives.push(slot);
     }
 
     /// Waits for these.
     pub async fn wait(&mut self, mpi: &Mpi, slots: impl Iterator<Item = Slot>) {
-        let (mut messages, mut collectives) = (Vec::new(), Vec::new());
+        let (mut messages, mut collectives, mut strands) = (Vec::new(), Vec::new(), Vec::new());
         for under_way in slots.flat_map(|slot| std::mem::take(self.slot(slot))) {
             match under_way {
                 UnderWay::Message(request) => messages.push(request),
                 UnderWay::Collective(task) => collectives.push(task),
+                UnderWay::Strand(strand) => strands.push(strand),
             }
         }
         // Its messages may have come while the rank computed, and nobody has looked since.
@@ -59,6 +68,7 @@ impl Requests {
             collectives.push(all);
         }
         self.finish(collectives).await;
+        strands.into_iter().for_each(|strand| mpi.joined(strand));
     }
 
     /// Carries these out, and lets collective operations that are under way make progress meanwhile.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fishplate_sim::models::time::Time;
 use fishplate_sim::mpi::chain::{Part, Spent};
-use fishplate_sim::replay::{Computation, Outcome, run};
+use fishplate_sim::replay::{Computation, Outcome, export, graph, run};
 use fishplate_sim::suite::Machine;
 use fishplate_sim::testbed::{Description, Placement, shipped};
 use fishplate_trace::rank_file::Header;
@@ -266,6 +266,132 @@ fn buffers_of_communicators_are_waited_for_apart() {
     });
     replayed(&trace, 1);
     on("eth-100g-wan", &trace, 1);
+}
+
+fn synchronous(to: u32, bytes: u64, request: Option<u32>) -> Operation {
+    let (communicator, tag, mode, has_gaps) = (0, 3, Mode::Synchronous, false);
+    Operation::Send(Send { communicator, to, tag, bytes, mode, has_gaps, request })
+}
+
+#[test]
+fn a_synchronous_send_waits_until_it_is_received() {
+    // Rank 1 receives after 50 us, and then both compute for 20 us.
+    let late = |bytes, request: Option<u32>| {
+        program(2, move |rank| match (rank, request) {
+            (0, None) => vec![synchronous(1, bytes, None), wait(&[])],
+            (0, Some(slot)) => vec![synchronous(1, bytes, request), wait(&[slot]), wait(&[])],
+            _ => vec![wait(&[]), wait(&[]), wait(&[]), receive(None, None, bytes, None)],
+        })
+    };
+    for testbed in ["ib-2x400", "emulated"] {
+        for bytes in [0, 8, 5000, 1 << 20] {
+            for request in [None, Some(1)] {
+                let ended = on(testbed, &late(bytes, request), 1).ranks[0].end;
+                assert!(ended.as_ns() > 70_000.0, "{testbed}, {bytes} B: {ended:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn synchronous_sends_to_each_other_end() {
+    let both = program(3, |rank| {
+        let (next, before) = ((rank + 1) % 3, (rank + 2) % 3);
+        let one = vec![receive(Some(before), Some(3), 100, Some(0)), synchronous(next, 100, None), wait(&[0])];
+        let itself = vec![receive(None, Some(3), 100, Some(0)), synchronous(rank, 100, Some(1)), wait(&[1, 0])];
+        [one, itself].concat()
+    });
+    for testbed in ["ib-2x400", "emulated"] {
+        on(testbed, &both, 1);
+    }
+}
+
+/// When the ranks come to their ends, in microseconds: of the trace, and of the program in GOAL that it becomes.
+fn both_ends(testbed: &str, trace: &Arc<Trace>) -> Vec<(f64, f64)> {
+    let machine = machine_of(testbed, trace.ranks.len() as u32, 1);
+    let goal = Arc::new(export::goal(&machine, trace, PLAIN).unwrap());
+    let (replayed, goal) = (on(testbed, trace, 1), graph::run(&machine, &goal, 1.0).unwrap());
+    let ends = replayed.ranks.iter().zip(&goal.ranks);
+    ends.map(|(replayed, goal)| (replayed.end.as_ns() / 1e3, goal.end.as_ns() / 1e3)).collect()
+}
+
+#[test]
+fn a_synchronous_send_is_one_in_goal_too() {
+    let late = program(2, |rank| match rank {
+        0 => vec![synchronous(1, 8, None), wait(&[])],
+        _ => vec![wait(&[]), wait(&[]), wait(&[]), receive(Some(0), Some(3), 8, None)],
+    });
+    let ends = both_ends("ib-2x400", &late);
+    assert!(ends[0].1 > 70.0, "{ends:?}");
+    for (replayed, goal) in ends {
+        assert!((replayed - goal).abs() < 5.0, "{replayed} {goal}");
+    }
+}
+
+#[test]
+fn what_is_sent_in_goal_is_on_its_way_before_what_is_computed_next() {
+    let trace = program(2, |rank| match rank {
+        0 => vec![send(1, 1, 8, Some(0)), wait(&[]), wait(&[]), wait(&[0])],
+        _ => vec![receive(Some(0), Some(1), 8, None)],
+    });
+    for (replayed, goal) in both_ends("ib-2x400", &trace) {
+        assert!((replayed - goal).abs() < 5.0, "{replayed} {goal}");
+    }
+}
+
+#[test]
+fn what_comes_in_goal_while_a_rank_computes_last_is_received() {
+    // Over TCP, where nobody looks at the network meanwhile.
+    let trace = program(2, |rank| match rank {
+        0 => vec![synchronous(1, 8, Some(0)), wait(&[]), wait(&[]), wait(&[0])],
+        _ => vec![wait(&[]), receive(Some(0), Some(3), 8, None)],
+    });
+    for (replayed, goal) in both_ends("emulated", &trace) {
+        assert!((replayed - goal).abs() < 0.3 * replayed, "{replayed} {goal}");
+    }
+}
+
+#[test]
+fn what_comes_after_a_wait_in_goal_comes_after_all_that_was_before_it() {
+    // Rank 0 waits for a send that was complete long before the message that it has received since.
+    let trace = program(2, |rank| match rank {
+        0 => vec![
+            send(1, 1, 8, Some(0)),
+            receive(Some(1), Some(2), 8, None),
+            wait(&[0]),
+            send(1, 3, 8, None),
+            receive(Some(1), Some(4), 8, None),
+        ],
+        _ => vec![
+            wait(&[]),
+            wait(&[]),
+            wait(&[]),
+            send(0, 2, 8, None),
+            receive(Some(0), Some(1), 8, None),
+            receive(Some(0), Some(3), 8, None),
+            send(0, 4, 8, None),
+        ],
+    });
+    for (replayed, goal) in both_ends("ib-2x400", &trace) {
+        assert!((replayed - goal).abs() < 5.0, "{replayed} {goal}");
+    }
+}
+
+#[test]
+fn collective_operations_under_way_are_beside_the_program_in_goal_too() {
+    // The others are waited for first, on each rank in another order.
+    let trace = program(3, |rank| {
+        let kinds = [CollectiveKind::Allreduce, CollectiveKind::Broadcast, CollectiveKind::Barrier];
+        let begin = (0..).zip(kinds).map(|(request, kind)| collective(kind, 1000, Some(request)));
+        let (next, before) = ((rank + 1) % 3, (rank + 2) % 3);
+        let ring = [receive(Some(before), Some(1), 8, Some(5)), send(next, 1, 8, None), wait(&[5])];
+        let order = |turn: u32| (0..3).map(move |at| wait(&[(at + rank + turn) % 3]));
+        let turn = |number| begin.clone().chain(ring.clone()).chain(order(number));
+        (0..4).flat_map(turn).collect()
+    });
+    for (replayed, goal) in both_ends("ib-2x400", &trace) {
+        assert!((replayed - goal).abs() < 0.2 * replayed, "{replayed} {goal}");
+    }
 }
 
 #[test]

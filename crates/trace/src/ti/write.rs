@@ -1,64 +1,120 @@
-//! The trace of a rank as SimGrid reads it. A nanosecond of computation is one flop.
+//! Traces as SimGrid reads them. A nanosecond of computation is one flop.
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Write};
 
+use super::messages::{Messages, OfRank};
 use crate::operation::{Collective, CollectiveKind, Mode, Operation, Receive, Send, Sizes, Slot};
-use crate::read::RankTrace;
+use crate::read::{RankTrace, Trace};
 
-/// Writes a rank; sizes are in bytes. `with_idle`: time that is no processor time is computation too.
+/// A call that these traces have no words for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wordless {
+    rank: u32,
+    /// Counted from 1.
+    call: usize,
+    what: String,
+}
+
+impl fmt::Display for Wordless {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Wordless { rank, call, what } = self;
+        write!(f, "rank {rank}, call {call}: time-independent traces have no words for {what}")
+    }
+}
+
+impl std::error::Error for Wordless {}
+
+/// The text of each rank; sizes are in bytes. `with_idle`: time that is no processor time is computation too.
 ///
 /// # Errors
-/// When there is something that these traces have no words for: the call, counted from 1, and what it is.
-pub fn rank(trace: &RankTrace, with_idle: bool) -> Result<String, (usize, String)> {
-    let mut writer = Writer {
-        trace,
-        text: String::new(),
-        open: BTreeMap::new(),
-        buffered: Vec::new(),
-        communicators: BTreeMap::new(),
-    };
-    writer.line(format_args!("init"));
-    for (at, step) in trace.steps.iter().enumerate() {
-        let computed = step.processor_ns + if with_idle { step.idle_ns } else { 0 };
-        if computed > 0 {
-            writer.line(format_args!("compute {computed}"));
-        }
-        let operation = &trace.operations[step.operation as usize];
-        writer.operation(operation).map_err(|what| (at + 1, what))?;
-    }
-    writer.line(format_args!("finalize"));
-    Ok(writer.text)
+/// With the first call that these traces have no words for.
+pub fn ranks(trace: &Trace, with_idle: bool) -> Result<Vec<String>, Wordless> {
+    let messages = Messages::of(trace);
+    trace.ranks.iter().map(|rank| Writer::new(rank, &messages).write(with_idle)).collect()
 }
 
 struct Writer<'a> {
     trace: &'a RankTrace,
     text: String,
+    messages: OfRank<'a>,
     /// Messages under way, by request: sender, receiver, tag.
     open: BTreeMap<Slot, Vec<[i64; 3]>>,
-    /// Buffered sends.
-    buffered: Vec<[i64; 3]>,
+    /// Others go on by themselves.
+    has_freed: bool,
+    /// Buffered sends, with their communicators.
+    buffered: Vec<(u32, [i64; 3])>,
+    /// Communicators with a buffer of their own.
+    apart: BTreeSet<u32>,
     /// How many ranks a communicator has, and whether they are in order from 0 on.
     communicators: BTreeMap<u32, (usize, bool)>,
 }
 
-impl Writer<'_> {
-    fn line(&mut self, what: std::fmt::Arguments<'_>) {
+impl<'a> Writer<'a> {
+    fn new(trace: &'a RankTrace, messages: &'a Messages) -> Writer<'a> {
+        Writer {
+            trace,
+            text: String::new(),
+            messages: messages.of_rank(trace.header.rank),
+            open: BTreeMap::new(),
+            has_freed: false,
+            buffered: Vec::new(),
+            apart: BTreeSet::new(),
+            communicators: BTreeMap::new(),
+        }
+    }
+
+    fn write(mut self, with_idle: bool) -> Result<String, Wordless> {
+        self.line(format_args!("init"));
+        for (at, step) in self.trace.steps.iter().enumerate() {
+            let computed = step.processor_ns + if with_idle { step.idle_ns } else { 0 };
+            if computed > 0 {
+                self.line(format_args!("compute {computed}"));
+            }
+            let (rank, call) = (self.trace.header.rank, at + 1);
+            let operation = &self.trace.operations[step.operation as usize];
+            self.operation(operation).map_err(|what| Wordless { rank, call, what })?;
+        }
+        self.line(format_args!("finalize"));
+        Ok(self.text)
+    }
+
+    fn line(&mut self, what: fmt::Arguments<'_>) {
         // A string takes whatever is written to it.
         let _ = writeln!(self.text, "{} {what}", self.trace.header.rank);
     }
 
     fn operation(&mut self, operation: &Operation) -> Result<(), String> {
         match operation {
-            Operation::Communicator { number, members, .. } => {
+            Operation::Communicator { number, context, members } => {
                 let is_in_order = members.iter().enumerate().all(|(at, rank)| *rank as usize == at);
                 self.communicators.insert(*number, (members.len(), is_in_order));
+                self.messages.define(*number, *context);
             }
             Operation::Thread { is_beside: true, .. } => return Err("threads that call MPI at the same time".into()),
             Operation::Thread { .. } => {}
-            Operation::Flush | Operation::FlushCommunicator { .. } | Operation::End => self.flush(),
-            Operation::Send(send) => self.send(send, send.request),
-            Operation::Receive(receive) => self.receive(receive, receive.request)?,
+            Operation::Flush => {
+                let apart = &self.apart;
+                let sent = self.buffered.extract_if(.., |(of, _)| !apart.contains(of)).collect();
+                self.wait_for_buffered(sent);
+            }
+            Operation::FlushCommunicator { communicator } => {
+                self.apart.insert(*communicator);
+                let sent = self.buffered.extract_if(.., |(of, _)| of == communicator).collect();
+                self.wait_for_buffered(sent);
+            }
+            Operation::End => {
+                let sent = std::mem::take(&mut self.buffered);
+                self.wait_for_buffered(sent);
+            }
+            Operation::Send(send) => {
+                self.begin(send.request);
+                self.send(send, send.request);
+            }
+            Operation::Receive(receive) => {
+                self.begin(receive.request);
+                self.receive(receive, receive.request)?;
+            }
             Operation::Exchange(send, receive) => self.exchange(send, receive)?,
             Operation::Wait(completed) => {
                 self.wait(&completed.iter().map(|one| one.request).collect::<Vec<_>>());
@@ -69,27 +125,45 @@ impl Writer<'_> {
         Ok(())
     }
 
+    /// A new request has this number: the one before was freed, and nobody waits for it.
+    fn begin(&mut self, request: Option<Slot>) {
+        self.has_freed |= request.is_some_and(|slot| self.open.remove(&slot).is_some());
+    }
+
     fn send(&mut self, send: &Send, request: Option<Slot>) {
-        let Send { to, tag, bytes, .. } = send;
+        let (Send { to, bytes, .. }, words) = (send, self.messages.sent(send));
+        let (own, peer, tag) = (i64::from(self.trace.header.rank), i64::from(*to), words.tag);
+        let message = [own, peer, tag.into()];
         match request {
             _ if send.mode == Mode::Buffered => {
-                self.buffered.push([self.trace.header.rank.into(), (*to).into(), (*tag).into()]);
+                self.buffered.push((send.communicator, message));
                 self.line(format_args!("isend {to} {tag} {bytes}"));
             }
-            None => self.line(format_args!("send {to} {tag} {bytes}")),
+            None => {
+                self.line(format_args!("send {to} {tag} {bytes}"));
+                if let Some(ready) = words.ready {
+                    self.line(format_args!("recv {to} {ready} 0"));
+                }
+            }
             Some(slot) => {
-                let message = [self.trace.header.rank.into(), (*to).into(), (*tag).into()];
-                self.open.entry(slot).or_default().push(message);
                 self.line(format_args!("isend {to} {tag} {bytes}"));
+                self.open.entry(slot).or_default().push(message);
+                if let Some(ready) = words.ready {
+                    self.line(format_args!("irecv {to} {ready} 0"));
+                    self.open.entry(slot).or_default().push([peer, own, ready.into()]);
+                }
             }
         }
     }
 
     fn receive(&mut self, receive: &Receive, request: Option<Slot>) -> Result<(), String> {
-        let (Some(from), Some(tag)) = (receive.from, receive.tag) else {
+        let Some((from, words)) = self.messages.received(receive) else {
             return Err("a receive from any rank that was never complete".into());
         };
-        let bytes = receive.bytes;
+        if let Some(ready) = words.ready {
+            self.line(format_args!("send {from} {ready} 0"));
+        }
+        let (bytes, tag) = (receive.bytes, words.tag);
         match request {
             None => self.line(format_args!("recv {from} {tag} {bytes}")),
             Some(slot) => {
@@ -104,6 +178,7 @@ impl Writer<'_> {
     /// As two messages, which are waited for together.
     fn exchange(&mut self, send: &Send, receive: &Receive) -> Result<(), String> {
         let slot = send.request.unwrap_or(Slot::MAX);
+        self.begin(Some(slot));
         self.receive(receive, Some(slot))?;
         self.send(send, Some(slot));
         if send.request.is_none() {
@@ -114,19 +189,19 @@ impl Writer<'_> {
 
     fn wait(&mut self, slots: &[Slot]) {
         let messages: Vec<[i64; 3]> = slots.iter().filter_map(|slot| self.open.remove(slot)).flatten().collect();
-        if messages.len() > 1 && self.open.is_empty() && self.buffered.is_empty() {
+        if messages.len() > 1 && self.open.is_empty() && self.buffered.is_empty() && !self.has_freed {
             return self.line(format_args!("waitall"));
         }
-        for [from, to, tag] in messages {
-            self.line(format_args!("wait {from} {to} {tag}"));
-        }
+        messages.into_iter().for_each(|message| self.wait_for(message));
     }
 
-    /// Waits for buffered sends, which the program itself does not wait for.
-    fn flush(&mut self) {
-        for [from, to, tag] in std::mem::take(&mut self.buffered) {
-            self.line(format_args!("wait {from} {to} {tag}"));
-        }
+    fn wait_for(&mut self, [from, to, tag]: [i64; 3]) {
+        self.line(format_args!("wait {from} {to} {tag}"));
+    }
+
+    /// The program itself does not wait for them.
+    fn wait_for_buffered(&mut self, sent: Vec<(u32, [i64; 3])>) {
+        sent.into_iter().for_each(|(_, message)| self.wait_for(message));
     }
 
     fn collective(&mut self, collective: &Collective) -> Result<(), String> {

@@ -8,6 +8,8 @@ use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
+use crate::ffi::library;
+
 /// Calls within calls that are told apart; deeper ones are handed on.
 const DEPTH: usize = 8;
 
@@ -38,6 +40,17 @@ pub struct Frame {
     pub doing: Doing,
 }
 
+/// What lies on the stack between a call and the one that it is made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Between {
+    /// The MPI, which has called a function of the program's or a tool's.
+    Mpi,
+    /// No function of the MPI's.
+    Others,
+    /// Something has no unwinding tables.
+    Unknown,
+}
+
 const NONE: Frame = Frame { stack: 0, caller: 0, doing: Doing::Fortran };
 
 // Without destructors: threads may call MPI while their other thread-local data go.
@@ -57,14 +70,14 @@ impl Drop for Entered {
     }
 }
 
-/// The call that the one that comes in now is made from, if there is one. `left` is told of calls that were left without
-/// returning.
-pub fn current(stack: usize, left: impl Fn(&Frame)) -> Option<Frame> {
+/// The call that the one that comes in now is made from, if there is one, and what lies between them. `left` is told of
+/// calls that were left without returning.
+pub fn current(stack: usize, left: impl Fn(&Frame)) -> Option<(Frame, Between)> {
     loop {
         let count = COUNT.get();
         let frame = FRAMES.with(|frames| Some(frames[count.checked_sub(1)?].get()))?;
-        if is_there(&frame, stack) {
-            return Some(frame);
+        if let Some(between) = between(&frame, stack) {
+            return Some((frame, between));
         }
         COUNT.set(count - 1);
         left(&frame);
@@ -94,15 +107,18 @@ const RETURN: usize = 8;
 #[cfg(target_arch = "aarch64")]
 const RETURN: usize = 72;
 
-/// Whether a call whose frame this is has not been left, while another one comes in.
-fn is_there(frame: &Frame, stack: usize) -> bool {
+/// What lies between a call whose frame this is and another one that comes in; nothing if the former has been left.
+fn between(frame: &Frame, stack: usize) -> Option<Between> {
     // What is called lies below.
     if stack >= frame.stack {
-        return false;
+        return None;
     }
     // SAFETY: between the stack pointer and a function that has called there is this thread's stack.
     let returns_to = unsafe { ((frame.stack - RETURN) as *const usize).read_volatile() };
-    returns_to == frame.caller && (matches!(frame.doing, Doing::Fortran) || is_on_the_stack(frame))
+    if returns_to != frame.caller {
+        return None;
+    }
+    if matches!(frame.doing, Doing::Fortran) { Some(Between::Unknown) } else { on_the_stack(frame, stack) }
 }
 
 /// What the functions of this kind in libgcc take.
@@ -111,24 +127,38 @@ enum Context {}
 unsafe extern "C" {
     fn _Unwind_Backtrace(visit: extern "C" fn(*mut Context, *mut c_void) -> c_int, search: *mut c_void) -> c_int;
     fn _Unwind_GetCFA(context: *mut Context) -> usize;
+    fn _Unwind_GetIP(context: *mut Context) -> usize;
 }
 
-/// Looks for the frame of a call on the stack, from here upwards. Where something has no unwinding tables, so that the
-/// search ends before it has come so far, the frame is taken to be there.
-fn is_on_the_stack(frame: &Frame) -> bool {
+/// Looks for the frame of a call on the stack, from here upwards. Where the search ends before it has come so far, the
+/// frame is taken to be there.
+fn on_the_stack(frame: &Frame, stack: usize) -> Option<Between> {
     struct Search {
-        stack: usize,
+        /// Functions of the program and the MPI lie between.
+        below: usize,
+        above: usize,
         last: usize,
+        is_mpi: bool,
     }
     extern "C" fn visit(context: *mut Context, search: *mut c_void) -> c_int {
         const NORMAL_STOP: c_int = 4;
         // SAFETY: our own pointer, and a context that is valid here.
-        let (search, at) = unsafe { (&mut *search.cast::<Search>(), _Unwind_GetCFA(context)) };
+        let (search, at, address) =
+            unsafe { (&mut *search.cast::<Search>(), _Unwind_GetCFA(context), _Unwind_GetIP(context)) };
         search.last = at;
-        if at >= search.stack { NORMAL_STOP } else { 0 }
+        if at >= search.above {
+            return NORMAL_STOP;
+        }
+        search.is_mpi |= at >= search.below && !search.is_mpi && library::is_of_mpi(address);
+        0
     }
-    let mut search = Search { stack: frame.stack, last: 0 };
+    let mut search = Search { below: stack, above: frame.stack, last: 0, is_mpi: false };
     // SAFETY: a function as it wants one, and what it hands to that, which outlives the call.
     unsafe { _Unwind_Backtrace(visit, ptr::from_mut(&mut search).cast()) };
-    search.last <= frame.stack
+    match search {
+        Search { last, above, .. } if last > above => None,
+        Search { is_mpi: true, .. } => Some(Between::Mpi),
+        Search { last, above, .. } if last == above => Some(Between::Others),
+        _ => Some(Between::Unknown),
+    }
 }

@@ -36,7 +36,7 @@ use crate::sync::lock;
 use crate::trace;
 use arguments::Arguments;
 use enter::enter;
-use frames::{Doing, Frame};
+use frames::{Between, Doing, Frame};
 use observation::Observation;
 use target::Target;
 
@@ -118,11 +118,12 @@ fn carry_out(target: &Target, arguments: &mut Arguments, (stack, caller): (usize
         return arguments.call(function);
     }
     let (is_of_fortran, caller) = match outer {
-        Some(Frame { caller, doing: Doing::Fortran, .. }) => (true, caller),
+        Some((Frame { caller, doing: Doing::Fortran, .. }, _)) => (true, caller),
         _ => (false, caller),
     };
+    let between = outer.map_or(Between::Unknown, |(_, between)| between);
     let outer = if outer.is_some() { frames::call() } else { None };
-    if outer.is_some_and(|outer| !is_of_fortran && is_part_of(outer, target, arguments.call, caller)) {
+    if outer.is_some_and(|outer| !is_of_fortran && is_part_of((outer, between), target, arguments.call, caller)) {
         return hand_on(session, arguments, function);
     }
     let (is_nested, began) = (outer.is_some(), clock::monotonic());
@@ -134,8 +135,14 @@ fn carry_out(target: &Target, arguments: &mut Arguments, (stack, caller): (usize
 
 /// Whether a call within another one is a part of that: MPI makes it for itself, or another tool hands it on. Others are
 /// of the program, in a function that MPI calls.
-fn is_part_of(outer: usize, target: &Target, call: &Call, caller: usize) -> bool {
-    outer == target.call && call.kind != Kind::Manage || library::is_of_mpi(caller)
+fn is_part_of((outer, between): (usize, Between), target: &Target, call: &Call, caller: usize) -> bool {
+    let is_handed_on = outer == target.call
+        && match between {
+            Between::Mpi => false,
+            Between::Others => true,
+            Between::Unknown => call.kind != Kind::Manage,
+        };
+    is_handed_on || library::is_of_mpi(caller)
 }
 
 /// Carries a call out that is not recorded. What it frees is gone all the same.
@@ -182,7 +189,7 @@ impl Drop for Recorded<'_> {
 fn record(session: &Session, arguments: &mut Arguments, target: &Target, began: Began) -> usize {
     let Target { function, call, .. } = *target;
     let Began { caller, at, is_nested } = began;
-    let computed = session.tracer.is_some().then(trace::begin_call);
+    let stamp = session.tracer.is_some().then(|| trace::begin_call(is_nested));
     if !is_nested {
         session.begin_call(call, caller, at);
     }
@@ -191,9 +198,9 @@ fn record(session: &Session, arguments: &mut Arguments, target: &Target, began: 
     let result = arguments.call(function);
     recorded.has_returned = true;
     let moment = profile::Moment { call, caller, began: at, ended: clock::monotonic(), site: 0, is_nested };
-    let done = catch_unwind(AssertUnwindSafe(|| observation.after(session, arguments, result, moment, computed)));
+    let done = catch_unwind(AssertUnwindSafe(|| observation.after(session, arguments, result, moment, stamp)));
     drop(recorded);
-    if computed.is_some() {
+    if stamp.is_some() {
         trace::end_call();
     }
     if done.is_err() {
@@ -209,7 +216,7 @@ fn life(function: *mut c_void, arguments: &Arguments) -> usize {
     let is_outermost = arguments.language.is_recorded();
     match arguments.call.name.as_str() {
         "MPI_Abort" if is_outermost => profile::abort(arguments.second_int()),
-        "MPI_Finalize" | "MPI_Session_finalize" if is_outermost => profile::stop(),
+        "MPI_Finalize" | "MPI_Session_finalize" if is_outermost => profile::begin_end(),
         "MPI_Pcontrol" if arguments.first_int() == 0 => profile::pause(),
         "MPI_Pcontrol" => profile::resume(),
         _ => {}

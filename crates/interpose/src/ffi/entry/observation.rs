@@ -10,7 +10,7 @@ use crate::ffi::handle::Handle;
 use crate::ffi::objects::Comm;
 use crate::profile::{Freed, Id, Message, Moment, Operation, Origin, Probed, Recorder, Request, Session};
 use crate::sync::lock;
-use crate::trace::Stamp;
+use crate::trace::{self, Stamp};
 
 /// What was seen before a call.
 pub struct Observation {
@@ -20,6 +20,8 @@ pub struct Observation {
     /// The message of a matching probe, which MPI changes.
     pub message: Option<usize>,
     freed: Option<Freed>,
+    /// A window that is being freed, and the place of its ranks.
+    freed_window: Option<(usize, usize)>,
     statuses: Option<Statuses>,
     /// A request that was cancelled is freed: whether there was no message.
     is_cancelled: bool,
@@ -51,6 +53,7 @@ impl Observation {
             requests: Vec::new(),
             message: None,
             freed: forget_communicator(session, arguments),
+            freed_window: None,
             statuses: None,
             is_cancelled: false,
         };
@@ -77,21 +80,24 @@ impl Observation {
                 }
             }
             (Kind::Receive, _) => seen.message = arguments.request(abi, b'm', 0),
-            (Kind::Manage, _) if arguments.has(b'F') => seen.message = arguments.handle_of(abi, b'F', 0),
+            (Kind::Manage, _) if arguments.has(b'F') => {
+                let window = arguments.handle_of(abi, b'F', 0);
+                seen.freed_window = window.and_then(|window| lock(&session.recorder).take_window(window));
+            }
             _ => {}
         }
         seen.statuses = Statuses::of(abi, arguments, seen.requests.len().max(1));
         seen
     }
 
-    /// Records a call that has returned. `computed`: when it began, and the time before it, if there is a trace.
+    /// Records a call that has returned. `began`: when it began, if there is a trace.
     pub fn after(
         mut self,
         session: &Session,
         arguments: &Arguments,
         result: usize,
         mut moment: Moment,
-        computed: Option<(Stamp, [u64; 2])>,
+        began: Option<Stamp>,
     ) {
         let Some(abi) = self.abi else { return };
         let has_failed = arguments.has_failed(result);
@@ -104,12 +110,18 @@ impl Observation {
         if let (Some(freed), true) = (self.freed.take(), has_failed) {
             recorder.communicators.keep(freed);
         }
+        match self.freed_window.take() {
+            Some((window, place)) if has_failed => recorder.own_window(window, place),
+            Some((_, place)) => recorder.communicators.forget_window(place),
+            None => {}
+        }
         // A communicator that MPI does not know is the program's error.
         recorder.end_call(&mut moment, comm.filter(|_| !has_failed || is_truncated), has_failed);
         if arguments.call.name == "MPI_Cancel" && !has_failed {
             self.is_cancelled = self.has_cancelled_receive(abi, arguments, &mut recorder);
         }
-        let has_failed = has_failed && !is_truncated;
+        let has_failed =
+            has_failed && !is_truncated || comm.is_some_and(|comm| names_nobody(arguments, comm, &mut recorder));
         let mut after = After {
             abi,
             arguments,
@@ -134,11 +146,11 @@ impl Observation {
             }
         }
         let mut tracer = session.tracer.as_ref().map(lock);
-        if let (Some(tracer), Some((began, before))) = (&mut tracer, computed) {
+        if let (Some(tracer), Some(began)) = (&mut tracer, began) {
             if session.has_several_threads() {
                 tracer.is_beside_others();
             }
-            tracer.begin_call(began, before);
+            tracer.begin_call(began, trace::take_computed());
             after.trace(tracer);
         }
         match (arguments.call.kind, has_failed) {
@@ -186,6 +198,15 @@ impl Observation {
         };
         (0..count).filter_map(move |at| Some((index(arguments, at)?, at)))
     }
+}
+
+/// Whether a call is for a rank that its communicator does not have: it has failed, although MPICH says that all is well where
+/// an error handler of the program's has returned.
+fn names_nobody(arguments: &Arguments, comm: Comm, recorder: &mut Recorder) -> bool {
+    let named = b"dso".map(|argument| arguments.int(argument).and_then(|rank| usize::try_from(rank).ok()));
+    let Some(greatest) = named.into_iter().flatten().max() else { return false };
+    let place = recorder.communicators.place(comm);
+    greatest >= recorder.communicators.at(place).ranks
 }
 
 /// A call that has returned, and where it is recorded.
@@ -348,11 +369,10 @@ impl After<'_> {
         }
         if let (Some(window), Some(parent)) = (self.arguments.handle_of(self.abi, b'W', 0), parent) {
             let place = self.recorder.communicators.of_window(parent);
-            self.recorder.disown_window(window);
+            if let Some((_, before)) = self.recorder.take_window(window) {
+                self.recorder.communicators.forget_window(before);
+            }
             self.recorder.own_window(window, place);
-        }
-        if let (Some(window), true) = (self.seen.message, self.arguments.has(b'F')) {
-            self.recorder.disown_window(window);
         }
         if let (Some(comm), "MPI_Comm_set_name") = (self.comm, self.arguments.call.name.as_str()) {
             self.recorder.communicators.name(comm);

@@ -4,6 +4,8 @@
 use std::ffi::{CStr, c_int};
 use std::sync::OnceLock;
 
+use fishplate_profile::calls::Kind;
+
 use super::Language;
 use super::arguments::Arguments;
 use crate::ffi::abi::Abi;
@@ -36,22 +38,29 @@ impl Statuses {
             Language::C => given == abi.status_ignore,
             _ => is_ignored_in_fortran(given),
         };
-        if !is_ignored {
-            return Some(Statuses { start: given, abi, _own: Vec::new() });
-        }
-        let mut own = vec![0u64; (most * abi.status_bytes).div_ceil(size_of::<u64>())];
-        let start = own.as_mut_ptr() as usize;
+        let mut own = vec![0u64; if is_ignored { (most * abi.status_bytes).div_ceil(size_of::<u64>()) } else { 0 }];
+        let start = if is_ignored { own.as_mut_ptr() as usize } else { given };
         arguments.values[at] = start;
-        Some(Statuses { start, abi, _own: own })
+        let statuses = Statuses { start, abi, _own: own };
+        if matches!(arguments.call.kind, Kind::Receive | Kind::Exchange) && start != 0 {
+            // From nobody, until MPI says from whom. Where an error handler of the program's returns, it does not.
+            // SAFETY: a status that MPI is to write.
+            unsafe { statuses.integer(0, 0).write_unaligned(-1) };
+        }
+        Some(statuses)
+    }
+
+    /// Where an integer of a status is: the source, the tag.
+    fn integer(&self, at: usize, which: usize) -> *mut c_int {
+        let status = self.start + at * self.abi.status_bytes;
+        (status as *mut c_int).wrapping_add(self.abi.status_source + which)
     }
 
     /// Source, tag and bytes of one of them.
     pub fn read(&self, at: usize) -> Option<(i32, i32, u64)> {
         let status = self.start + at * self.abi.status_bytes;
-        let integer = |which: usize| {
-            // SAFETY: a status that MPI has written; both are integers in it.
-            unsafe { (status as *const c_int).add(self.abi.status_source + which).read_unaligned() }
-        };
+        // SAFETY: a status that MPI has written; both are integers in it.
+        let integer = |which: usize| unsafe { self.integer(at, which).read_unaligned() };
         let mut bytes = 0i64;
         // SAFETY: a status that MPI has written, a datatype of MPI's, and a place for a number.
         let code = unsafe { mpi::get_elements_x(status as mpi::Address, self.abi.byte, &mut bytes) };

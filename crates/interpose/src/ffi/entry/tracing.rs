@@ -231,12 +231,13 @@ impl After<'_> {
         let comm = if is_of_group { self.made() } else { self.comm };
         let (Some(kind), Some(comm)) = (kind, comm) else { return tracer.computes() };
         let place = self.recorder.communicators.place(comm);
+        let root = self.arguments.int(b'o').and_then(|root| u32::try_from(root).ok());
+        let communicator = self.recorder.communicators.at(place);
         // What others do there is not in the traces of this world.
-        if self.recorder.communicators.at(place).has_foreign() {
+        if communicator.has_foreign() {
             return tracer.computes();
         }
-        tracer.know(place, self.recorder.communicators.at(place));
-        let root = self.arguments.int(b'o').and_then(|root| u32::try_from(root).ok());
+        tracer.know(place, communicator);
         let is_of_neighbors = self.arguments.call.kind == Kind::Neighbor;
         let neighbors = is_of_neighbors.then(|| self.neighbors(comm, place));
         let [sent, received] = self.collective_sizes(place, neighbors.as_ref());

@@ -47,6 +47,16 @@ pub fn abi_version() -> Option<c_int> {
     (unsafe { function(&mut major, &mut minor) } == 0).then_some(major)
 }
 
+/// Whether there is an MPI library in this process that was begun, also if it has ended since.
+pub fn is_initialized() -> bool {
+    let Some(address) = library::symbol(c"PMPI_Initialized") else { return false };
+    // SAFETY: this is the function's type in the MPI standard.
+    let function: unsafe extern "C" fn(Out) -> c_int = unsafe { std::mem::transmute(address) };
+    let mut flag = 0;
+    // SAFETY: it may be called at any time, and writes an integer.
+    (unsafe { function(&mut flag) } == 0) && flag != 0
+}
+
 functions! {
     init = c"PMPI_Init" (argc: Address, argv: Address);
     init_thread = c"PMPI_Init_thread" (argc: Address, argv: Address, required: Int, provided: Out);

@@ -1,15 +1,16 @@
 //! The driver's part: frames from the engine to sockets and adapters, timers, what the kernel has measured.
 
 use fishplate_engine::wire::{Header, MAX_HEADER_LEN};
-use fishplate_engine::{Completion, Failure};
+use fishplate_engine::{Completion, Context, Envelope, Extent, Failure, Operation, Payload, Region, SendRequest};
 
 use super::{Event, Frame, World};
 use crate::models::flow::FlowId;
 use crate::models::time::Time;
 use crate::mpi::chain::Part;
 use crate::mpi::flow_ends::FlowEnds;
-use crate::mpi::log::Entry;
+use crate::mpi::log::{Entry, Strand};
 use crate::mpi::rank::{Rank, Request};
+use crate::mpi::synchronous::{Asked, Unanswered};
 use crate::mpi::tcp_info::SAMPLING_INTERVAL;
 
 /// How often the progress thread runs, and how long frames may be held back before it sends them
@@ -21,6 +22,26 @@ impl World {
     pub fn drive(&mut self, rank: u32) {
         let now = self.calendar.now();
         self.sample_paths(rank);
+        self.transmit(rank);
+        complete_all(&mut self.ranks[rank as usize]);
+        while self.answer(rank) {
+            self.transmit(rank);
+            complete_all(&mut self.ranks[rank as usize]);
+        }
+        let process = &mut self.ranks[rank as usize];
+        let waits = |(_, flow): (_, FlowId)| self.network.is_blocked(flow);
+        if self.kind.acknowledges && process.engine.has_buffer_candidates() && !process.subchannels().any(waits) {
+            buffer_sends_when_idle(process, now);
+        }
+        self.wake_if_complete(rank);
+        if self.kind.acknowledges {
+            self.set_timer(rank);
+        }
+    }
+
+    /// Sends frames that a process's engine has ready.
+    fn transmit(&mut self, rank: u32) {
+        let now = self.calendar.now();
         let mut batch = (Vec::new(), 0);
         loop {
             let process = &mut self.ranks[rank as usize];
@@ -57,16 +78,27 @@ impl World {
             let frames = self.ranks[rank as usize].queue_frames(batch.0, batch.1);
             self.send_together(rank, frames);
         }
-        let process = &mut self.ranks[rank as usize];
-        complete_all(process);
-        let waits = |(_, flow): (_, FlowId)| self.network.is_blocked(flow);
-        if self.kind.acknowledges && process.engine.has_buffer_candidates() && !process.subchannels().any(waits) {
-            buffer_sends_when_idle(process, now);
+    }
+
+    /// Answers messages of synchronous sends that a process has received. Whether there were any.
+    fn answer(&mut self, rank: u32) -> bool {
+        let unanswered = self.ranks[rank as usize].take_unanswered();
+        for Unanswered { receive, asked } in &unanswered {
+            self.note(rank, Strand::default(), || Entry::Answer {
+                receive: *receive,
+                to: asked.rank,
+                tag: asked.tag(),
+            });
+            self.connect(rank, asked.rank);
+            let process = &mut self.ranks[rank as usize];
+            let Some(vc) = process.channel(asked.rank) else { continue };
+            let (envelope, payload) = (Envelope::Tagged(asked.tag()), empty());
+            let context = Context(0);
+            let send = SendRequest { vc, envelope, data: None, payload, inject: false, notify: false, context };
+            let posted = process.engine.post_send(send);
+            debug_assert!(posted.is_ok());
         }
-        self.wake_if_complete(rank);
-        if self.kind.acknowledges {
-            self.set_timer(rank);
-        }
+        !unanswered.is_empty()
     }
 
     /// Samples the kernel's measurements of each path for the engine, if it is time.
@@ -167,7 +199,7 @@ impl World {
 
     /// The program of `rank` computes for so long, without calling MPI.
     pub fn begin_compute(&mut self, rank: u32, time: Time) {
-        self.note(rank, || Entry::Compute(time));
+        self.note(rank, Strand::default(), || Entry::Compute(time));
         self.follow(|causes, now| causes.begin_compute(rank, now));
         let now = self.calendar.now();
         let process = &mut self.ranks[rank as usize];
@@ -230,6 +262,9 @@ impl World {
             return self.drive(rank);
         }
         complete_all(&mut self.ranks[rank as usize]);
+        if self.answer(rank) {
+            return self.drive(rank);
+        }
         self.wake_if_complete(rank);
     }
 
@@ -262,6 +297,11 @@ impl World {
     }
 }
 
+/// No memory.
+fn empty() -> Payload {
+    Payload::One(Extent { region: Region(0), offset: 0, len: 0 })
+}
+
 fn encoded_len(header: &Header) -> u64 {
     header.encode(&mut [0; MAX_HEADER_LEN]) as u64
 }
@@ -289,7 +329,12 @@ fn complete(process: &mut Rank, completion: &Completion) {
     // Programs may receive less than was sent; nothing else fails in a model.
     debug_assert!(matches!(completion.result, Ok(()) | Err(Failure::Truncated { .. })), "{completion:?}");
     // One-sided data that arrives belongs to no request.
-    if completion.operation != fishplate_engine::Operation::RemoteWrite {
-        process.complete(Request(completion.context.0 as u32));
+    if completion.operation == Operation::RemoteWrite {
+        return;
     }
+    let request = Request(completion.context.0 as u32);
+    if let (Operation::Recv, Some(data)) = (completion.operation, completion.data) {
+        process.is_asked(Unanswered { receive: request, asked: Asked::of(data) });
+    }
+    process.complete(request);
 }

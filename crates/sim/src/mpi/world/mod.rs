@@ -12,7 +12,7 @@ use super::causes::Causes;
 use super::chain::{Chain, Part};
 use super::costs::Costs;
 use super::flow_ends::FlowEnds;
-use super::log::{Entry, Log};
+use super::log::{Entry, Log, Strand};
 use super::rail_bytes::RailBytes;
 use super::rank::{Rank, Request, SubchannelSpec};
 use super::tcp_info::Kernels;
@@ -248,9 +248,9 @@ impl World {
     }
 
     /// A program does something.
-    pub fn note(&mut self, rank: u32, entry: impl FnOnce() -> Entry) {
+    pub fn note(&mut self, rank: u32, strand: Strand, entry: impl FnOnce() -> Entry) {
         if let Some(log) = &mut self.log {
-            log[rank as usize].push(entry());
+            log[rank as usize].push((strand, entry()));
         }
     }
 

@@ -123,12 +123,8 @@ mod tests {
 
     fn made_up(ranks: usize, steps: usize) -> Profile {
         let mut state = 1;
-        let raw = raw::Raw {
-            launch: Default::default(),
-            ranks: (0..ranks).map(|rank| test_ranks::rank(rank, ranks)).collect(),
-            hosts: Vec::new(),
-            unreadable: Vec::new(),
-        };
+        let ranks_of = (0..ranks).map(|rank| test_ranks::rank(rank, ranks)).collect();
+        let raw = raw::Raw { ranks: ranks_of, ..raw::Raw::default() };
         let mut profile = analysis::profile(raw, Some(0));
         // Made once, as nobody compares ranks.
         let columns = ["MPI, us", "sent", "received", "r0 sent", "r0 received"];
@@ -163,8 +159,7 @@ mod tests {
 
     #[test]
     fn a_page_without_programs_says_why() {
-        let raw = raw::Raw { launch: Default::default(), ranks: Vec::new(), hosts: Vec::new(), unreadable: Vec::new() };
-        assert!(render(&analysis::profile(raw, None)).contains("no process called MPI"));
+        assert!(render(&analysis::profile(raw::Raw::default(), None)).contains("no process called MPI"));
     }
 
     #[test]

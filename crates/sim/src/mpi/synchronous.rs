@@ -1,0 +1,41 @@
+//! Synchronous sends: the message asks whoever receives it for an answer, an empty message with a tag of its own.
+
+use super::rank::{Request, Tag};
+
+/// Answers have this bit in their tags; no program's tag has it.
+pub const ANSWER: Tag = 1 << 62;
+
+/// Who asks, in the immediate data of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// The sender.
+    pub rank: u32,
+    /// Which of its synchronous sends.
+    pub number: u32,
+}
+
+/// A message that was received and is to be answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unanswered {
+    /// What has received it.
+    pub receive: Request,
+    /// Whom to answer.
+    pub asked: Asked,
+}
+
+impl Asked {
+    /// As immediate data.
+    pub fn data(self) -> u64 {
+        u64::from(self.rank) << 32 | u64::from(self.number)
+    }
+
+    /// From immediate data.
+    pub fn of(data: u64) -> Asked {
+        Asked { rank: (data >> 32) as u32, number: data as u32 }
+    }
+
+    /// The tag of the answer.
+    pub fn tag(self) -> Tag {
+        ANSWER | Tag::from(self.number)
+    }
+}

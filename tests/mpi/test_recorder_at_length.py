@@ -1,0 +1,76 @@
+"""All of mpi4py's own suite under `fishplate profile --trace`, by hand: `make test-mpi4py-recorded`. It passes as it does
+without, and what each of its modules did is replayed to the end, or refused for a reason."""
+
+import collections
+import json
+import os
+import re
+import shutil
+import sys
+
+from mpi4py_exclusions import TESTS
+from recorded import predicting, profiled, refusal
+from support import AS_ROOT, FISHPLATE, MpiTest, stack
+from test_mpi4py import main_py, suite
+
+# Of a module.
+TIMEOUT_S = 300
+# MPI -> what its launcher needs, and modules that do not come to their end with it, recorded or not.
+STACKS = {"mpich": ([], set()), "openmpi": (["--oversubscribe"], set())}
+
+
+class Mpi4py(MpiTest):
+    """Each module by itself, so that each leaves a trace of its own."""
+
+    def modules(self):
+        """Their names; MODULES= names some alone."""
+        every = sorted(file.stem for file in (suite() / "test").glob("test_*.py"))
+        wanted = os.environ.get("MODULES", "").split()
+        return [name for name in every if not wanted or name in wanted]
+
+    def passes(self, mpi, ranks):
+        found = collections.Counter()
+        for module in self.modules():
+            with self.subTest(module, mpi=mpi, ranks=ranks):
+                found[self.outcome(mpi, ranks, module)] += 1
+        for outcome, count in sorted(found.items()):
+            print(f"{mpi}, {ranks} ranks: {count} modules {outcome}", file=sys.stderr)
+
+    def outcome(self, mpi, ranks, module):
+        """What became of a module, in words."""
+        folder = self.temporary_folder()
+        try:
+            return self.outcome_in(folder, mpi, ranks, module)
+        finally:
+            shutil.rmtree(folder / "trace", ignore_errors=True)
+
+    def outcome_in(self, folder, mpi, ranks, module):
+        trace = folder / "trace"
+        options, _ = STACKS[mpi]
+        program = main_py(f"{module}[.]py", *(f"-x{pattern}" for pattern in TESTS))
+        command = [stack(mpi) / "mpiexec", *options, "-n", ranks, stack(mpi) / "python", *program[1:]]
+        ran = self.run_command(profiled(FISHPLATE, trace, folder / "profile.json", *command), TIMEOUT_S, AS_ROOT)
+        said = ran.out + ran.err
+        if ran.code != 0 or len(re.findall(r"Ran \d+ tests? in", said)) != ranks:
+            without = self.run_command(command, TIMEOUT_S, AS_ROOT)
+            self.assertNotEqual(without.code, 0, f"passes without, and fails recorded\n{ran}")
+            return "fail without being recorded as well"
+        self.assertNotRegex(said, "recording a profile has failed|panicked")
+        for world in json.loads((folder / "profile.json").read_text())["worlds"]:
+            lost = [rank["lost"] for rank in world["ranks"]]
+            self.assertFalse(any(count for one in lost for count in one.values()), lost)
+        predicted = self.run_command(predicting(FISHPLATE, trace), TIMEOUT_S)
+        if predicted.code == 0:
+            return "replayed"
+        reason = refusal(predicted.err)
+        self.assertIsNotNone(reason, f"neither replayed nor refused by name\n{predicted}")
+        return f"refused: {reason}"
+
+    def test_two_ranks(self):
+        self.passes("mpich", 2)
+
+    def test_three_ranks(self):
+        self.passes("mpich", 3)
+
+    def test_two_ranks_under_open_mpi(self):
+        self.passes("openmpi", 2)
