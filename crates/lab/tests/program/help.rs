@@ -61,5 +61,5 @@ fn every_subcommand_has_a_manual_page() {
     assert!(page("fishplate-lab-up.1").contains("\\-\\-hosts"));
     assert!(!fishplate.path("man/man1/fishplate-hold-host.1").exists());
     fs::write(fishplate.path("file"), "").unwrap();
-    fishplate.run(&["write-manual", "file/man1"]).fails_saying(&["cannot write manual pages to file/man1"]);
+    fishplate.run(&["write-manual", "file/man1"]).fails_saying(&["cannot write to file/man1: Not a directory"]);
 }
