@@ -121,7 +121,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let (used, reserve) = (pairs(&[Class::Rail]), pairs(&Class::ALL[1..]));
     let mut rows: Vec<Row> = interfaces.iter().map(Row::new).collect();
     let known = Flows::of_this_host();
-    let mut is_answered = false;
+    let mut answered: Option<Class> = None;
     for (at, (rail, row)) in rails.iter().zip(&mut rows).enumerate() {
         row.hints = hints::hints(rail, Rail::preferred(&rails));
         row.flows = known.get(&rail.name).copied();
@@ -131,12 +131,15 @@ pub fn run(args: Args) -> Result<ExitCode> {
         let leads = |pairs: &[pairing::Pair], to: &IpAddr| {
             pairs.iter().any(|pair| pair.local == at && pair.remotes.contains(to))
         };
-        // What is in reserve is for hosts that do not answer over a rail.
-        let is_used = |to: &IpAddr| leads(&used, to) || !is_answered && leads(&reserve, to);
+        // What is in reserve is for hosts that do not answer over anything better.
+        let is_next = answered.is_none_or(|class| class == rail.class);
+        let is_used = |to: &IpAddr| leads(&used, to) || is_next && leads(&reserve, to);
         let pair = |to: &IpAddr| Pair::look(rail, *to, own.contains(to), is_used(to), &interfaces);
         row.pairs = args.peer.iter().map(pair).collect();
         row.peer = best(&row.pairs);
-        is_answered |= row.pairs.iter().any(|pair| pair.used && pair.reach.round_trip_us.is_some());
+        if row.pairs.iter().any(|pair| pair.used && pair.reach.round_trip_us.is_some()) {
+            answered.get_or_insert(rail.class);
+        }
     }
     if args.json {
         say!("{}", serde_json::to_string_pretty(&rows)?);
@@ -144,9 +147,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
         print(&rows);
         print_domains(&settings.rails);
     }
-    let usable = |row: &Row| {
-        (row.rail || row.reserve) && row.outage.is_none() && row.peer.as_ref().is_none_or(|peer| peer.reachable)
+    let leads = |row: &Row| match &row.peer {
+        Some(peer) if row.rail => peer.reachable,
+        Some(_) => row.pairs.iter().any(|pair| pair.used && pair.reach.reachable),
+        None => row.rail || row.reserve,
     };
+    let usable = |row: &Row| row.outage.is_none() && leads(row);
     Ok(if rows.iter().any(usable) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -23,14 +23,16 @@ impl Endpoint {
         let peer = &self.peers[vc.0 as usize];
         let Some(address) = &peer.address else { return };
         let why = if self.rails.iter().all(Rail::is_of_host_alone) {
-            Some(self.no_way.clone().unwrap_or_else(|| "no network interface leads to other hosts".into()))
+            // That names all interfaces already.
+            let no_way = self.no_way.as_ref().map(|why| format!("{} is out of reach: {why}", peer.describe()));
+            Some(no_way.unwrap_or_else(|| self.out_of_reach(vc, "no network interface leads to other hosts")))
         } else if address.rails.iter().all(Vec::is_empty) {
-            Some("it is on another host, and has no interface that leads out of there".to_string())
+            Some(self.out_of_reach(vc, "it is on another host, and has no interface that leads out of there"))
         } else {
             None
         };
         if let Some(why) = why {
-            return self.lose_peer(vc, &self.out_of_reach(vc, &why));
+            return self.lose_peer(vc, &why);
         }
         let (peer, seconds, others) = (peer.describe(), self.patience(vc).as_secs(), self.left_out());
         // Where this side does not know all addresses, the other one mostly connects.
