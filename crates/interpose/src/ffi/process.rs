@@ -1,16 +1,6 @@
-//! What is asked of the process: its end, its forks.
+//! What is asked of the process: its forks.
 
 use std::sync::OnceLock;
-
-/// Runs when the process ends by itself. (What runs when the library is loaded may come before a sanitizer is ready.)
-#[used]
-#[unsafe(link_section = ".fini_array")]
-static AT_EXIT: extern "C" fn() = {
-    extern "C" fn at_exit() {
-        crate::profile::at_exit();
-    }
-    at_exit
-};
 
 /// Has `forget` called in every process that this one forks.
 pub fn in_forked_children(forget: fn()) {

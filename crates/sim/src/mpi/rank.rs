@@ -5,7 +5,7 @@ use fishplate_engine::{Config, Engine, Instant, Path, RailId, SubchannelId, VcId
 use super::channels::{Channels, Flows, Recent};
 use super::costs::Costs;
 use super::os_noise::OsNoise;
-use super::synchronous::Unanswered;
+use super::synchronous::Asked;
 use crate::events::Random;
 use crate::models::flow::FlowId;
 use crate::models::time::Time;
@@ -19,6 +19,15 @@ pub type Tag = u64;
 /// A request of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request(pub u32);
+
+/// A message of a synchronous send that was received and is to be answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unanswered {
+    /// What has received it.
+    pub receive: Request,
+    /// Whom to answer.
+    pub asked: Asked,
+}
 
 /// Identifies a wait. A rank can have several, as parts of a program may run concurrently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

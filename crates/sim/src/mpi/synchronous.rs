@@ -1,9 +1,7 @@
 //! Synchronous sends: the message asks whoever receives it for an answer, an empty message with a tag of its own.
 
-use super::rank::{Request, Tag};
-
 /// Answers have this bit in their tags; no program's tag has it.
-pub const ANSWER: Tag = 1 << 62;
+pub const ANSWER: u64 = 1 << 62;
 
 /// Who asks, in the immediate data of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,15 +10,6 @@ pub struct Asked {
     pub rank: u32,
     /// Which of its synchronous sends.
     pub number: u32,
-}
-
-/// A message that was received and is to be answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unanswered {
-    /// What has received it.
-    pub receive: Request,
-    /// Whom to answer.
-    pub asked: Asked,
 }
 
 impl Asked {
@@ -35,7 +24,7 @@ impl Asked {
     }
 
     /// The tag of the answer.
-    pub fn tag(self) -> Tag {
-        ANSWER | Tag::from(self.number)
+    pub fn tag(self) -> u64 {
+        ANSWER | u64::from(self.number)
     }
 }

@@ -4,13 +4,14 @@
 //! - [`direct`] has the calls that nobody needs to look at again, which skip all of this;
 //! - [`target`] is the function that a call goes on to: the next one that has the name, as a rule the MPI's, or one of
 //!   [`super::overrides`];
-//! - [`frames`] are the calls that a thread is in;
+//! - [`frames`] are the calls that a thread is in; [`end`] is the end of the process;
 //! - [`observation`] is what a profile makes of a call ([`messages`]; [`collectives`]: with [`peers`], and
 //!   [`significance`] of its arguments), [`tracing`] what a trace makes of it.
 
 mod arguments;
 mod collectives;
 mod direct;
+mod end;
 mod enter;
 mod frames;
 mod messages;

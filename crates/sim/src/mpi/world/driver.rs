@@ -9,8 +9,8 @@ use crate::models::time::Time;
 use crate::mpi::chain::Part;
 use crate::mpi::flow_ends::FlowEnds;
 use crate::mpi::log::{Entry, Strand};
-use crate::mpi::rank::{Rank, Request};
-use crate::mpi::synchronous::{Asked, Unanswered};
+use crate::mpi::rank::{Rank, Request, Unanswered};
+use crate::mpi::synchronous::Asked;
 use crate::mpi::tcp_info::SAMPLING_INTERVAL;
 
 /// How often the progress thread runs, and how long frames may be held back before it sends them
