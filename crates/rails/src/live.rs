@@ -192,7 +192,7 @@ pub fn pages() -> Vec<(String, Page)> {
     let mut pages: Vec<(String, Page)> =
         ours.into_iter().filter_map(|(name, path)| Some((name, page(&path)?))).collect();
     let key = |page: &Page| (page.rank, page.host.clone(), page.host_id(), page.pid);
-    pages.sort_by(|(_, a), (_, b)| key(a).cmp(&key(b)));
+    pages.sort_by_key(|(_, page)| key(page));
     pages
 }
 
