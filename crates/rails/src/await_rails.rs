@@ -95,7 +95,8 @@ fn look(wanted: &[String], is_alone: Option<bool>) -> Result<Vec<Interface>, Mis
         return Err(Missing::Mistake(no_way(&interfaces)));
     }
     // Nobody has to wait who only talks to this host.
-    if is_alone != Some(false) || !wanted.is_empty() {
+    let are_named = wanted.first().is_some_and(|word| !word.starts_with('^'));
+    if is_alone != Some(false) || are_named {
         return Ok(interfaces);
     }
     let coming = interfaces.iter().filter(|interface| interface.may_get_address);

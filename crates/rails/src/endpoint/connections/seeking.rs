@@ -23,9 +23,10 @@ impl Endpoint {
         let peer = &self.peers[vc.0 as usize];
         let Some(address) = &peer.address else { return };
         let why = if self.rails.iter().all(Rail::is_of_host_alone) {
-            // That names all interfaces already.
-            let no_way = self.no_way.as_ref().map(|why| format!("{} is out of reach: {why}", peer.describe()));
-            Some(no_way.unwrap_or_else(|| self.out_of_reach(vc, "no network interface leads to other hosts")))
+            let others = || format!("no network interface leads to other hosts: {}", self.other_interfaces);
+            // Either names all interfaces already.
+            let why = self.no_way.clone().unwrap_or_else(others);
+            Some(format!("{} is out of reach: {why}", peer.describe()))
         } else if address.rails.iter().all(Vec::is_empty) {
             Some(self.out_of_reach(vc, "it is on another host, and has no interface that leads out of there"))
         } else {
