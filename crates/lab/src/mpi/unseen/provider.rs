@@ -118,8 +118,9 @@ mod tests {
     #[test]
     fn without_notes_the_command_is_looked_at() {
         let preloaded = [(interposer::PRELOAD.to_string(), "/x.so".to_string())];
-        let says =
-            |variables: &[(String, String)]| why_unused(&["true".into()], &Notes::default(), variables).join("; ");
+        let says = |variables: &[(String, String)]| {
+            why_unused(&["true".into()], &Notes::default(), variables, Path::new("/stats")).join("; ")
+        };
         let said = says(&preloaded);
         assert!(said.starts_with("no process called MPI with Fishplate's library in front of it: it was"), "{said}");
         assert!(says(&[]).contains("--collectives native"), "{}", says(&[]));
