@@ -96,10 +96,13 @@ mod tests {
             why_unused(&["true".into()], &notes, &[], Path::new("/stats")).join("; ")
         };
         let one_host = says(vec![note(1, 2, true, false, "fishplate"), note(1, 2, true, false, "fishplate")]);
-        assert!(
-            one_host.starts_with("2 ranks loaded Fishplate's provider on one host, and sent nothing"),
-            "{one_host}"
-        );
+        let begin =
+            "2 ranks loaded Fishplate's provider on 1 host, and closed no endpoint of it before they ended; on one";
+        assert!(one_host.starts_with(begin), "{one_host}");
+        let mut misled = note(1, 1, true, false, "fishplate");
+        misled.library.as_mut().unwrap().stats = "/other".into();
+        let said = says(vec![misled]);
+        assert!(said.starts_with("1 rank loaded Fishplate's provider, with FISHPLATE_STATS=\"/other\""), "{said}");
         let lacks = |has_libfabric, fi_provider| says(vec![note(1, 1, false, has_libfabric, fi_provider)]);
         let who = "1 rank of \"MPICH 5\" began MPI without Fishplate's provider: ";
         let other = "1 rank of \"MPICH 5\" began MPI with another provider: ";
