@@ -105,9 +105,13 @@ mod tests {
             why_unused(&["true".into()], &notes, &[], Path::new("/stats")).join("; ")
         };
         let one_host = says(vec![note(1, 2, true, false, "fishplate"), note(1, 2, true, false, "fishplate")]);
-        let told =
+        let begin =
             "2 ranks loaded Fishplate's provider on 1 host, and closed no endpoint of it before they ended; on one";
-        assert!(one_host.starts_with(told), "{one_host}");
+        assert!(one_host.starts_with(begin), "{one_host}");
+        let mut misled = note(1, 1, true, false, "fishplate");
+        misled.library.as_mut().unwrap().stats = "/other".into();
+        let said = says(vec![misled]);
+        assert!(said.starts_with("1 rank loaded Fishplate's provider, with FISHPLATE_STATS=\"/other\""), "{said}");
         let left = [("OMPI_MCA_pml".to_string(), "ob1".to_string())];
         let notes = Notes { began: vec![note(1, 1, false, false, "fishplate")], ..Notes::default() };
         let said = why_unused(&["true".into()], &notes, &left, Path::new("/stats")).join("; ");
