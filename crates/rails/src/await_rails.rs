@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::address::is_link_local;
-use crate::discover::{Interface, reasons, survey};
+use crate::discover::{Interface, are_named, reasons, survey};
 use crate::process;
 use crate::settings::Settings;
 
@@ -95,8 +95,7 @@ fn look(wanted: &[String], is_alone: Option<bool>) -> Result<Vec<Interface>, Mis
         return Err(Missing::Mistake(no_way(&interfaces)));
     }
     // Nobody has to wait who only talks to this host.
-    let are_named = wanted.first().is_some_and(|word| !word.starts_with('^'));
-    if is_alone != Some(false) || are_named {
+    if is_alone != Some(false) || are_named(wanted) {
         return Ok(interfaces);
     }
     let coming = interfaces.iter().filter(|interface| interface.may_get_address);

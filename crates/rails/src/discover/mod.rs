@@ -18,7 +18,7 @@ use host_address::Routes;
 
 pub use class::Class;
 pub use paths::gateway;
-pub use wanted::is_word;
+pub use wanted::{are_named, is_word};
 
 use crate::address::{MAX_RAILS, is_link_local};
 use crate::netlink;

@@ -28,6 +28,11 @@ pub fn is_word(word: &str) -> bool {
     is_name || matches!(Word::of(word), Word::Network(_) | Word::Path(..))
 }
 
+/// Whether a list of FISHPLATE_RAILS names rails, rather than what is not to be one.
+pub fn are_named(wanted: &[String]) -> bool {
+    wanted.first().is_some_and(|word| !word.starts_with('^'))
+}
+
 impl Word {
     fn of(text: &str) -> Word {
         if let Ok(ip) = text.parse() {

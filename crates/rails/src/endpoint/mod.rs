@@ -37,7 +37,7 @@ use crate::clock::Clock;
 use crate::connect::outgoing::Attempt;
 use crate::connect::unproven::UnprovenConnections;
 use crate::counters::Counters;
-use crate::discover::{self, Interface};
+use crate::discover::{self, Interface, are_named};
 use crate::handshake::Party;
 use crate::keepalive::Keepalive;
 use crate::link::CongestionControl;
@@ -218,7 +218,7 @@ impl Endpoint {
         let address =
             Address::new(Token(random().map_err(no_random)?), port, offered.collect()).with_reserve(preferred);
         log_rails(&rails, &ofi, port);
-        log_outages(&interfaces, !settings.rails.is_empty());
+        log_outages(&interfaces, are_named(&settings.rails));
         let refuser = Refuser::begin();
         let files = OpenFiles::begin(preferred.max(1));
         if files.is_short() {
