@@ -189,7 +189,7 @@ class Disturbed(MpiTest):
 
     def test_more_connections_than_the_process_has_files_for(self):
         self.survives(
-            self.disturbed("crowd", before="ulimit -n 200; exec "),
+            self.disturbed("crowd", before="ulimit -n 120; exec "),
             r"was closed: \d+ others are not proven yet, the most for which the limit of open files leaves room",
         )
 

@@ -243,7 +243,7 @@ class Refused(Bench):
         if os.geteuid() != 0:
             self.skipTest("only root can take rights away")
         command = [tool("setpriv"), "--bounding-set=-sys_admin", FISHPLATE, "bench", *self.small()]
-        self.fails(self.run_command(command), "run it as root, or allow user namespaces")
+        self.fails(self.run_command(command), "root lacks CAP_SYS_ADMIN here, as in a container: start that with --privileged")
 
 
 if __name__ == "__main__":
