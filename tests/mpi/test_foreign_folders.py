@@ -124,7 +124,7 @@ class ForeignFolders(MpiTest):
         # What ranks write by themselves.
         here = with_mpich(shlex.join(["mpiexec", "-n", "2", str(program("collectives"))]))
         ran, names = self.check([*testbed("--"), "sh", "-c", here], FISHPLATE_STATS="all.jsonl",
-                                FISHPLATE_COLLECTIVES_LOG="calls.jsonl")
+                                FISHPLATE_CLUSTERS="0;1", FISHPLATE_COLLECTIVES_LOG="calls.jsonl")
         self.assertEqual(names, ["all.jsonl", "calls.jsonl"], str(ran))
         self.assertIn(f"counters cannot be appended to all.jsonl: it is a link {TOLD}", ran.err, str(ran))
         self.assertIn(f"cannot write to calls.jsonl: it is a link {TOLD}", ran.err, str(ran))

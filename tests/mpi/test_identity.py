@@ -88,7 +88,7 @@ class Identity(MpiTest):
                 ranks = "echo rank-${PMI_RANK:-$PMIX_RANK} >/proc/sys/kernel/hostname"
                 rank = inside(["uts"], ranks, [INTERFACES[mpi][1] / "profiled", "counts"])
                 run = [FISHPLATE, "run", "--mpi", mpi, "--stats", self.stats, "--", *mpiexec(mpi, 3), *rank]
-                settings = {"FISHPLATE_RAILS": "lo", "MPIR_CVAR_NOLOCAL": "1"}
+                settings = {"FISHPLATE_RAILS": "lo", "MPIR_CVAR_NOLOCAL": "1", "OMPI_MCA_pml": "cm"}
                 ran = self.run_command([*self.profile(), *run], environment=AS_ROOT | settings)
                 self.succeeds(ran, "all right", "3 processes on 1 host", "3 ranks on 1 host")
                 hosts, names, in_stats, _ = self.seen()

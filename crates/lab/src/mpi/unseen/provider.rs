@@ -13,12 +13,11 @@ use crate::output::text;
 pub fn why_unused(command: &[String], notes: &Notes, variables: &[(String, String)], counters: &Path) -> Vec<String> {
     let begun: Vec<(&Began, &Library)> =
         notes.began.iter().filter_map(|began| Some((began, began.library.as_ref()?))).collect();
-    if let Some((_, Library { version, .. })) = begun.first()
-        && one_host::is_left_to_open_mpi(variables)
-    {
+    let are_of_open_mpi = begun.first().is_some_and(|(_, library)| library.version.starts_with("Open MPI"));
+    if are_of_open_mpi && one_host::is_left_to_open_mpi(variables) {
         return vec![format!(
-            "{} of \"{version}\", all on this host: Open MPI's own shared memory carries their messages (OMPI_MCA_pml=cm in \
-             front of the command sends them through Fishplate)",
+            "{} of Open MPI, all on this host: its own shared memory carries their messages (OMPI_MCA_pml=cm in front of the \
+             command sends them through Fishplate)",
             ranks(begun.len())
         )];
     }
@@ -113,9 +112,15 @@ mod tests {
         let said = says(vec![misled]);
         assert!(said.starts_with("1 rank loaded Fishplate's provider, with FISHPLATE_STATS=\"/other\""), "{said}");
         let left = [("OMPI_MCA_pml".to_string(), "ob1".to_string())];
-        let notes = Notes { began: vec![note(1, 1, false, false, "fishplate")], ..Notes::default() };
-        let said = why_unused(&["true".into()], &notes, &left, Path::new("/stats")).join("; ");
-        assert!(said.starts_with("1 rank of \"MPICH 5\", all on this host: Open MPI's own"), "{said}");
+        let left_to = |version: &str| {
+            let mut began = note(1, 1, false, false, "fishplate");
+            began.library.as_mut().unwrap().version = version.into();
+            let notes = Notes { began: vec![began], ..Notes::default() };
+            why_unused(&["true".into()], &notes, &left, Path::new("/stats")).join("; ")
+        };
+        let said = left_to("Open MPI v5");
+        assert!(said.starts_with("1 rank of Open MPI, all on this host: its own shared memory"), "{said}");
+        assert!(left_to("MPICH 5").starts_with("1 rank of \"MPICH 5\" began MPI without"));
         let lacks = |has_libfabric, fi_provider| says(vec![note(1, 1, false, has_libfabric, fi_provider)]);
         let who = "1 rank of \"MPICH 5\" began MPI without Fishplate's provider: ";
         let other = "1 rank of \"MPICH 5\" began MPI with another provider: ";
