@@ -192,8 +192,7 @@ pub fn pages() -> Vec<(String, Page)> {
     let ours: BTreeMap<String, PathBuf> = named.filter(|(name, _)| name.starts_with(PREFIX)).collect();
     let mut pages: Vec<(String, Page)> =
         ours.into_iter().filter_map(|(name, path)| Some((name, page(&path)?))).collect();
-    let key = |page: &Page| (page.rank, page.host.clone(), page.host_id(), page.pid);
-    pages.sort_by_key(|(_, page)| key(page));
+    pages.sort_by_cached_key(|(_, page)| (page.rank, page.host.clone(), page.host_id(), page.pid));
     pages
 }
 

@@ -78,19 +78,19 @@ fn pair_reserve(
     let ways = Ways { locals, remotes: peer.rails, routed };
     let is_here = peer.rails.iter().flatten().all(|ip| peer.own.contains(ip));
     let way = |local: usize, is_in_reserve: bool, remote: IpAddr| {
-        let rail = &locals[local];
-        let way = ways.direct_way(local, remote).or_else(|| {
-            let source = rail.source_for(remote)?;
-            leads(rail, source, remote).then_some(Way::Route)
-        })?;
-        let of_way = match (rail.class, way) {
+        let (rail, direct) = (&locals[local], ways.direct_way(local, remote));
+        let of_way = match (rail.class, direct) {
             (Class::Rail, _) if !is_in_reserve => return None,
-            (Class::Rail, Way::Network) => Class::OfHost,
+            (Class::Rail, Some(Way::Network)) => Class::OfHost,
             // The way out to the rest of the world seems to lead to the networks of all containers.
-            (Class::Rail, Way::Route | Way::Link) => Class::LAST,
+            (Class::Rail, _) => Class::LAST,
             (of_rail, _) => of_rail,
         };
-        (of_way == class && (is_here || !peer.own.contains(&remote))).then_some(way)
+        if of_way != class || !is_here && peer.own.contains(&remote) {
+            return None;
+        }
+        // The kernel is asked last.
+        direct.or_else(|| leads(rail, rail.source_for(remote)?, remote).then_some(Way::Route))
     };
     let pair_of = |local: usize| {
         let remotes = peer.rails.iter().enumerate().flat_map(|(at, ips)| ips.iter().map(move |ip| (at, *ip)));

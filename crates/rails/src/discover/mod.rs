@@ -103,14 +103,6 @@ impl Interface {
             Verdict::Excluded(_) => &[],
         }
     }
-
-    /// The same, to be changed.
-    fn offered_mut(&mut self) -> Option<&mut Vec<Network>> {
-        match &mut self.verdict {
-            Verdict::Rail(offered) | Verdict::Reserve { offered, .. } => Some(offered),
-            Verdict::Excluded(_) => None,
-        }
-    }
 }
 
 /// An address, and how much of it is that of its network.

@@ -142,8 +142,8 @@ pub fn pick(mut rest: Vec<Interface>, words: &[String]) -> Result<Vec<Interface>
                 Verdict::Excluded(reason) if is_alone => {
                     return Err(DiscoverError::Unusable { wanted: text.clone(), reason: reason.clone() });
                 }
-                Verdict::Excluded(_) => {}
-                Verdict::Rail(offered) | Verdict::Reserve { offered, .. } => *offered = word_offers,
+                Verdict::Rail(offered) => *offered = word_offers,
+                Verdict::Excluded(_) | Verdict::Reserve { .. } => {}
             }
             chosen.push(interface);
         }
@@ -170,7 +170,7 @@ pub fn exclude(mut interfaces: Vec<Interface>, words: &[String]) -> Result<Vec<I
         if excluded.iter().any(is_whole) || interface.is_rail() && left.is_empty() {
             interface.may_get_address = false;
             interface.verdict = Verdict::Excluded("excluded by FISHPLATE_RAILS".into());
-        } else if let Some(offered) = interface.offered_mut() {
+        } else if let Verdict::Rail(offered) = &mut interface.verdict {
             *offered = left;
         }
     }
@@ -205,9 +205,8 @@ fn path_of(interface: &Interface, ip: IpAddr) -> Interface {
 /// An address is that of the first rail which is named by it.
 fn offer_once(chosen: &mut Vec<Interface>) {
     let mut taken: Vec<(String, Network)> = Vec::new();
-    for interface in chosen.iter_mut() {
-        let name = interface.name.clone();
-        if let Some(offered) = interface.offered_mut() {
+    for Interface { name, verdict, .. } in chosen.iter_mut() {
+        if let Verdict::Rail(offered) = verdict {
             offered.retain(|address| !taken.contains(&(name.clone(), *address)));
             taken.extend(offered.iter().map(|address| (name.clone(), *address)));
         }
@@ -216,7 +215,7 @@ fn offer_once(chosen: &mut Vec<Interface>) {
 }
 
 fn offer_more(interface: &mut Interface, addresses: Vec<Network>) {
-    if let Some(offered) = interface.offered_mut() {
+    if let Verdict::Rail(offered) = &mut interface.verdict {
         let new: Vec<Network> = addresses.into_iter().filter(|address| !offered.contains(address)).collect();
         offered.extend(new);
     }

@@ -9,7 +9,7 @@ use crate::link::StreamLink;
 
 impl Endpoint {
     /// Has the links to a peer stand by that are to, and no others.
-    pub(super) fn stand_by(&mut self, vc: VcId) {
+    pub(in crate::endpoint) fn stand_by(&mut self, vc: VcId) {
         let giving_way = self.ofi.own_rails_of_links_to(vc);
         let links = || self.peers[vc.0 as usize].streams().map(|at| &self.links.streams[at]);
         let best = links().map(|link| link.class).min().unwrap_or(Class::Rail);

@@ -64,8 +64,8 @@ pub struct Lease<J: Transfer> {
 }
 
 impl<J: Transfer> Lease<J> {
-    /// The job, if it is done. One that no thread has begun with for long is carried out now, and true: then no processor is
-    /// free.
+    /// The job, if it is done. One that no thread has begun with for long is carried out now, and true: then a processor
+    /// less is free.
     pub fn look(&self) -> Option<(J, bool)> {
         match self.slot.look() {
             Fate::Done(job) => Some((job, false)),

@@ -331,14 +331,19 @@ impl Endpoint {
         peer.set_link(subchannel.index, LinkId::Stream(at));
         // What is worse is not needed, and what is better is tried on.
         let is_sparing = self.is_sparing(vc);
-        let is_done = |attempt: &Attempt| attempt.class > class || is_sparing && attempt.class == class;
-        self.attempts.retain(|_, attempt| attempt.vc != vc || !is_done(attempt));
-        let better = self.attempts.iter_mut().map(|(_, attempt)| attempt).filter(|attempt| attempt.class < class);
-        better.filter(|attempt| attempt.vc == vc).for_each(Attempt::wait_long);
-        if self.connects_by_need && !name.is_additional() {
-            // The peer has added the rail itself.
-            self.attempts.retain(|_, attempt| (attempt.vc, attempt.rail) != (vc, rail.0) || !attempt.is_additional());
-        }
+        // Where a connection is made by need, the peer has added the rail itself.
+        let has_added = self.connects_by_need && !name.is_additional();
+        self.attempts.retain(|_, attempt| {
+            if attempt.vc != vc {
+                return true;
+            }
+            if attempt.class < class {
+                attempt.wait_long();
+            }
+            let is_added = has_added && attempt.rail == rail.0 && attempt.is_additional();
+            let is_done = attempt.class > class || is_sparing && attempt.class == class;
+            !is_done && !is_added
+        });
         let peer = &mut self.peers[vc.0 as usize];
         if !name.is_additional() {
             peer.remember_path(KnownPath { rail: rail.0, stream: name.stream, class, remote: remote.ip() });

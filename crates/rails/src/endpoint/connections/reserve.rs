@@ -4,11 +4,10 @@
 //! been answered for a while. What was tried goes on being tried. Of the links that come up only those of the best class
 //! carry (`endpoint/standby.rs`).
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use fishplate_engine::{Instant, VcId};
 
-use crate::connect::outgoing::Attempt;
 use crate::discover::Class;
 use crate::endpoint::Endpoint;
 use crate::pairing::{self, Pair, pair_class};
@@ -58,17 +57,19 @@ impl Endpoint {
 
     /// Peers that are sought, and to which no way of the classes that are tried is answered, are tried over the next.
     pub(in crate::endpoint) fn service_reserve(&mut self, now: Instant) {
-        let is_unanswered = |vc: &VcId| {
+        // Of each peer: whether a way is answered, and whether all have been tried.
+        let mut sought: BTreeMap<VcId, (bool, bool)> = BTreeMap::new();
+        for (_, attempt) in &self.attempts {
+            let (is_answered, all_tried) = sought.entry(attempt.vc).or_insert((false, true));
+            *is_answered |= attempt.is_answered();
+            *all_tried &= attempt.has_tried_all();
+        }
+        sought.retain(|vc, (is_answered, all_tried)| {
             let peer = &self.peers[vc.0 as usize];
-            let mut attempts = self.attempts.iter().map(|(_, attempt)| attempt).filter(|attempt| attempt.vc == *vc);
             let is_sought = peer.is_sought() && !peer.is_closing && peer.reach < Class::LAST;
-            is_sought
-                && !attempts.clone().any(Attempt::is_answered)
-                && (now.since_ns(peer.reach_since) >= UNANSWERED_NS || attempts.all(Attempt::has_tried_all))
-        };
-        let sought: BTreeSet<VcId> = self.attempts.iter().map(|(_, attempt)| attempt.vc).collect();
-        let unanswered: Vec<VcId> = sought.into_iter().filter(is_unanswered).collect();
-        unanswered.into_iter().for_each(|vc| _ = self.begin_next_class(vc, now));
+            is_sought && !*is_answered && (*all_tried || now.since_ns(peer.reach_since) >= UNANSWERED_NS)
+        });
+        sought.into_keys().for_each(|vc| _ = self.begin_next_class(vc, now));
     }
 
     /// All links to a peer have failed: it has as long to answer over the best ways that it had as at first.
@@ -82,6 +83,7 @@ impl Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connect::outgoing::Attempt;
     use crate::endpoint::test_pair::Pair;
     use crate::link_kind::LinkId;
     use crate::settings::Settings;

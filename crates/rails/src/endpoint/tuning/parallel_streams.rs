@@ -101,7 +101,8 @@ impl Endpoint {
     fn set_on_trial(&mut self, at: usize, is_on_trial: bool) {
         let link = &mut self.links.streams[at];
         link.is_on_trial = is_on_trial;
-        self.engine.set_standby(link.common.subchannel, is_on_trial);
+        let vc = link.common.subchannel.vc;
+        self.stand_by(vc);
     }
 
     /// Fills the streams of a group that are to be filled from now on, and no others.
