@@ -44,15 +44,20 @@ pub fn begin() {
     });
 }
 
+/// What becomes of it is told once, of the first one that succeeds.
+static IS_TOLD: Once = Once::new();
+
 /// Once MPI's function has returned an error: what becomes of that is the program's.
 pub fn has_failed() {
+    if IS_TOLD.is_completed() {
+        return;
+    }
     let notes = NOTES.get().into_iter().flat_map(|notes| notes.of_profile.iter().chain(&notes.of_run));
     notes.for_each(|file| drop(fs::remove_file(file)));
 }
 
 /// Once it has begun.
 pub fn has_begun(is_recorded: bool) {
-    static IS_TOLD: Once = Once::new();
     IS_TOLD.call_once(|| tell(is_recorded));
 }
 

@@ -24,9 +24,10 @@ extern "C" fn on_load() {
         variable[..name.len()].copy_from_slice(name.as_bytes());
         // SAFETY: a text with an end; nobody changes the environment before the program begins.
         let folder = unsafe { libc::getenv(variable.as_ptr().cast()) };
-        if !folder.is_null() {
-            // SAFETY: as above.
-            note(unsafe { CStr::from_ptr(folder) }.to_bytes());
+        // SAFETY: as above.
+        let folder = if folder.is_null() { &[] } else { unsafe { CStr::from_ptr(folder) }.to_bytes() };
+        if !folder.is_empty() {
+            note(folder);
         }
     }
 }

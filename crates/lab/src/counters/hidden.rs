@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use fishplate_guest::printable;
+
 /// Names of the provider's file.
 const PROVIDER: [&str; 2] = ["/libfishplate-fi.so", "/libfishplate_fi.so"];
 /// The setting with which a process shows nothing.
@@ -35,12 +37,13 @@ fn processes(proc: &Path) -> Vec<(String, bool)> {
             let read = |file: &str| fs::read(entry.path().join(file)).ok();
             let maps = read("maps")?;
             let maps = String::from_utf8_lossy(&maps);
+            PROVIDER.iter().any(|provider| maps.contains(provider)).then_some(())?;
             let environment = read("environ").unwrap_or_default();
             let is_off = environment.split(|byte| *byte == 0).any(|variable| variable == OFF);
             let program = read("comm").unwrap_or_default();
-            let program = String::from_utf8_lossy(&program).trim().replace(char::is_control, "?");
-            let name = format!("{program} (process {})", entry.file_name().to_string_lossy());
-            PROVIDER.iter().any(|provider| maps.contains(provider)).then_some((name, is_off))
+            let program = String::from_utf8_lossy(&program);
+            let program = printable(program.trim());
+            Some((format!("{program} (process {})", entry.file_name().to_string_lossy()), is_off))
         })
         .collect();
     found.sort();

@@ -102,13 +102,17 @@ struct AtHost {
     seconds: f64,
 }
 
+/// Whether what was written into a file can be read: not what went into a pipe or to a terminal.
+pub fn can_be_read_again(file: &Path) -> bool {
+    !file.metadata().is_ok_and(|known| !known.is_file())
+}
+
 /// Reads the lines of `file` behind its first `skip` bytes. Leaves out what is not a line of counters, such as a last
 /// line cut short by a killed process.
 pub fn read(file: &Path, skip: u64) -> Result<Vec<Line>> {
     let problem = || format!("cannot read the counters in {}", file.display());
     let mut text = Vec::new();
-    if file.metadata().is_ok_and(|known| !known.is_file()) {
-        // What went into a pipe or to a terminal cannot be read again.
+    if !can_be_read_again(file) {
         return Ok(Vec::new());
     }
     match File::open(file) {

@@ -15,7 +15,7 @@ pub const LIST: &str = "OMPI_MCA_mca_base_env_list";
 const OPTION: &str = "-x";
 
 /// What Open MPI's launchers are called; some installations add to it.
-const LAUNCHERS: [&str; 3] = ["mpirun", "mpiexec", "orterun"];
+const LAUNCHERS: [&str; 4] = ["mpirun", "mpiexec", "orterun", "prterun"];
 /// What they call themselves; the second where an installation has added to their names.
 const NAMES: [&str; 2] = ["Open MPI", "OpenRTE"];
 
@@ -52,7 +52,8 @@ pub fn options(prefix: &[String], command: &[OsString], variables: &mut Vec<(Str
     rest.flat_map(|word| [OPTION.into(), word.into()]).collect()
 }
 
-fn is_launcher(program: &OsStr) -> bool {
+/// Whether a program is called as launchers of Open MPI are.
+pub fn is_launcher(program: &OsStr) -> bool {
     let name = Path::new(program).file_name().map(|name| name.to_string_lossy());
     name.is_some_and(|name| LAUNCHERS.iter().any(|launcher| name.starts_with(launcher)))
 }

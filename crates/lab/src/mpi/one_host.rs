@@ -2,16 +2,15 @@
 //! as long for a short one as its way through libfabric does.
 
 use std::env;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use super::forwarded_variables::is_launcher;
 use super::stacks::Stack;
 use crate::system::programs;
 
-/// What launchers of Open MPI are called.
-const LAUNCHERS: [&str; 4] = ["mpiexec", "mpirun", "orterun", "prterun"];
 /// A word of the command line with one of these may name other hosts, or a daemon that has some.
 const HOST_WORDS: [&str; 4] = ["host", "machine", "rankfile", "dvm"];
 /// The short name of the option `--host`.
@@ -72,10 +71,11 @@ pub fn is_left_to_open_mpi(variables: &[(String, String)]) -> bool {
     variables.iter().any(|(name, value)| (name.as_str(), value.as_str()) == (LAYER, OWN))
 }
 
-/// How many ranks the command line asks for; of several programs, the last.
+/// How many ranks the command line asks for, of all programs that colons part. What comes behind is the program's.
 fn ranks(words: &[OsString]) -> usize {
-    let given = words.windows(2).filter(|pair| RANKS.iter().any(|option| pair[0] == *option));
-    given.filter_map(|pair| pair[1].to_str()?.parse().ok()).next_back().unwrap_or(0)
+    let given = |pair: &&[OsString]| RANKS.iter().any(|option| pair[0] == *option);
+    let number = |part: &[OsString]| part.windows(2).find(given)?[1].to_str()?.parse::<usize>().ok();
+    words.split(|word| word == ":").filter_map(number).sum()
 }
 
 /// Where the launcher's installation has its settings, as far as it is known.
@@ -103,11 +103,6 @@ fn keeps_to_this_host(words: &[OsString], settings: &[PathBuf], variable: impl F
         && BATCH_SYSTEMS.iter().all(|name| variable(name).is_none())
         && slurm.map_or(variable("SLURM_JOB_ID").is_none(), |hosts| hosts == "1")
         && given.chain(defaults).all(|file| has_one_host(&file))
-}
-
-fn is_launcher(program: &OsStr) -> bool {
-    let name = Path::new(program).file_name().map(|name| name.to_string_lossy());
-    name.is_some_and(|name| LAUNCHERS.iter().any(|launcher| *launcher == name))
 }
 
 fn names_hosts(word: &str) -> bool {
@@ -154,6 +149,7 @@ mod tests {
             [of("mpiexec -n 4 app"), of("mpirun --np 3 app x"), of("mpirun app"), of("mpirun -n all app")],
             [4, 3, 0, 0]
         );
+        assert_eq!([of("mpirun -n 2 app -n 1000"), of("mpirun -n 4 a : -n 3 b -n 9")], [2, 7]);
     }
 
     #[test]

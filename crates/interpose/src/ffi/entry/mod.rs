@@ -97,7 +97,6 @@ unsafe extern "C-unwind" fn dispatch(
     // SAFETY: as above.
     let mut arguments = unsafe { Arguments::read(call, Language::of(entry), registers, stack) };
     let target = target::of(entry, caller, &mut arguments);
-    direct::allow(entry, call, target.function);
     let result = carry_out(&target, &mut arguments, (stack as usize, caller));
     target.release();
     result

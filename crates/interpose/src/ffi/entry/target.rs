@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use fishplate_profile::calls::{self, Call};
 
 use super::arguments::Arguments;
-use super::{CALLS, LANGUAGES, Language, narrowing};
+use super::{CALLS, LANGUAGES, Language, direct, narrowing};
 use crate::ffi::{dynamic_linker, library, overrides};
 
 /// Looked for when it is first called: programs may load MPI late. Then [`missing`] stands for none.
@@ -101,6 +101,7 @@ fn find(entry: usize, caller: usize, place: &AtomicPtr<c_void>) -> *mut c_void {
     let found = found.or_else(|| library::in_module_of(caller, &name)).or_else(|| library::symbol(&name));
     let found = found.unwrap_or(missing as *mut c_void);
     place.store(found, Ordering::Release);
+    direct::allow(entry, call, found);
     found
 }
 

@@ -48,14 +48,16 @@ fn add(command: &[String], looks_into_scripts: bool, found: &mut Vec<Named>) {
     let words: Vec<&str> = command.iter().flat_map(|word| word.split_whitespace()).map(bare).collect();
     let mut dropped = None;
     for (at, word) in words.iter().enumerate() {
-        dropped = dropping(&words[at..]).or(dropped);
+        let dropping_here = dropping(&words[at..]);
+        let is_dropping = dropping_here.is_some();
+        dropped = dropping_here.or(dropped);
         let Some(file) = program_file::find(word) else { continue };
         if let Some(text) = program_file::script(&file).filter(|_| looks_into_scripts) {
             add(&[text], false, found);
         }
         let real = fs::canonicalize(&file).unwrap_or(file);
         // What takes the variables away has them itself.
-        let kept_from = dropped.clone().filter(|_| dropping(&words[at..]).is_none());
+        let kept_from = dropped.clone().filter(|_| !is_dropping);
         match found.iter_mut().find(|known| known.file == real) {
             Some(known) => known.dropped = known.dropped.take().or(kept_from),
             None if program_file::is_executable(&real) => found.push(Named { file: real, dropped: kept_from }),

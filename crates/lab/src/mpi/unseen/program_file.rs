@@ -3,10 +3,10 @@
 use std::env;
 use std::fs::{self, File};
 use std::io::Read;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Longer files are not looked through for an MPI of their own.
+/// What is behind so many bytes of a file is not looked through for an MPI of its own.
 const MOST_BYTES: u64 = 1 << 30;
 /// What a program of 64 bits begins with; its table of program headers is where the word at 32 says.
 const HEAD: usize = 64;
@@ -31,7 +31,7 @@ pub fn find(word: &str) -> Option<PathBuf> {
 
 /// Whether it is a program that the kernel starts by itself: no script, no library.
 pub fn is_executable(path: &Path) -> bool {
-    let is_file = fs::metadata(path).is_ok_and(|file| file.mode() & 0o111 != 0 && !file.file_type().is_fifo());
+    let is_file = fs::metadata(path).is_ok_and(|file| file.mode() & 0o111 != 0 && file.is_file());
     is_file && !is_library(path) && head(path).is_some()
 }
 
@@ -71,11 +71,11 @@ pub fn obstacle(path: &Path) -> Option<String> {
     if !is_root && rustix::fs::getxattr(path, "security.capability", &mut [0_u8; 64][..]).is_ok() {
         return Some(format!("{shown} has capabilities of its own (setcap), so the system loads no library into it"));
     }
-    let mut bytes = Vec::new();
-    File::open(path).ok()?.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
     if is_library(path) {
         return None;
     }
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
     if !has_interpreter(&bytes)? {
         return Some(format!("{shown} is linked statically, so no library can be loaded into it"));
     }

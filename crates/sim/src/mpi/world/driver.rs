@@ -22,11 +22,12 @@ impl World {
     pub fn drive(&mut self, rank: u32) {
         let now = self.calendar.now();
         self.sample_paths(rank);
-        self.transmit(rank);
-        complete_all(&mut self.ranks[rank as usize]);
-        while self.answer(rank) {
+        loop {
             self.transmit(rank);
             complete_all(&mut self.ranks[rank as usize]);
+            if !self.answer(rank) {
+                break;
+            }
         }
         let process = &mut self.ranks[rank as usize];
         let waits = |(_, flow): (_, FlowId)| self.network.is_blocked(flow);
