@@ -15,12 +15,11 @@ import random
 import re
 import socket
 import struct
-import subprocess
 import sys
 import time
 from pathlib import Path
 
-from intruder import Wire, hello, listeners, processes
+from intruder import Attack, during, hello, inodes
 
 # Connections that a flood keeps open.
 KEPT = 2000
@@ -36,16 +35,11 @@ GIVEN_BACK_S = 30
 PATIENCE_S = 30
 
 
-def pairs(target):
-    """IPv4 address and port of a target."""
-    return target[0], target[1]
-
-
 def open_connection(target):
     """A connection that is being set up."""
     one = socket.socket()
     one.setblocking(False)
-    one.connect_ex(pairs(target))
+    one.connect_ex(target)
     return one
 
 
@@ -155,17 +149,11 @@ def sockets_of_memory():
 
 def ports(process, kind):
     """Addresses that a process has sockets at."""
-    inodes = set()
-    for entry in Path(f"/proc/{process}/fd").iterdir():
-        try:
-            inodes.update(re.findall(r"socket:\[(\d+)\]", os.readlink(entry)))
-        except OSError:
-            pass
-    found = []
+    found, own = [], inodes(process)
     for line in Path(f"/proc/{process}/net/{kind}").read_text().splitlines()[1:]:
         fields = line.split()
         address, port = fields[1].split(":")
-        if fields[9] in inodes:
+        if fields[9] in own:
             found.append((socket.inet_ntoa(struct.pack("<I", int(address, 16))), int(port, 16)))
     return found
 
@@ -206,21 +194,8 @@ def beside(work, count):
     return wait
 
 
-class Job:
-    """The processes of the program."""
-
-    def __init__(self, ranks, program):
-        self.ranks, self.program = ranks, program
-        self.wire = Wire()
-
-    def look(self):
-        """Finds them, and where they listen."""
-        self.processes = processes(self.program)
-        if len(self.processes) != self.ranks:
-            sys.exit(f"flooded: there are {len(self.processes)} processes of {self.program}")
-        rails = os.environ["FISHPLATE_TESTBED_ADDRESSES"].replace(";", ",").split(",")
-        found = [address for process in self.processes for address in listeners(process)]
-        self.listening = [address for address in found if address[0] in rails]
+class Job(Attack):
+    """The processes of the program, and what they show of themselves."""
 
     def carried(self):
         """Bytes that all have sent, and when that was written."""
@@ -299,25 +274,15 @@ def flooded(job, kind, seconds):
 
 def main():
     ranks, program, stop, seconds, kinds, *command = sys.argv[1:]
-    job = Job(int(ranks), program)
-    running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    for line in running.stdout:
-        print(line, end="", flush=True)
-        if line.strip() == "connected":
-            break
-    else:
-        sys.exit(running.wait() or "flooded: the job ended too early")
-    try:
-        job.look()
+    job = Job(ranks, program)
+
+    def floods():
         for kind in kinds.split(","):
             if kind == "local" and not sockets_of_memory():
                 sys.exit("flooded: no rank listens for memory")
             print(json.dumps(flooded(job, kind, float(seconds))), flush=True)
-    finally:
-        Path(stop).touch()
-    for line in running.stdout:
-        print(line, end="", flush=True)
-    sys.exit(running.wait())
+
+    during(command, job, stop, floods)
 
 
 if __name__ == "__main__":

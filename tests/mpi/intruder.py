@@ -19,6 +19,8 @@ from pathlib import Path
 
 # docs/internals/wire.md
 MAGIC = b"FiPl"
+# What complaints begin with.
+NAME = Path(sys.argv[0]).stem
 VERSION = 11
 HELLO, CHALLENGE, PROOF, ACCEPT, REFUSE = 1, 2, 3, 4, 5
 NOT_ME, BAD_TOKEN = 2, 3
@@ -52,14 +54,20 @@ def processes(program):
     return sorted(found)
 
 
-def listeners(process):
-    """Addresses of rails that an endpoint listens on: on one port, with a socket for each interface."""
-    sockets = set()
+def inodes(process):
+    """Those of the sockets of a process."""
+    found = set()
     for entry in Path(f"/proc/{process}/fd").iterdir():
         try:
-            sockets.update(re.findall(r"socket:\[(\d+)\]", os.readlink(entry)))
+            found.update(re.findall(r"socket:\[(\d+)\]", os.readlink(entry)))
         except OSError:
             pass
+    return found
+
+
+def listeners(process):
+    """Addresses of rails that an endpoint listens on: on one port, with a socket for each interface."""
+    sockets = inodes(process)
     own = re.findall(r"\|-- (\S+)\n\s+/32 host LOCAL", Path(f"/proc/{process}/net/fib_trie").read_text())
     ports = []
     for line in Path(f"/proc/{process}/net/tcp").read_text().splitlines()[1:]:
@@ -216,28 +224,35 @@ class Attack:
     def look(self):
         self.processes = processes(self.program)
         if len(self.processes) != self.ranks:
-            sys.exit(f"intruder: there are {len(self.processes)} processes of {self.program}")
+            sys.exit(f"{NAME}: there are {len(self.processes)} processes of {self.program}")
         self.listening = [address for process in self.processes for address in listeners(process)]
         rails = "".join(os.environ["FISHPLATE_TESTBED_ADDRESSES"]).replace(";", ",").split(",")
         self.listening = [address for address in self.listening if address[0] in rails]
 
 
-def main():
-    name, ranks, program, stop, *command = sys.argv[1:]
-    attack = Attack(ranks, program)
+def during(command, attack, stop, work):
+    """Does `work` while a job runs, from when it says that it is connected; the file `stop` ends the job then. Ends as it does."""
     job = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     for line in job.stdout:
         print(line, end="", flush=True)
         if line.strip() == "connected":
             break
     else:
-        sys.exit(job.wait() or "intruder: the job ended too early")
-    attack.look()
-    ATTACKS[name](attack)
-    Path(stop).touch()
+        sys.exit(job.wait() or f"{NAME}: the job ended too early")
+    try:
+        attack.look()
+        work()
+    finally:
+        Path(stop).touch()
     for line in job.stdout:
         print(line, end="", flush=True)
     sys.exit(job.wait())
+
+
+def main():
+    name, ranks, program, stop, *command = sys.argv[1:]
+    attack = Attack(ranks, program)
+    during(command, attack, stop, lambda: ATTACKS[name](attack))
 
 
 ATTACKS = {attack.__name__: attack for attack in [garbage, version, stranger, token, crowd, storm, kill]}

@@ -25,13 +25,13 @@ class Flips(MpiTest):
         self.assertEqual(len(rows), 2, shown)
         return sum(map(int, rows)), shown
 
-    def job(self, flip, **settings):
+    def job(self, flip):
         """A job that checks what it receives, for as long as it takes to have that many packets changed; what it ended with, and how
         many packets that were."""
         lab, stop = self.lab("--rails", "1000,1000", "--flip", flip), self.temporary_folder() / "stop"
-        run = [FISHPLATE, "run", *(["--checksum"] if settings.pop("checksum", True) else []), "--"]
+        run = [FISHPLATE, "run", "--checksum", "--"]
         job = self.start([FISHPLATE, "lab", "exec", "--name", lab, "--", *run, *mpiexec("mpich", 2), program("steady"), stop],
-                         {"FISHPLATE_ABLATE": "flap-damping", **settings})
+                         {"FISHPLATE_ABLATE": "flap-damping"})
         deadline = time.monotonic() + PATIENCE_S
         while self.flipped(lab)[0] < FLIPS:
             self.assertIsNone(job.process.poll(), str(job.ran()))

@@ -134,7 +134,7 @@ class HostileNames(MpiTest):
         for command in [["stacks", "--stack-file", stacks], ["run", "--stacks", stacks, "--mpi", "x", "--", "true"], ["bench", plan],
                         ["bench", "--stacks", HOSTILE], ["rpi", plan], ["simulate", "--testbed", testbed], ["predict", plan, "a=1"],
                         ["profile", "--read", plan], ["report", plan], ["lab", "up", "--name", HOSTILE], ["lab", "up", plan],
-                        ["demo", "--from", plan], ["trace", "stat", folder / PROGRAM.replace("/", "")]]:
+                        ["demo", "--from", plan], ["trace", "stat", folder / PROGRAM]]:
             ran = self.run_command([FISHPLATE, *command])
             self.assertNotEqual(ran.code, 0, str(ran))
             # The parser of the command line repeats words as they were given to it.
