@@ -66,7 +66,7 @@ impl Endpoint {
     /// The link that is a subchannel, while it is open.
     #[inline]
     pub(super) fn link_of(&self, subchannel: SubchannelId) -> Option<LinkId> {
-        self.peers[subchannel.vc.0 as usize].links.get(usize::from(subchannel.index)).copied().flatten()
+        self.peers[subchannel.vc].links.get(usize::from(subchannel.index)).copied().flatten()
     }
 
     /// Takes a frame from the engine to a link. True if no flush has to follow.
@@ -108,7 +108,7 @@ impl Endpoint {
 
     /// How many links a rail has to a peer.
     pub(super) fn links_over(&self, vc: VcId, rail: RailId) -> usize {
-        let links = self.peers[vc.0 as usize].links.iter().flatten();
+        let links = self.peers[vc].links.iter().flatten();
         links.filter(|id| self.links.get(**id).is_some_and(|link| link.common().rail == rail)).count()
     }
 

@@ -4,6 +4,7 @@ mod connections;
 mod links;
 mod ofi;
 mod peer;
+mod peers;
 mod post;
 mod progress;
 mod receive;
@@ -17,7 +18,6 @@ mod test_pair;
 mod transfers;
 mod tuning;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::net::IpAddr;
 
@@ -29,7 +29,7 @@ use crate::rail_bytes::Publisher;
 pub use fishplate_engine::{KeyInUse, PostError};
 
 use crate::ablation::Mechanism;
-use crate::address::{Address, EndpointId, Token};
+use crate::address::{Address, Token};
 use crate::announce::announce;
 use crate::await_rails::{Found, await_rails};
 use crate::bounce_buffers::BounceBuffers;
@@ -58,7 +58,8 @@ use connections::refuser::Refuser;
 use connections::seeking::SeekingPeers;
 use links::{Links, rail_names};
 use ofi::OfiState;
-use peer::{Peer, Role};
+use peer::Role;
+use peers::Peers;
 use progress::looks::Looks;
 use progress::poll_interval::PollInterval;
 use progress::token;
@@ -80,8 +81,6 @@ pub struct Endpoint {
     rails: Vec<Rail>,
     /// One of them was up when the endpoint was opened.
     rails_were_up: bool,
-    /// Peers that only have connected to this endpoint, and whose links have failed: where they are is to be found.
-    nameless: Vec<VcId>,
     /// Peers are many: each is connected over one rail at first.
     connects_by_need: bool,
     /// Addresses of this node: peers that have one of them are on it.
@@ -115,13 +114,7 @@ pub struct Endpoint {
     unproven: UnprovenConnections,
     /// Streams that may become more.
     stream_groups: Vec<StreamGroup>,
-    /// By number of the virtual channel.
-    peers: Vec<Peer>,
-    by_id: HashMap<EndpointId, VcId>,
-    /// Tokens of those that the user has named.
-    acquaintances: HashMap<EndpointId, Token>,
-    /// How many have come that he has not named.
-    guests: usize,
+    peers: Peers,
     held: HeldLinks,
     /// Long payloads that threads move.
     transfers: Transfers,
@@ -234,7 +227,6 @@ impl Endpoint {
             address,
             other_interfaces: discover::reasons(&interfaces),
             rails_were_up: interfaces.iter().any(|one| one.is_rail() && !one.is_loopback && one.outage.is_none()),
-            nameless: Vec::new(),
             connects_by_need: connects_by_need(preferred),
             no_way,
             own_addresses: interfaces.iter().flat_map(|one| &one.addresses).map(|address| address.ip).collect(),
@@ -257,10 +249,7 @@ impl Endpoint {
             unproven: UnprovenConnections::new(process::ranks()),
             listeners,
             stream_groups: Vec::new(),
-            peers: Vec::new(),
-            by_id: HashMap::new(),
-            acquaintances: HashMap::new(),
-            guests: 0,
+            peers: Peers::default(),
             held: HeldLinks::default(),
             transfers: Transfers::new(Threads::new(settings.threads, preferred.max(1), ranks)),
             dirty: Vec::new(),
@@ -304,8 +293,8 @@ impl Endpoint {
     /// The virtual channel to the peer at `address`; the same one for the same peer. Connects on first use.
     pub fn peer(&mut self, address: &Address) -> VcId {
         self.acquaint(address);
-        let vc = self.peer_by_id(address.id);
-        let peer = &mut self.peers[vc.0 as usize];
+        let vc = self.peers.of_id(address.id, &self.party, &mut self.engine);
+        let peer = &mut self.peers[vc];
         if peer.address.is_none() {
             peer.address = Some(address.clone());
             if peer.role == Role::Acceptor && !peer.is_connected() && !peer.is_closing {
@@ -317,7 +306,7 @@ impl Endpoint {
 
     /// A peer that is to be named by [`Endpoint::peer`], as its links have failed and only it knows the way.
     pub fn poll_nameless_peer(&mut self) -> Option<VcId> {
-        self.nameless.pop()
+        self.peers.take_nameless()
     }
 
     /// Whether there is any completion.

@@ -11,7 +11,7 @@ impl Endpoint {
     /// Whether messages to a peer go through memory that both share.
     #[inline]
     pub fn shares_memory(&self, vc: VcId) -> bool {
-        self.peers[vc.0 as usize].shared_memory.is_some()
+        self.peers[vc].shared_memory.is_some()
     }
 
     /// Posts a send, which completes when it is acknowledged. True if nothing of it is left to do.
@@ -81,7 +81,7 @@ impl Endpoint {
         let now = self.clock.now();
         self.now = now;
         self.looks.expect();
-        let peer = &mut self.peers[vc.0 as usize];
+        let peer = &mut self.peers[vc];
         peer.burst.posted(now, self.calls);
         if peer.is_idle() {
             self.connect(vc, now);
@@ -90,7 +90,7 @@ impl Endpoint {
         let flushes = self.flushes;
         self.pump(now);
         if self.flushes != flushes {
-            self.peers[vc.0 as usize].burst.transmitted(self.clock.now());
+            self.peers[vc].burst.transmitted(self.clock.now());
         }
         injected.into_iter().for_each(|key| self.detach(vc, key));
         self.apply_memory_actions();

@@ -63,8 +63,7 @@ impl Endpoint {
         self.silences.attention.look(now);
         self.poll_taken_of_shared(now, Sender::has_untaken);
         let here_since = self.silences.attention.since;
-        for at in 0..self.peers.len() {
-            let vc = VcId(at as u32);
+        for vc in self.peers.channels() {
             let told = self.silences.told.iter().position(|(told, _)| *told == vc);
             let heard_since = if told.is_none() { here_since } else { Instant(0) };
             let waits = self.wait_for(vc).map(|wait| Wait { since: wait.since.max(heard_since), ..wait });
@@ -73,7 +72,7 @@ impl Endpoint {
                 (Some(wait), None) => {
                     let seconds = now.since_ns(wait.since) / 1_000_000_000;
                     let end = if self.is_closing { "cannot end yet: " } else { "" };
-                    let peer = self.peers[at].describe();
+                    let peer = self.peers[vc].describe();
                     log::warn!("{end}waits for {peer}, which has not answered for {seconds} s: {}", wait.what);
                     self.silences.told.push((vc, wait.since));
                 }
@@ -82,7 +81,7 @@ impl Endpoint {
                     // Whoever is lost is told of otherwise.
                     if self.engine.loss(vc).is_none() {
                         let seconds = now.since_ns(since) / 1_000_000_000;
-                        log::warn!("{} answers again, after {seconds} s", self.peers[at].describe());
+                        log::warn!("{} answers again, after {seconds} s", self.peers[vc].describe());
                     }
                 }
                 _ => {}
@@ -93,12 +92,12 @@ impl Endpoint {
     /// For whom this process has waited longest of those of which the user was told, and since when.
     pub(in crate::endpoint) fn longest_silence(&self) -> Option<(&str, Instant)> {
         let (vc, since) = self.silences.told.iter().min_by_key(|(_, since)| *since)?;
-        let peer = &self.peers[vc.0 as usize];
+        let peer = &self.peers[vc];
         Some((peer.name.as_deref().unwrap_or("a peer"), *since))
     }
 
     fn wait_for(&self, vc: VcId) -> Option<Wait> {
-        let peer = &self.peers[vc.0 as usize];
+        let peer = &self.peers[vc];
         if let Some((since, causes)) = self.engine.outage(vc) {
             let seconds = self.settings.timeout.as_secs();
             let waits = self.engine.has_pending_operations() || !self.engine.is_quiet_with(vc);

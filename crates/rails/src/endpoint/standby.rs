@@ -11,7 +11,7 @@ impl Endpoint {
     /// Has the links to a peer stand by that are to, and no others.
     pub(in crate::endpoint) fn stand_by(&mut self, vc: VcId) {
         let giving_way = self.ofi.own_rails_of_links_to(vc);
-        let links = || self.peers[vc.0 as usize].streams().map(|at| &self.links.streams[at]);
+        let links = || self.peers[vc].streams().map(|at| &self.links.streams[at]);
         let best = links().map(|link| link.class).min().unwrap_or(Class::Rail);
         let stands_by =
             |link: &StreamLink| link.is_on_trial || link.class > best || giving_way.contains(&link.common.rail);

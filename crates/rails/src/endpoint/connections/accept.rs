@@ -11,7 +11,6 @@ use crate::connect::incoming::{AcceptError, Incoming};
 use crate::connect::outgoing::Established;
 use crate::discover::Class;
 use crate::endpoint::Endpoint;
-use crate::endpoint::connections::guests::why;
 use crate::endpoint::peer::Role;
 use crate::endpoint::progress::token::Token;
 use crate::handshake::{Acceptor, Proven, Refusal};
@@ -92,9 +91,9 @@ impl Endpoint {
     }
 
     pub(in crate::endpoint) fn incoming_ready(&mut self, at: usize, now: Instant) -> bool {
-        let Endpoint { unproven, acquaintances, .. } = self;
+        let Endpoint { unproven, peers, .. } = self;
         let Some(incoming) = unproven.get_mut(at) else { return false };
-        let outcome = match incoming.advance(|id| acquaintances.get(&id).copied()) {
+        let outcome = match incoming.advance(|id| peers.token(id)) {
             Ok(None) => return true,
             Ok(Some(proven)) => Ok(proven),
             Err(unproven) => Err(unproven),
@@ -117,7 +116,7 @@ impl Endpoint {
         if proven.offer.stream == ASKS {
             return incoming.tell(&self.address.encode_rails());
         }
-        let vc = match self.identify(&proven) {
+        let vc = match self.peers.identify(&proven, &self.party, &mut self.engine) {
             Ok(vc) => vc,
             Err(refusal) => {
                 log::warn!(target: STRANGERS, "a connection from {} was refused: {}", incoming.remote, why(refusal));
@@ -133,7 +132,7 @@ impl Endpoint {
             return incoming.refuse(Refusal::Detour);
         }
         let is_welcome = !name.is_additional() || self.accepts_additional(vc, rail, incoming.remote.ip());
-        let peer = &mut self.peers[vc.0 as usize];
+        let peer = &mut self.peers[vc];
         // Not for one that leads nowhere: the peer may be the only one that finds a way. But for one that is being proven:
         // the peer may have taken it instead of its own already.
         let own_may_succeed = || {
@@ -175,9 +174,17 @@ impl Endpoint {
     /// the wrong interface, and is told the right one now. Not for ever: there may be no other way.
     fn refuses_detour(&mut self, vc: VcId, meant: RailId, rail: RailId) -> bool {
         let [meant, rail] = [meant, rail].map(|rail| &self.rails[usize::from(rail.0)]);
-        let detours = &mut self.peers[vc.0 as usize].detours;
+        let detours = &mut self.peers[vc].detours;
         let refuses = meant.shares_network(rail) && *detours < MOST_DETOURS * self.rails.len() as u32;
         *detours += u32::from(refuses);
         refuses
+    }
+}
+
+/// Why somebody who knows the token is refused, for the user.
+fn why(refusal: Refusal) -> &'static str {
+    match refusal {
+        Refusal::Crowded => "too many others that the MPI library has not named are connected, or were",
+        _ => "it is not who it says",
     }
 }

@@ -38,7 +38,7 @@ pub fn connects_by_need(rails: usize) -> bool {
 impl Endpoint {
     /// Whether a peer is to have one connection, not one over each rail.
     pub(in crate::endpoint) fn is_sparing(&self, vc: VcId) -> bool {
-        self.files.is_short() || (self.connects_by_need && !self.peers[vc.0 as usize].is_widened)
+        self.files.is_short() || (self.connects_by_need && !self.peers[vc].is_widened)
     }
 
     /// A message of `len` bytes goes to, or comes from, a peer.
@@ -71,7 +71,7 @@ impl Endpoint {
     /// Connects a peer over all rails that lead to it and do not carry yet.
     #[cold]
     fn widen(&mut self, vc: VcId, now: Instant) {
-        let peer = &mut self.peers[vc.0 as usize];
+        let peer = &mut self.peers[vc];
         if peer.is_widened || self.files.is_short() || now < peer.widen_after {
             return;
         }
@@ -94,7 +94,7 @@ impl Endpoint {
 
     /// The peer has set up the connection: what this side adds are streams beside it, over other rails.
     fn add_ways(&mut self, vc: VcId, now: Instant) {
-        let Some(address) = self.peers[vc.0 as usize].address.as_ref() else { return };
+        let Some(address) = self.peers[vc].address.as_ref() else { return };
         let (pairs, port) = (self.ways(vc, Class::Rail), address.port);
         for Pair { local, remotes } in pairs {
             let rail = RailId(local as u8);
@@ -107,7 +107,7 @@ impl Endpoint {
     /// Whether a connection to a peer is there over a way of a class that a rail has, or is being set up.
     pub(in crate::endpoint) fn leads_over(&self, vc: VcId, rail: RailId, class: Class) -> bool {
         let is_tried = |attempt: &Attempt| (attempt.vc, attempt.rail, attempt.class) == (vc, rail.0, class);
-        let mut links = self.peers[vc.0 as usize].streams().map(|at| &self.links.streams[at]);
+        let mut links = self.peers[vc].streams().map(|at| &self.links.streams[at]);
         self.attempts.iter().any(|(_, attempt)| is_tried(attempt))
             || links.any(|link| (link.common.rail, link.class) == (rail, class))
     }
@@ -126,7 +126,7 @@ impl Endpoint {
     /// Of the ways to a peer, the one over the nearest rail, and of several that are as near over that with the fewest
     /// connections; once that has failed, all.
     pub(in crate::endpoint) fn keep_one_way(&self, vc: VcId, pairs: &mut Vec<Pair>) {
-        let has_failed = !self.peers[vc.0 as usize].known_paths.is_empty()
+        let has_failed = !self.peers[vc].known_paths.is_empty()
             || self.attempts.iter().any(|(_, attempt)| attempt.vc == vc);
         if has_failed {
             return;
@@ -163,7 +163,7 @@ impl Endpoint {
             return;
         }
         let is_slow = |attempt: &&Attempt| {
-            let peer = &self.peers[attempt.vc.0 as usize];
+            let peer = &self.peers[attempt.vc];
             !attempt.is_taken() && !peer.is_connected() && now.since_ns(peer.since) >= SILENCE_NS
         };
         let slow = self.attempts.iter().map(|(_, attempt)| attempt).filter(is_slow);
@@ -173,7 +173,7 @@ impl Endpoint {
 
     /// The only way to a peer that is in use has failed: others are tried beside it.
     pub(in crate::endpoint) fn try_other_ways(&mut self, vc: VcId, now: Instant) {
-        if self.is_sparing(vc) && self.peers[vc.0 as usize].role == Role::Initiator {
+        if self.is_sparing(vc) && self.peers[vc].role == Role::Initiator {
             self.begin_attempts(vc, now);
         }
     }
@@ -181,7 +181,7 @@ impl Endpoint {
     /// A way that was added cannot be set up, or has failed: it is added again after a while, if traffic pays then.
     pub(in crate::endpoint) fn lost_added_way(&mut self, vc: VcId, rail: RailId, now: Instant) {
         if self.connects_by_need {
-            let peer = &mut self.peers[vc.0 as usize];
+            let peer = &mut self.peers[vc];
             let pause_ns = peer.flap_damping(rail.0).failed(now);
             peer.is_widened = false;
             peer.widen_after = now.plus_ns(pause_ns);

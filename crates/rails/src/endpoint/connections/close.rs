@@ -87,7 +87,7 @@ impl Endpoint {
     /// A peer has not taken everything, and will not: that is told, unless it has closed its endpoint, which says that it
     /// wants no more.
     fn tell_undelivered(&self, vc: VcId) {
-        let peer = &self.peers[vc.0 as usize];
+        let peer = &self.peers[vc];
         if let Some(why) = self.engine.loss(vc).filter(|_| !peer.said_goodbye) {
             log::error!("what was sent to {} last has not been received: {why}", peer.describe());
         }
@@ -99,7 +99,7 @@ impl Endpoint {
         loop {
             self.say_goodbyes();
             let quiet = quiet_since.elapsed();
-            if (0..self.peers.len()).all(|at| self.has_parted(at, quiet)) {
+            if self.peers.channels().all(|vc| self.has_parted(vc, quiet)) {
                 return;
             }
             if self.call() {
@@ -131,8 +131,8 @@ impl Endpoint {
     }
 
     /// Whether a peer has answered the goodbye, or is lost; or nothing has come for `quiet`, and its kernel has everything.
-    fn has_parted(&mut self, at: usize, quiet: Duration) -> bool {
-        let peer = &self.peers[at];
+    fn has_parted(&mut self, vc: VcId, quiet: Duration) -> bool {
+        let peer = &self.peers[vc];
         if !matches!(peer.role, Role::Initiator | Role::Acceptor) || peer.known_paths.is_empty() || peer.is_closing {
             return true;
         }
@@ -147,7 +147,7 @@ impl Endpoint {
     /// The peer of a link closes.
     #[cold]
     pub(in crate::endpoint) fn goodbye_came(&mut self, link: LinkId, vc: VcId) {
-        self.peers[vc.0 as usize].said_goodbye = true;
+        self.peers[vc].said_goodbye = true;
         if let LinkId::Stream(at) = link {
             self.leaving.push(at);
         }

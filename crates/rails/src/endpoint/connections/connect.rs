@@ -32,7 +32,7 @@ const FIRST_BUDGET: u64 = 64 << 10;
 impl Endpoint {
     /// Starts to set up connections to the peer of `vc`.
     pub(in crate::endpoint) fn connect(&mut self, vc: VcId, now: Instant) {
-        let peer = &mut self.peers[vc.0 as usize];
+        let peer = &mut self.peers[vc];
         if peer.address.is_none() {
             return;
         }
@@ -47,7 +47,7 @@ impl Endpoint {
 
     /// Starts to set up connections over the ways of a class. False: there are none.
     pub(in crate::endpoint) fn begin_class(&mut self, vc: VcId, class: Class, now: Instant) -> bool {
-        let Some(address) = self.peers[vc.0 as usize].address.as_ref() else { return false };
+        let Some(address) = self.peers[vc].address.as_ref() else { return false };
         let yields = address.id < self.address.id;
         let preferred = Rail::preferred(&self.rails);
         let asks = address.has_more && !is_complete(preferred, &address.rails[..address.preferred]);
@@ -76,11 +76,11 @@ impl Endpoint {
 
     /// The same to a peer whose links have all failed, over the best ways by which it was connected: the routes may be gone.
     pub(in crate::endpoint) fn reconnect(&mut self, vc: VcId, now: Instant) {
-        let peer = &mut self.peers[vc.0 as usize];
+        let peer = &mut self.peers[vc];
         let Some(port) = peer.address.as_ref().map(|address| address.port) else { return };
         peer.role = Role::Initiator;
         self.restart_reach(vc, now);
-        let peer = &self.peers[vc.0 as usize];
+        let peer = &self.peers[vc];
         for way in peer.known_paths.iter().filter(|way| way.class == peer.reach) {
             let remote = self.rails[usize::from(way.rail)].at(way.remote, port);
             let attempt = Attempt::new(vc, way.rail, way.stream, remote, now).of_class(way.class);
@@ -118,7 +118,7 @@ impl Endpoint {
         if attempt.error.is_some() && rail.neighbour(Rail::preferred(&self.rails)).is_some() {
             announce(rail);
         }
-        let is_loose = attempt.is_loose() && !self.peers[attempt.vc.0 as usize].is_connected();
+        let is_loose = attempt.is_loose() && !self.peers[attempt.vc].is_connected();
         let device = self.device(RailId(attempt.rail), attempt.remote.ip()).filter(|_| !is_loose).map(str::to_string);
         let source = rail.source_for(attempt.remote.ip()).map(|ip| rail.at(ip, attempt.local_port));
         let Some(source) = source else {
@@ -144,7 +144,7 @@ impl Endpoint {
 
     pub(in crate::endpoint) fn attempt_ready(&mut self, at: usize, now: Instant) -> bool {
         let Some(attempt) = self.attempts.get_mut(at) else { return false };
-        let peer = &self.peers[attempt.vc.0 as usize];
+        let peer = &self.peers[attempt.vc];
         let Some(address) = &peer.address else { return false };
         let (rail, stream, class) = (attempt.rail, attempt.stream, attempt.class.number());
         let offer = Offer { rail, stream, class, grant: self.engine.first_grant(attempt.vc) };
@@ -152,7 +152,7 @@ impl Endpoint {
         match attempt.advance(|| Initiator::start(&self.party, address, nonce, offer, peer.knows_us)) {
             Ok(None) => {
                 let (vc, is_reached) = (attempt.vc, attempt.is_taken());
-                self.peers[vc.0 as usize].is_reached |= is_reached;
+                self.peers[vc].is_reached |= is_reached;
             }
             Ok(Some(established)) => self.attempt_succeeded(at, established, now),
             Err(error) => self.attempt_failed(at, error, now),
@@ -165,7 +165,7 @@ impl Endpoint {
         if let Some(addresses) = established.addresses {
             return self.told_addresses(&attempt, &addresses, now);
         }
-        self.peers[attempt.vc.0 as usize].knows_us |= established.is_acquainted;
+        self.peers[attempt.vc].knows_us |= established.is_acquainted;
         let name = LinkName { by_peer: false, rail: attempt.rail, stream: attempt.stream };
         self.link_up(attempt.vc, RailId(attempt.rail), name, established, now);
     }
@@ -174,12 +174,12 @@ impl Endpoint {
     fn told_addresses(&mut self, attempt: &Attempt, list: &[u8], now: Instant) {
         let vc = attempt.vc;
         self.attempts.retain(|_, other| other.vc != vc);
-        let Some(address) = &mut self.peers[vc.0 as usize].address else { return };
+        let Some(address) = &mut self.peers[vc].address else { return };
         if address.complete(list).is_err() {
-            let why = format!("{} tells addresses that are none", self.peers[vc.0 as usize].describe());
+            let why = format!("{} tells addresses that are none", self.peers[vc].describe());
             return self.lose_peer(vc, &why);
         }
-        log::debug!("{} has told all its addresses", self.peers[vc.0 as usize].describe());
+        log::debug!("{} has told all its addresses", self.peers[vc].describe());
         self.connect(vc, now);
     }
 
@@ -191,7 +191,7 @@ impl Endpoint {
             log::debug!("rail {rail} to {}: no further connection: {error}", attempt.remote);
             return self.additional_failed(at, now);
         }
-        let peer = &mut self.peers[vc.0 as usize];
+        let peer = &mut self.peers[vc];
         if error.is_yield() {
             peer.leave_connecting_to_it(now);
             self.attempts.retain(|_, attempt| attempt.vc != vc);
@@ -200,16 +200,16 @@ impl Endpoint {
         if error.is_out_of_files() && (peer.is_connected() || now.since_ns(peer.since) >= PATIENCE_NS) {
             let attempt = self.attempts.remove(at);
             self.lost_added_way(vc, RailId(attempt.rail), now);
-            if !self.peers[vc.0 as usize].is_connected() {
+            if !self.peers[vc].is_connected() {
                 let why =
-                    format!("{} is out of reach: {}", self.peers[vc.0 as usize].describe(), self.files.exhausted());
+                    format!("{} is out of reach: {}", self.peers[vc].describe(), self.files.exhausted());
                 self.lose_all_peers(&why);
             }
             return;
         }
         let late = self.is_late(vc, now);
         let attempt = &mut self.attempts[at];
-        let peer = &mut self.peers[vc.0 as usize];
+        let peer = &mut self.peers[vc];
         let is_over = attempt.is_over(&error, !peer.known_paths.is_empty());
         // How long to go on after a failure is the engine's to say; and while other rails carry, there is time.
         if (attempt.is_reconnect || peer.is_connected() || !late) && !is_over {
@@ -220,7 +220,7 @@ impl Endpoint {
             );
             let is_reached = error.is_out_of_files() || attempt.is_reconnect;
             attempt.pause(error, now);
-            if !is_reached && !self.peers[vc.0 as usize].is_connected() {
+            if !is_reached && !self.peers[vc].is_connected() {
                 self.try_other_ways(vc, now);
             }
             self.tell_unreachable(vc);
@@ -232,7 +232,7 @@ impl Endpoint {
         let own = rail.source_for(attempt.remote.ip()).unwrap_or(rail.ip());
         peer.attempt_errors.push(format!("rail {} ({own} to {})", rail.name, attempt.errors(&error)));
         self.attempts.remove(at);
-        let peer = &self.peers[vc.0 as usize];
+        let peer = &self.peers[vc];
         if is_short_of_files && !peer.is_connected() {
             let why = format!("{} is out of reach: {}", peer.describe(), peer.attempt_errors.join("; "));
             return self.lose_all_peers(&why);
@@ -243,9 +243,9 @@ impl Endpoint {
     /// A peer cannot be reached for want of files. What was sent to it, and has completed as it was copied, is lost, and the
     /// user may wait for what others send once they have that: all that is under way ends, at once.
     fn lose_all_peers(&mut self, why: &str) {
-        for at in 0..self.peers.len() {
-            if !matches!(self.peers[at].role, Role::Itself | Role::Lost) {
-                self.lose_peer(VcId(at as u32), why);
+        for vc in self.peers.channels() {
+            if !matches!(self.peers[vc].role, Role::Itself | Role::Lost) {
+                self.lose_peer(vc, why);
             }
         }
     }
@@ -256,7 +256,7 @@ impl Endpoint {
         let is_hopeless = |attempt: &Attempt| {
             attempt.has_tried_all() && attempt.error.as_ref().is_some_and(AttemptError::is_unreachable)
         };
-        let peer = &self.peers[vc.0 as usize];
+        let peer = &self.peers[vc];
         if peer.is_told_unreachable || peer.is_connected() || !peer.known_paths.is_empty() || !attempts.all(is_hopeless)
         {
             return;
@@ -266,18 +266,18 @@ impl Endpoint {
         let why = if outages.is_empty() { "the network says that there is no way".into() } else { outages.join(", ") };
         let seconds = self.patience(vc).as_secs();
         log::warn!("waits for the network, up to {seconds} s: {}", self.out_of_reach(vc, &why));
-        self.peers[vc.0 as usize].is_told_unreachable = true;
+        self.peers[vc].is_told_unreachable = true;
     }
 
     /// Ends a peer to which the last way has turned out to be blocked, with nothing left in reserve.
     fn lose_if_out_of_reach(&mut self, vc: VcId, now: Instant) {
-        let peer = &self.peers[vc.0 as usize];
+        let peer = &self.peers[vc];
         let trying = self.attempts.iter().any(|(_, attempt)| attempt.vc == vc);
         if !trying && !peer.is_connected() && peer.role == Role::Initiator {
             if self.begin_next_class(vc, now) {
                 return;
             }
-            let why = self.peers[vc.0 as usize].attempt_errors.join("; ");
+            let why = self.peers[vc].attempt_errors.join("; ");
             self.lose_peer(vc, &self.out_of_reach(vc, &why));
         }
     }
@@ -327,7 +327,7 @@ impl Endpoint {
         let mut link = StreamLink::new(stream, protection, subchannel, rail, remote, name, course);
         let fed = link.receive.feed(&early);
         entry.insert(StreamLink { probes_often, sampled: info, class, ..link });
-        let peer = &mut self.peers[vc.0 as usize];
+        let peer = &mut self.peers[vc];
         peer.set_link(subchannel.index, LinkId::Stream(at));
         // What is worse is not needed, and what is better is tried on.
         let is_sparing = self.is_sparing(vc);
@@ -344,7 +344,7 @@ impl Endpoint {
             let is_done = attempt.class > class || is_sparing && attempt.class == class;
             !is_done && !is_added
         });
-        let peer = &mut self.peers[vc.0 as usize];
+        let peer = &mut self.peers[vc];
         if !name.is_additional() {
             peer.remember_path(KnownPath { rail: rail.0, stream: name.stream, class, remote: remote.ip() });
         }

@@ -30,7 +30,7 @@ impl Endpoint {
         match ending {
             Ending::LetGo => self.link_closed(id, subchannel, "it was let go"),
             Ending::InOrder => {
-                self.peers[subchannel.vc.0 as usize].is_closing = true;
+                self.peers[subchannel.vc].is_closing = true;
                 self.link_closed(id, subchannel, "the peer closes");
             }
             Ending::Abrupt => {
@@ -50,7 +50,7 @@ impl Endpoint {
         self.engine.subchannel_down(now, subchannel, why);
         self.apply_memory_actions();
         self.stand_by(subchannel.vc);
-        if !self.peers[subchannel.vc.0 as usize].is_connected() {
+        if !self.peers[subchannel.vc].is_connected() {
             self.all_links_lost(subchannel.vc, now);
         }
     }
@@ -87,7 +87,7 @@ impl Endpoint {
         self.recover_sent(id, subchannel);
         self.remove_link(id);
         let is_over = self.engine.is_quiet_with(subchannel.vc);
-        let peer = &mut self.peers[subchannel.vc.0 as usize];
+        let peer = &mut self.peers[subchannel.vc];
         peer.is_closing |= peer.said_goodbye && is_over;
         // What the user hears at the end is whether anything was lost.
         let level = if self.is_closing || peer.said_goodbye { log::Level::Info } else { log::Level::Warn };
@@ -99,7 +99,7 @@ impl Endpoint {
         self.engine.subchannel_down(now, subchannel, &why);
         self.apply_memory_actions();
         self.stand_by(subchannel.vc);
-        let peer = &mut self.peers[subchannel.vc.0 as usize];
+        let peer = &mut self.peers[subchannel.vc];
         if let Some(missed) = missed {
             let pause_ns = peer.flap_damping(missed.rail.0).failed(now);
             let is_damped = !self.settings.ablation.is_off(Mechanism::FlapDamping);
@@ -157,7 +157,7 @@ impl Endpoint {
         let Some(link) = self.links.get(id) else { return };
         let vc = link.common().subchannel.vc;
         let cause = format!("the peer broke the protocol: {how}");
-        let why = format!("{} is lost: {}", self.peers[vc.0 as usize].describe(), self.failure_text(id, &cause));
+        let why = format!("{} is lost: {}", self.peers[vc].describe(), self.failure_text(id, &cause));
         self.lose_peer(vc, &why);
     }
 
@@ -176,7 +176,7 @@ impl Endpoint {
 
     /// Whether there is a link to the peer that is not being retired.
     pub(in crate::endpoint) fn has_usable_link(&self, vc: VcId) -> bool {
-        self.peers[vc.0 as usize].links.iter().flatten().any(|id| match id {
+        self.peers[vc].links.iter().flatten().any(|id| match id {
             LinkId::Stream(at) => !self.links.streams[*at].retirement.has_begun(),
             LinkId::Memory(_) | LinkId::Ofi(_) => true,
         })
@@ -186,7 +186,7 @@ impl Endpoint {
     pub(in crate::endpoint) fn all_links_lost(&mut self, vc: VcId, now: Instant) {
         self.attempts.retain(|_, attempt| attempt.vc != vc || !attempt.is_additional());
         self.restart_reach(vc, now);
-        let peer = &mut self.peers[vc.0 as usize];
+        let peer = &mut self.peers[vc];
         match peer.role {
             Role::Initiator => {
                 let attempts = self.attempts.iter_mut().map(|(_, attempt)| attempt);
@@ -201,7 +201,7 @@ impl Endpoint {
             _ => {
                 peer.since = now;
                 if peer.role == Role::Acceptor && !peer.is_closing {
-                    self.nameless.push(vc);
+                    self.peers.add_nameless(vc);
                 }
             }
         }
@@ -216,7 +216,7 @@ impl Endpoint {
         }
         while let Some(vc) = self.engine.poll_unreachable_peer() {
             let causes = self.engine.outage(vc).map_or(String::new(), |(_, causes)| causes);
-            let (peer, seconds) = (self.peers[vc.0 as usize].describe(), self.settings.timeout.as_secs());
+            let (peer, seconds) = (self.peers[vc].describe(), self.settings.timeout.as_secs());
             let others = self.left_out();
             let why = format!("{peer} is lost: no rail to it has come back for {seconds} s: {causes}; {others}");
             self.lose_peer(vc, &why);
@@ -226,13 +226,13 @@ impl Endpoint {
     /// The link of a peer over `rail` that is called `line` by the side that sets links up, one of whose rails may lead to
     /// several of the other's.
     pub(in crate::endpoint) fn find_link(&self, vc: VcId, name: LinkName, rail: RailId) -> Option<usize> {
-        let mut streams = self.peers[vc.0 as usize].streams();
+        let mut streams = self.peers[vc].streams();
         streams.find(|at| (self.links.streams[*at].name, self.links.streams[*at].common.rail) == (name, rail))
     }
 
     /// Ends a peer that has said goodbye, once its last link is shut. True if it is ended.
     pub(in crate::endpoint) fn lose_if_closed(&mut self, vc: VcId) -> bool {
-        let peer = &self.peers[vc.0 as usize];
+        let peer = &self.peers[vc];
         let closed = peer.is_closing && !peer.is_connected();
         if closed {
             let why = format!("{} has closed its endpoint", peer.describe());
@@ -243,7 +243,7 @@ impl Endpoint {
 
     /// Ends a peer that was reached when every rail says that nobody listens there any more: its process has ended.
     pub(in crate::endpoint) fn lose_if_gone(&mut self, vc: VcId) {
-        let peer = &self.peers[vc.0 as usize];
+        let peer = &self.peers[vc];
         let attempts = || self.attempts.iter().map(|(_, attempt)| attempt).filter(|attempt| attempt.vc == vc);
         // Of a way that never led to it an answer may be anybody's.
         let was_connected = attempts().any(|attempt| attempt.is_reconnect);
@@ -270,7 +270,7 @@ impl Endpoint {
     pub(in crate::endpoint) fn remove_link(&mut self, id: LinkId) {
         let Some(link) = self.links.get(id) else { return };
         let (rail, subchannel) = (link.common().rail, link.common().subchannel);
-        let peer = &mut self.peers[subchannel.vc.0 as usize];
+        let peer = &mut self.peers[subchannel.vc];
         peer.links[usize::from(subchannel.index)] = None;
         let counts = match id {
             LinkId::Stream(at) => self.remove_stream(at).final_counts(),
@@ -302,11 +302,11 @@ impl Endpoint {
 
     /// Closes everything that a peer has.
     fn drop_connections(&mut self, vc: VcId) {
-        let links: Vec<LinkId> = self.peers[vc.0 as usize].links.iter().flatten().copied().collect();
+        let links: Vec<LinkId> = self.peers[vc].links.iter().flatten().copied().collect();
         links.into_iter().for_each(|link| self.remove_link(link));
         self.remove_ofi_ends(vc);
         self.attempts.retain(|_, attempt| attempt.vc != vc);
         self.stream_groups.retain(|group| !group.is_to(vc));
-        self.peers[vc.0 as usize].role = Role::Lost;
+        self.peers[vc].role = Role::Lost;
     }
 }

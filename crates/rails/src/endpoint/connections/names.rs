@@ -18,7 +18,7 @@ impl Endpoint {
 
     /// A peer has told who it is.
     pub(in crate::endpoint) fn name_came(&mut self, vc: VcId, rank: Option<u32>, host: &[u8]) {
-        self.peers[vc.0 as usize].name = Some(name(rank, host));
+        self.peers[vc].name = Some(name(rank, host));
     }
 }
 

@@ -19,7 +19,7 @@ impl Endpoint {
     /// what else may listen there is rare. Where nobody does, that is an answer.
     pub(in crate::endpoint) fn patience(&self, vc: VcId) -> Duration {
         let (most, least) = (self.settings.timeout, self.settings.start_timeout);
-        let peer = &self.peers[vc.0 as usize];
+        let peer = &self.peers[vc];
         let mut attempts =
             self.attempts.iter().map(|(_, attempt)| attempt).filter(|attempt| attempt.vc == vc).peekable();
         if peer.is_reached {
@@ -33,7 +33,7 @@ impl Endpoint {
 
     /// Whether a peer that was never connected has had its time, of which none counts in which this host is cut off.
     pub(in crate::endpoint) fn is_late(&mut self, vc: VcId, now: Instant) -> bool {
-        let peer = &self.peers[vc.0 as usize];
+        let peer = &self.peers[vc];
         let waited = |since: Instant| Duration::from_nanos(now.since_ns(since));
         if waited(peer.since) >= self.settings.timeout {
             return true;
@@ -43,7 +43,7 @@ impl Endpoint {
         }
         let is_cut_off = self.is_cut_off();
         if is_cut_off {
-            self.peers[vc.0 as usize].cut_off_at = now;
+            self.peers[vc].cut_off_at = now;
         }
         !is_cut_off
     }
@@ -61,8 +61,8 @@ impl Endpoint {
 
     /// Gives up peers that were to set up the connections themselves, and have not.
     pub(super) fn lose_silent_initiators(&mut self, now: Instant) {
-        for at in 0..self.peers.len() {
-            let (vc, peer) = (VcId(at as u32), &self.peers[at]);
+        for vc in self.peers.channels() {
+            let peer = &self.peers[vc];
             let waits = peer.role == Role::Acceptor && !peer.is_connected();
             // It would have its own connection by now.
             if waits && peer.left_to_it_at.is_some_and(|then| now.since_ns(then) >= SILENT_FOR_NS) {
@@ -78,7 +78,7 @@ impl Endpoint {
 
     /// The peer has not set up the connections that were left to it: perhaps only this side finds a way.
     fn try_again(&mut self, vc: VcId, now: Instant) {
-        let peer = &mut self.peers[vc.0 as usize];
+        let peer = &mut self.peers[vc];
         let since = peer.since;
         peer.left_to_it_at = None;
         if peer.known_paths.is_empty() {
@@ -86,7 +86,7 @@ impl Endpoint {
         } else {
             self.reconnect(vc, now);
         }
-        self.peers[vc.0 as usize].since = since;
+        self.peers[vc].since = since;
     }
 }
 
@@ -103,7 +103,7 @@ mod tests {
         let (mut pair, others) = (Pair::open(), Pair::open());
         let address = others.ends[0].address().clone();
         let vc = pair.ends[0].peer(&address);
-        let peer = &mut pair.ends[0].peers[vc.0 as usize];
+        let peer = &mut pair.ends[0].peers[vc];
         (peer.role, peer.since) = (Role::Initiator, Instant(seconds * S));
         (pair, others, vc)
     }
@@ -115,9 +115,9 @@ mod tests {
             let end = &mut pair.ends[0];
             let late = |end: &mut Endpoint, seconds| end.is_late(vc, Instant((ran + seconds) * S));
             assert_eq!([waits - 1, waits].map(|seconds| late(end, seconds)), [false, true], "after {ran} s");
-            end.peers[vc.0 as usize].is_reached = true;
+            end.peers[vc].is_reached = true;
             assert_eq!([899, 900].map(|seconds| late(end, seconds)), [false, true], "after {ran} s, reached");
-            pair.ends[0].peers[vc.0 as usize].role = Role::Idle;
+            pair.ends[0].peers[vc].role = Role::Idle;
             pair.close();
             others.close();
         }
@@ -135,7 +135,7 @@ mod tests {
         assert!(!end.is_late(vc, Instant(31 * S)));
         pair.exchange();
         assert!(!pair.ends[0].is_late(vc, Instant(60 * S)) && pair.ends[0].is_late(vc, Instant(61 * S)));
-        pair.ends[0].peers[vc.0 as usize].role = Role::Idle;
+        pair.ends[0].peers[vc].role = Role::Idle;
         pair.close();
         others.close();
     }

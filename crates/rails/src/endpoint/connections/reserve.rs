@@ -19,7 +19,7 @@ const UNANSWERED_NS: u64 = 1_500_000_000;
 impl Endpoint {
     /// Ways to a peer of one class.
     pub(in crate::endpoint) fn ways(&self, vc: VcId, class: Class) -> Vec<Pair> {
-        let Some(address) = &self.peers[vc.0 as usize].address else { return Vec::new() };
+        let Some(address) = &self.peers[vc].address else { return Vec::new() };
         let peer = pairing::Peer { rails: &address.rails, preferred: address.preferred, own: &self.own_addresses };
         pair_class(&self.rails, peer, class)
     }
@@ -27,7 +27,7 @@ impl Endpoint {
     /// Starts to set up connections to the peer's addresses, over the ways that are tried so far, or of the first class that has
     /// any. False: no rail leads to any.
     pub(in crate::endpoint) fn begin_attempts(&mut self, vc: VcId, now: Instant) -> bool {
-        let reach = self.peers[vc.0 as usize].reach;
+        let reach = self.peers[vc].reach;
         let mut finds_way = false;
         for class in Class::ALL.into_iter().filter(|class| *class <= reach) {
             finds_way |= self.begin_class(vc, class, now);
@@ -37,11 +37,11 @@ impl Endpoint {
 
     /// The same over the ways of the next class that has any.
     pub(in crate::endpoint) fn begin_next_class(&mut self, vc: VcId, now: Instant) -> bool {
-        let reach = self.peers[vc.0 as usize].reach;
+        let reach = self.peers[vc].reach;
         for class in Class::ALL.into_iter().filter(|class| *class > reach) {
             self.set_reach(vc, class, now);
             if self.begin_class(vc, class, now) {
-                let peer = self.peers[vc.0 as usize].describe();
+                let peer = self.peers[vc].describe();
                 log::info!("no rail is known to lead to {peer}: what is in reserve is tried");
                 return true;
             }
@@ -51,7 +51,7 @@ impl Endpoint {
 
     /// Ways up to this class are tried from now on.
     pub(in crate::endpoint) fn set_reach(&mut self, vc: VcId, class: Class, now: Instant) {
-        let peer = &mut self.peers[vc.0 as usize];
+        let peer = &mut self.peers[vc];
         (peer.reach, peer.reach_since) = (class, now);
     }
 
@@ -65,7 +65,7 @@ impl Endpoint {
             *all_tried &= attempt.has_tried_all();
         }
         sought.retain(|vc, (is_answered, all_tried)| {
-            let peer = &self.peers[vc.0 as usize];
+            let peer = &self.peers[vc];
             let is_sought = peer.is_sought() && !peer.is_closing && peer.reach < Class::LAST;
             is_sought && !*is_answered && (*all_tried || now.since_ns(peer.reach_since) >= UNANSWERED_NS)
         });
@@ -74,7 +74,7 @@ impl Endpoint {
 
     /// All links to a peer have failed: it has as long to answer over the best ways that it had as at first.
     pub(in crate::endpoint) fn restart_reach(&mut self, vc: VcId, now: Instant) {
-        let ways = &self.peers[vc.0 as usize].known_paths;
+        let ways = &self.peers[vc].known_paths;
         let best = ways.iter().map(|way| way.class).min().unwrap_or(Class::Rail);
         self.set_reach(vc, best, now);
     }
@@ -142,7 +142,7 @@ mod tests {
         let (vc, now) = (here.peer(&address), here.clock.now());
         here.connect(vc, now);
         let start = std::time::Instant::now();
-        while !here.peers[vc.0 as usize].is_connected() {
+        while !here.peers[vc].is_connected() {
             here.progress();
             there.progress();
             assert!(start.elapsed() < crate::endpoint::test_pair::PATIENCE, "no connection");

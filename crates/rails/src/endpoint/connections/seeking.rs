@@ -20,7 +20,7 @@ pub struct SeekingPeers {
 impl Endpoint {
     /// No rail leads to the peer: that is told, and looked for again until the timeout. At once an error where nothing can come.
     pub(in crate::endpoint) fn seek(&mut self, vc: VcId, now: Instant) {
-        let peer = &self.peers[vc.0 as usize];
+        let peer = &self.peers[vc];
         let Some(address) = &peer.address else { return };
         let why = if self.rails.iter().all(Rail::is_of_host_alone) {
             let others = || format!("no network interface leads to other hosts: {}", self.other_interfaces);
@@ -59,7 +59,7 @@ impl Endpoint {
             return;
         }
         let vc = self.peer(address);
-        if self.peers[vc.0 as usize].is_idle() {
+        if self.peers[vc].is_idle() {
             self.connect(vc, self.clock.now());
         }
     }
@@ -72,7 +72,7 @@ impl Endpoint {
         self.seeking.next_look = now.plus_ns(LOOK_NS);
         self.refresh_addresses();
         for (vc, before) in std::mem::take(&mut self.seeking.peers) {
-            let peer = &self.peers[vc.0 as usize];
+            let peer = &self.peers[vc];
             if !peer.is_sought() {
                 continue;
             }
@@ -93,7 +93,7 @@ impl Endpoint {
 
     /// That a peer is out of reach, for the reason `why`, with what is no rail here.
     pub(in crate::endpoint) fn out_of_reach(&self, vc: VcId, why: &str) -> String {
-        format!("{} is out of reach: {why}; {}", self.peers[vc.0 as usize].describe(), self.left_out())
+        format!("{} is out of reach: {why}; {}", self.peers[vc].describe(), self.left_out())
     }
 
     /// Interfaces that are no rails, and why.

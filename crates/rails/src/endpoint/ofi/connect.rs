@@ -141,7 +141,7 @@ impl Endpoint {
         if let Some(own) = &mut self.ofi.rails[rail].ends[end] {
             own.link = Some(link);
         }
-        self.peers[vc.0 as usize].set_link(subchannel.index, LinkId::Ofi(link));
+        self.peers[vc].set_link(subchannel.index, LinkId::Ofi(link));
         self.stand_by(vc);
         self.counters.connected(id, 1, &TcpInfo::default());
         log::info!("rail {}: connected to {}", self.ofi.rails[rail].name, self.describe_peer(vc));
@@ -153,7 +153,7 @@ impl Endpoint {
         let Some(own) = &self.ofi.rails[rail].ends[end] else { return };
         let vc = own.vc;
         match own.link {
-            Some(link) if self.peers[vc.0 as usize].is_closing => self.link_shut(LinkId::Ofi(link)),
+            Some(link) if self.peers[vc].is_closing => self.link_shut(LinkId::Ofi(link)),
             Some(link) => self.link_failed(LinkId::Ofi(link), why),
             None => {
                 log::warn!("rail {}: no link to {}: {why}", self.ofi.rails[rail].name, self.describe_peer(vc));
@@ -198,7 +198,7 @@ impl Endpoint {
             let is_due = |(vc, pause): (&VcId, &Pause)| (pause.until <= now).then_some(*vc);
             let due: Vec<VcId> = self.ofi.rails[rail].pauses.iter().filter_map(is_due).collect();
             for vc in due {
-                let peer = &self.peers[vc.0 as usize];
+                let peer = &self.peers[vc];
                 let stream = peer.streams().next().filter(|_| !peer.is_closing);
                 if let Some(at) = stream.filter(|_| self.ofi_end(rail, vc).is_none()) {
                     self.offer_ofi_link(rail, vc, at);
@@ -237,6 +237,6 @@ impl Endpoint {
     }
 
     fn describe_peer(&self, vc: VcId) -> String {
-        self.peers[vc.0 as usize].describe()
+        self.peers[vc].describe()
     }
 }

@@ -87,7 +87,7 @@ impl Endpoint {
         log::log!(
             level,
             "{} rail {rail}: a datagram was changed on its way: its checksum is wrong; frames changed on this rail so far: {so_far}",
-            self.peers[vc.0 as usize].describe()
+            self.peers[vc].describe()
         );
     }
 

@@ -129,7 +129,7 @@ impl Endpoint {
         let Endpoint { held, links, peers, .. } = self;
         let Some(link) = links.streams.get(at).filter(|_| held.enabled) else { return false };
         let vc = link.common.subchannel.vc;
-        let burst = &peers[vc.0 as usize].burst;
+        let burst = &peers[vc].burst;
         if !burst.is_active(self.calls) || link.transmit.len() >= WORTH_A_CALL {
             self.end_hold(at, now);
             return false;

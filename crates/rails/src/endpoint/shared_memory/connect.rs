@@ -31,7 +31,7 @@ impl Endpoint {
             return;
         }
         let Some(listener) = self.shared_memory_listener() else { return };
-        let secret = &mut self.peers[vc.0 as usize].shared_memory_secret;
+        let secret = &mut self.peers[vc].shared_memory_secret;
         if secret.is_none() {
             *secret = random().ok().map(u128::from_le_bytes);
         }
@@ -56,13 +56,13 @@ impl Endpoint {
             Ok(())
         });
         if let Err(error) = passed {
-            log::info!("no memory is shared with {}: {error}", self.peers[vc.0 as usize].describe());
+            log::info!("no memory is shared with {}: {error}", self.peers[vc].describe());
         }
     }
 
     /// Whether the peer of link `at` is on this host, and may share memory.
     fn may_share_memory(&self, vc: VcId, at: usize) -> bool {
-        let has_none = self.peers[vc.0 as usize].shared_memory.is_none();
+        let has_none = self.peers[vc].shared_memory.is_none();
         self.settings.shared_memory && has_none && self.own_addresses.contains(&self.links.streams[at].remote.ip())
     }
 
@@ -130,13 +130,13 @@ impl Endpoint {
         }
         let arriving = self.shared_memory.arriving.remove(at);
         let opened = came.and_then(|(secret, file)| {
-            let is_expected = |(_, peer): &(usize, &crate::endpoint::peer::Peer)| {
+            let is_expected = |vc: &VcId| {
+                let peer = &self.peers[*vc];
                 let is_there = matches!(peer.role, Role::Initiator | Role::Acceptor);
                 is_there && peer.shared_memory.is_none() && peer.shared_memory_secret == Some(secret)
             };
-            let found = self.peers.iter().enumerate().find(is_expected);
-            let (vc, _) = found.ok_or(ErrorKind::PermissionDenied)?;
-            Ok((VcId(vc as u32), Arriving::open(arriving, &file)?))
+            let vc = self.peers.channels().find(is_expected).ok_or(ErrorKind::PermissionDenied)?;
+            Ok((vc, Arriving::open(arriving, &file)?))
         });
         match opened {
             Ok((vc, shared)) => self.shared_link_up(vc, shared),
@@ -156,7 +156,7 @@ impl Endpoint {
         match answered {
             Ok(()) => self.shared_link_up(offered.vc, offered.into_shared()),
             Err(error) => {
-                let peer = self.peers[offered.vc.0 as usize].describe();
+                let peer = self.peers[offered.vc].describe();
                 log::info!("no memory is shared with {peer}: it refuses ({error})");
             }
         }
@@ -178,7 +178,7 @@ impl Endpoint {
     /// A link is proven.
     fn shared_link_up(&mut self, vc: VcId, shared: Shared) {
         let rail = self.shared_memory_rail();
-        let is_taken = self.peers[vc.0 as usize].shared_memory.is_some();
+        let is_taken = self.peers[vc].shared_memory.is_some();
         let is_read = if shared.process.is_some() { "read where they are" } else { "copied" };
         // The other connections have said what the peer grants.
         let Some(subchannel) = (!is_taken).then(|| self.engine.subchannel_up(vc, rail, None, 0).ok()).flatten() else {
@@ -188,7 +188,7 @@ impl Endpoint {
         self.engine.registrations().for_each(|registration| link.exposed.add(registration));
         let at = self.links.memory.insert(link);
         self.shared_memory.keys.push(at);
-        let peer = &mut self.peers[vc.0 as usize];
+        let peer = &mut self.peers[vc];
         peer.shared_memory = Some(at);
         peer.set_link(subchannel.index, LinkId::Memory(at));
         self.counters.connected(rail, 1, &TcpInfo::default());

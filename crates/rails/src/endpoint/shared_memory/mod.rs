@@ -63,7 +63,7 @@ impl Endpoint {
     /// Whether what was sent to a peer last is in shared memory, all of it.
     #[inline]
     pub(in crate::endpoint) fn is_in_shared_memory(&self, vc: VcId) -> bool {
-        let link = self.peers[vc.0 as usize].shared_memory.map(|at| &self.links.memory[at]);
+        let link = self.peers[vc].shared_memory.map(|at| &self.links.memory[at]);
         link.is_some_and(|link| !link.sender.is_blocked())
     }
 
@@ -71,7 +71,7 @@ impl Endpoint {
     pub(in crate::endpoint) fn remove_shared(&mut self, at: usize) -> SharedMemoryLink {
         let link = self.links.memory.remove(at);
         self.shared_memory.keys.retain(|key| *key != at);
-        let peer = &mut self.peers[link.common.subchannel.vc.0 as usize];
+        let peer = &mut self.peers[link.common.subchannel.vc];
         (peer.shared_memory, peer.shared_memory_secret) = (None, None);
         link
     }

@@ -100,7 +100,7 @@ impl Endpoint {
     /// long way. `may_complete`: as soon as its memory may be used again.
     #[inline]
     pub(in crate::endpoint) fn send_in_shared_memory(&mut self, request: &SendRequest, may_complete: bool) -> bool {
-        let Some(at) = self.peers[request.vc.0 as usize].shared_memory else { return false };
+        let Some(at) = self.peers[request.vc].shared_memory else { return false };
         if !(may_complete || request.inject && !request.notify) {
             return false;
         }

@@ -142,7 +142,7 @@ impl Endpoint {
     /// The streams of a group that this side has on trial carry messages from now on.
     fn end_trial(&mut self, at: usize) {
         let group = &self.stream_groups[at];
-        let links = self.peers[group.vc.0 as usize].streams();
+        let links = self.peers[group.vc].streams();
         let is_own = |link: &StreamLink| {
             group.has(link) && link.is_on_trial && !link.name.by_peer && !link.retirement.has_begun()
         };
@@ -246,14 +246,14 @@ impl Endpoint {
     /// one delays the short frames that find their way there, for nothing.
     fn carries_enough(&self, group: &StreamGroup) -> bool {
         let rate = |link: &StreamLink| self.engine.path(link.common.subchannel).map_or(0.0, |path| path.rate);
-        let all = self.peers[group.vc.0 as usize].streams().map(|at| rate(&self.links.streams[at]));
+        let all = self.peers[group.vc].streams().map(|at| rate(&self.links.streams[at]));
         let own: f64 = self.links_of(group).map(rate).sum();
         own >= all.fold(0.0, f64::max) * RATE_ERROR
     }
 
     /// What is known of the streams of a rail.
     pub(in crate::endpoint) fn streams_of(&self, rail: RailId) -> StreamsOfRail {
-        let to_each = (0..self.peers.len()).map(|vc| self.links_over(VcId(vc as u32), rail));
+        let to_each = self.peers.channels().map(|vc| self.links_over(vc, rail));
         let mut all = StreamsOfRail { streams: to_each.max().unwrap_or(0), estimate: Estimate::default() };
         for group in self.stream_groups.iter().filter(|group| group.rail == rail) {
             let Estimate { flow, port } = group.stream_count.estimate();
@@ -267,7 +267,7 @@ impl Endpoint {
     pub(in crate::endpoint) fn add_streams(&mut self, at: usize, count: u8, now: Instant) {
         let group = &self.stream_groups[at];
         let (vc, rail) = (group.vc, group.rail);
-        let port = self.peers[vc.0 as usize].address.as_ref().map(|address| address.port);
+        let port = self.peers[vc].address.as_ref().map(|address| address.port);
         let Some(port) = port.filter(|_| self.has_room_for(vc, usize::from(count))) else {
             return self.set_up_failed(at, now);
         };
@@ -314,20 +314,20 @@ impl Endpoint {
     }
 
     fn links_of(&self, group: &StreamGroup) -> impl Iterator<Item = &StreamLink> {
-        let links = self.peers[group.vc.0 as usize].streams();
+        let links = self.peers[group.vc].streams();
         links.map(|at| &self.links.streams[at]).filter(|link| group.has(link))
     }
 
     /// Whether so many more connections to a peer stay within the limits.
     fn has_room_for(&self, vc: VcId, count: usize) -> bool {
-        let of_peer = self.peers[vc.0 as usize].streams().count() + count;
+        let of_peer = self.peers[vc].streams().count() + count;
         let all = self.links.streams.len() + self.attempts.len() + count;
         of_peer <= MAX_TO_A_PEER && self.files.has_room_for_streams(all)
     }
 
     /// Whether the peer may set up another stream beside a connection of its.
     pub(in crate::endpoint) fn accepts_additional(&self, vc: VcId, rail: RailId, remote: IpAddr) -> bool {
-        let peer = &self.peers[vc.0 as usize];
+        let peer = &self.peers[vc];
         let links = peer.streams().map(|at| &self.links.streams[at]);
         let same = links.filter(|link| (link.common.rail, link.remote.ip()) == (rail, remote)).count();
         // Where both sides find that one rail is not enough, one of them adds the others.
@@ -339,7 +339,7 @@ impl Endpoint {
     /// Begins to retire `count` streams that this side has set up.
     pub(in crate::endpoint) fn retire_streams(&mut self, at: usize, count: u8, now: Instant) {
         let group = &self.stream_groups[at];
-        let links = self.peers[group.vc.0 as usize].streams();
+        let links = self.peers[group.vc].streams();
         let own = links.filter(|at| {
             let link = &self.links.streams[*at];
             group.has(link) && link.name.is_additional() && !link.name.by_peer && !link.retirement.has_begun()
