@@ -60,8 +60,7 @@ use links::{Links, rail_names};
 use ofi::OfiState;
 use peer::Role;
 use peers::Peers;
-use progress::looks::Looks;
-use progress::poll_interval::PollInterval;
+use progress::state::Progress;
 use progress::token;
 use send::batching::HeldLinks;
 use shared_memory::SharedMemoryState;
@@ -130,23 +129,10 @@ pub struct Endpoint {
     stalled: Vec<usize>,
     /// The link that was read with success most recently.
     active_link: Option<usize>,
-    /// What the clock said last, for what goes through shared memory: by a progress call, or when something was posted.
-    now: Instant,
-    /// Number of the present progress call.
-    calls: u64,
-    /// Calls in a row up to this one that only looked at shared memory.
-    skipped: u32,
+    progress: Progress,
     /// How often something was transmitted.
     flushes: u64,
-    looks: Looks,
-    /// Others wait for the processor: it is better given to them than spent on looking longer.
-    is_crowded: bool,
-    poll_interval: PollInterval,
-    /// When to look after attempts and paths next.
-    next_tick: Instant,
     silences: Silences,
-    /// The user has closed it: it ends once its peers have what was sent.
-    is_closing: bool,
     /// Links over which goodbyes have come that are to be answered.
     leaving: Vec<usize>,
     /// Links whose sockets take nothing more, and may still have something that has come.
@@ -258,16 +244,9 @@ impl Endpoint {
             next_kernel_ack_query: Instant(0),
             stalled: Vec::new(),
             active_link: None,
-            now: Instant(0),
-            calls: 0,
-            skipped: 0,
+            progress: Progress::new(),
             flushes: 0,
-            looks: Looks::default(),
-            is_crowded: false,
-            poll_interval: PollInterval::new(),
-            next_tick: Instant(0),
             silences: Silences::default(),
-            is_closing: false,
             leaving: Vec::new(),
             broken: Vec::new(),
             // One more, for shared memory.

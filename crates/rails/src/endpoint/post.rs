@@ -79,10 +79,10 @@ impl Endpoint {
     /// Something of `len` bytes for `vc` was posted; `injected`: its memory is lent only until this returns.
     fn posted(&mut self, vc: VcId, len: u64, injected: Option<SendKey>) {
         let now = self.clock.now();
-        self.now = now;
-        self.looks.expect();
+        self.progress.now = now;
+        self.progress.looks.expect();
         let peer = &mut self.peers[vc];
-        peer.burst.posted(now, self.calls);
+        peer.burst.posted(now, self.progress.calls);
         if peer.is_idle() {
             self.connect(vc, now);
         }
@@ -126,7 +126,7 @@ impl Endpoint {
     /// Posts a receive. Matching messages that are already here complete it.
     pub fn recv(&mut self, request: RecvRequest) {
         self.engine.post_recv(request);
-        self.looks.expect();
+        self.progress.looks.expect();
         self.apply_memory_actions();
     }
 
@@ -139,7 +139,7 @@ impl Endpoint {
     /// Receives the message that a peek claimed under the same context; false if there is none.
     pub fn recv_claimed(&mut self, request: RecvRequest) -> bool {
         let found = self.engine.recv_claimed(request);
-        self.looks.expect();
+        self.progress.looks.expect();
         self.apply_memory_actions();
         found
     }

@@ -71,7 +71,7 @@ impl Endpoint {
             match (waits, told) {
                 (Some(wait), None) => {
                     let seconds = now.since_ns(wait.since) / 1_000_000_000;
-                    let end = if self.is_closing { "cannot end yet: " } else { "" };
+                    let end = if self.progress.is_closing { "cannot end yet: " } else { "" };
                     let peer = self.peers[vc].describe();
                     log::warn!("{end}waits for {peer}, which has not answered for {seconds} s: {}", wait.what);
                     self.silences.told.push((vc, wait.since));

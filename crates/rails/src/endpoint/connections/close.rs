@@ -27,7 +27,7 @@ impl Endpoint {
     /// Sends what is still to be sent, says goodbye, writes counters, closes everything. Waits for as long as peers that have
     /// not acknowledged everything may live.
     pub fn close(mut self) {
-        self.is_closing = true;
+        self.progress.is_closing = true;
         self.drain();
         self.look_for_silences(self.clock.now());
         self.part();

@@ -293,7 +293,7 @@ impl Endpoint {
 
     /// Connections have come or gone: the kernel asks idle peers as often as their number allows.
     pub(in crate::endpoint) fn pace_keepalive(&mut self) {
-        if !self.is_closing && self.keepalive.adapt(self.links.streams.len()) {
+        if !self.progress.is_closing && self.keepalive.adapt(self.links.streams.len()) {
             for (_, link) in &self.links.streams {
                 // A connection that keeps the pace of before is asked too often, or too rarely.
                 let _ = socket::ask_every(&link.socket, self.keepalive.every());

@@ -90,7 +90,7 @@ impl Endpoint {
         let peer = &mut self.peers[subchannel.vc];
         peer.is_closing |= peer.said_goodbye && is_over;
         // What the user hears at the end is whether anything was lost.
-        let level = if self.is_closing || peer.said_goodbye { log::Level::Info } else { log::Level::Warn };
+        let level = if self.progress.is_closing || peer.said_goodbye { log::Level::Info } else { log::Level::Warn };
         log::log!(level, "{} {why}", peer.describe());
         peer.last_failure.clone_from(&why);
         if self.lose_if_closed(subchannel.vc) {
@@ -148,8 +148,8 @@ impl Endpoint {
 
     /// What the clock says. (A progress call that finds something in memory may not have looked at it.)
     fn read_clock(&mut self) -> Instant {
-        self.now = self.clock.now();
-        self.now
+        self.progress.now = self.clock.now();
+        self.progress.now
     }
 
     /// The peer has broken the protocol on a link, as `how` says: that ends it.

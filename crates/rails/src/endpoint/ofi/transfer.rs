@@ -30,7 +30,7 @@ impl Endpoint {
             }
         }
         if moved {
-            self.poll_interval.active_link_had_data();
+            self.progress.poll_interval.active_link_had_data();
             self.release_active_link();
         }
         moved

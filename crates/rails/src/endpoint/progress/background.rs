@@ -10,7 +10,7 @@ use crate::shared_memory::Sender;
 impl Endpoint {
     /// Number of progress calls so far: if it stays the same, the application is not in MPI.
     pub fn progress_calls(&self) -> u64 {
-        self.calls
+        self.progress.calls
     }
 
     /// Whether sends wait for a socket whose kernel buffer was full.
@@ -62,8 +62,8 @@ impl Endpoint {
     /// All that [`Endpoint::progress`] does; from then on all sockets are in the poll set, and peers that share memory ring.
     /// False if more has come by now.
     pub fn progress_in_background(&mut self) -> bool {
-        self.looks.expect();
-        self.pause_transfers(self.now);
+        self.progress.looks.expect();
+        self.pause_transfers(self.progress.now);
         self.progress();
         self.resume_transfers();
         self.register_active_link();

@@ -1,15 +1,16 @@
 //! The progress loop: moves bytes between sockets, memory and the engine.
 //!
 //! [`Endpoint::progress`] looks at memory that peers share and, when a look is due (`looks`), polls the active link and, now and
-//! then, all others (`poll_set`, `poll_interval`, `token`), handles timers, and lets the send path pump. `background` is for the
+//! then, all others (`poll_set`, `poll_interval`, `token`), handles timers, and lets the send path pump. `state` says what is due in a call. `background` is for the
 //! progress thread, while the application is not in MPI.
 //!
 //! Called by the user, who is the provider. Nothing here blocks for longer than a thread takes for what it was lent.
 
 mod background;
-pub(in crate::endpoint) mod looks;
+mod looks;
 pub(in crate::endpoint) mod poll_interval;
 mod poll_set;
+pub(in crate::endpoint) mod state;
 pub(in crate::endpoint) mod token;
 
 use std::time::Duration;
@@ -22,13 +23,6 @@ use crate::ticks::{self, Span};
 
 use token::Token;
 
-/// How often attempts to connect are serviced, and paths sampled, in nanoseconds.
-const TICK_NS: u64 = 5_000_000;
-
-/// Calls in a row that find something in shared memory and do nothing else: all that is timed, and a look at the clock, would
-/// take a good part of a short message.
-const MOST_SKIPPED: u32 = 16;
-
 impl Endpoint {
     /// Moves data. True if anything happened.
     #[inline]
@@ -40,8 +34,8 @@ impl Endpoint {
     /// waited long. `has_yielded`: it has given it away since the last call.
     #[inline]
     pub fn set_crowded(&mut self, is_crowded: bool, has_yielded: bool) {
-        self.is_crowded = is_crowded;
-        self.looks.set_yielded(has_yielded);
+        self.progress.is_crowded = is_crowded;
+        self.progress.looks.set_yielded(has_yielded);
     }
 
     /// Until when [`Endpoint::progress`] would find nothing, unless something is posted.
@@ -49,22 +43,21 @@ impl Endpoint {
     pub fn pause(&self) -> Span {
         let looks_at_memory =
             !self.shared_memory.is_empty() || !self.links.ofi.is_empty() || !self.transfers.is_empty();
-        if looks_at_memory || self.is_crowded { Span::OVER } else { self.looks.pause() }
+        if looks_at_memory { Span::OVER } else { self.progress.pause() }
     }
 
     /// The same; waits up to `timeout` for a socket if there is nothing to do.
     pub(in crate::endpoint) fn progress_for(&mut self, timeout: Duration) -> bool {
-        self.calls += 1;
+        self.progress.calls += 1;
         self.flush_held();
         self.wake_shared_memory();
-        let mut moved = self.poll_shared_memory(self.now, !timeout.is_zero());
-        if moved && timeout.is_zero() && self.skipped < MOST_SKIPPED {
-            self.skipped += 1;
-            self.pump(self.now);
+        let mut moved = self.poll_shared_memory(self.progress.now, !timeout.is_zero());
+        if moved && timeout.is_zero() && self.progress.skips() {
+            self.pump(self.progress.now);
             return true;
         }
-        self.skipped = 0;
-        let is_due = self.is_crowded || !self.transfers.is_empty() || !self.looks.pause().goes_on();
+        self.progress.skips_nothing();
+        let is_due = !self.transfers.is_empty() || self.progress.is_look_due();
         if !moved && timeout.is_zero() && !is_due {
             moved = !self.links.ofi.is_empty() && self.poll_ofi(self.clock.now());
             if !moved {
@@ -78,13 +71,12 @@ impl Endpoint {
     /// Looks at the sockets and at what is due, and sends what can be.
     fn look(&mut self, mut moved: bool, timeout: Duration) -> bool {
         let now = self.clock.now();
-        self.now = now;
-        let is_rare = self.looks.begin(now);
+        self.progress.now = now;
+        let is_rare = self.progress.looks.begin(now);
         moved |= if timeout.is_zero() { self.collect_transfers(now) } else { self.pause_transfers(now) };
         moved |= self.poll_ofi(now);
         moved = self.poll_sockets(now, moved, timeout, is_rare);
-        if now >= self.next_tick {
-            self.next_tick = now.plus_ns(TICK_NS);
+        if self.progress.ticks(now) {
             ticks::measure();
             self.service_unproven(now);
             self.service_shared_memory(now);
@@ -113,8 +105,8 @@ impl Endpoint {
         }
         moved = moved || self.buffer_sends(now);
         match moved {
-            true => self.looks.expect(),
-            false => self.looks.nothing_came(self.clock.now(), self.expects_news()),
+            true => self.progress.looks.expect(),
+            false => self.progress.looks.nothing_came(self.clock.now(), self.expects_news()),
         }
         moved
     }
@@ -136,10 +128,7 @@ impl Endpoint {
             self.register_active_link();
         }
         let polls_others = self.active_link.is_some() || !self.shared_memory.is_empty() || !self.links.ofi.is_empty();
-        let is_due = match self.shared_memory.is_all() {
-            true => self.poll_interval.is_overdue(now),
-            false => self.poll_interval.is_due(now, self.calls),
-        };
+        let is_due = self.progress.is_poll_due(now, !self.shared_memory.is_all());
         if !polls_others || is_due || !timeout.is_zero() {
             let timeout = if moved { Duration::ZERO } else { timeout };
             moved |= self.poll_all(timeout, now);
@@ -166,8 +155,8 @@ impl Endpoint {
         for event in ready.into_iter().take(count).flatten() {
             moved |= self.handle_ready(event, now);
         }
-        self.poll_interval.polled(now, self.calls, others);
-        if self.poll_interval.is_longest() && timeout.is_zero() {
+        self.progress.polled(now, others);
+        if self.progress.poll_interval.is_longest() && timeout.is_zero() {
             self.deregister_active_link();
         }
         moved

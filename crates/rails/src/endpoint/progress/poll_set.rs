@@ -32,7 +32,7 @@ impl Endpoint {
         let Some(link) = self.links.streams.get_mut(at).filter(|link| !link.receive.is_lent()) else { return false };
         if !is_readable(link.socket.as_fd()) {
             link.polled_at = now;
-            link.read_in_call = self.calls;
+            link.read_in_call = self.progress.calls;
             return false;
         }
         self.read_link(at, now)
@@ -40,7 +40,7 @@ impl Endpoint {
 
     /// The active link has been read in this call, and will be in the next: the event can wait, and is mostly stale.
     pub(in crate::endpoint) fn defer_read(&mut self, at: usize) -> bool {
-        let calls = self.calls;
+        let calls = self.progress.calls;
         let Some(link) =
             self.links.streams.get_mut(at).filter(|link| self.active_link == Some(at) && link.read_in_call == calls)
         else {
@@ -74,7 +74,7 @@ impl Endpoint {
 
     /// Last time when a socket, polled at `polled_at`, is known not to have had the data that it has now.
     pub(in crate::endpoint) fn known_empty_at(&self, is_watched: bool, polled_at: Instant) -> Instant {
-        if is_watched { polled_at.max(self.poll_interval.last_poll()) } else { polled_at }
+        if is_watched { polled_at.max(self.progress.poll_interval.last_poll()) } else { polled_at }
     }
 
     /// Takes the active link out of the poll set while no other has data: membership costs time with every packet that comes,

@@ -48,7 +48,7 @@ impl Endpoint {
                 }
                 self.engine.made_progress(now, subchannel);
                 if self.active_link == Some(at) {
-                    self.poll_interval.active_link_had_data();
+                    self.progress.poll_interval.active_link_had_data();
                 }
                 self.set_active_link(at);
                 if what == Datagram::Taken {

@@ -35,7 +35,7 @@ impl Endpoint {
                 link.read_deferred = true;
                 return moved;
             }
-            link.read_in_call = self.calls;
+            link.read_in_call = self.progress.calls;
             if self.lend_payload(at) {
                 return true;
             }
@@ -79,7 +79,7 @@ impl Endpoint {
             }
             Ok(filled) => {
                 if self.active_link == Some(at) {
-                    self.poll_interval.active_link_had_data();
+                    self.progress.poll_interval.active_link_had_data();
                 }
                 let polled_before = std::mem::replace(&mut link.polled_at, now);
                 let (subchannel, hung_up, is_open) = (link.common.subchannel, link.hung_up, link.is_delivering(now));

@@ -130,7 +130,7 @@ impl Endpoint {
         let Some(link) = links.streams.get(at).filter(|_| held.enabled) else { return false };
         let vc = link.common.subchannel.vc;
         let burst = &peers[vc].burst;
-        if !burst.is_active(self.calls) || link.transmit.len() >= WORTH_A_CALL {
+        if !burst.is_active(self.progress.calls) || link.transmit.len() >= WORTH_A_CALL {
             self.end_hold(at, now);
             return false;
         }

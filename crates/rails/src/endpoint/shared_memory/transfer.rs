@@ -38,9 +38,9 @@ impl Endpoint {
     fn poll_shared_links(&mut self, now: Instant, is_closing: bool) -> bool {
         let links = &self.links.memory;
         let has_come = |at: &usize| links[*at].receiver.has_record();
-        let looks = if self.is_crowded { 0 } else { LOOKS };
+        let looks = if self.progress.is_crowded { 0 } else { LOOKS };
         let _ = (0..looks).any(|_| self.shared_memory.keys.iter().take(MOST_LOOKED_AT).any(has_come));
-        let looks_at_all = is_closing || self.calls.is_multiple_of(LOOK_EVERY);
+        let looks_at_all = is_closing || self.progress.calls.is_multiple_of(LOOK_EVERY);
         let mut moved = false;
         let mut position = 0;
         while let Some(&at) = self.shared_memory.keys.get(position) {
@@ -57,7 +57,7 @@ impl Endpoint {
             }
         }
         if moved {
-            self.poll_interval.active_link_had_data();
+            self.progress.poll_interval.active_link_had_data();
             self.release_active_link();
         }
         moved
@@ -108,9 +108,9 @@ impl Endpoint {
         if !self.links.memory[at].sender.takes_copy(len, request.inject) {
             return false;
         }
-        let Endpoint { links, shared_memory, engine, memory, now, .. } = self;
+        let Endpoint { links, shared_memory, engine, memory, progress, .. } = self;
         let link = &mut links.memory[at];
-        let Some((subchannel, header)) = engine.send_in_memory(*now, request) else { return false };
+        let Some((subchannel, header)) = engine.send_in_memory(progress.now, request) else { return false };
         debug_assert_eq!(subchannel, link.common.subchannel);
         link.common.counts.tx_bytes += len;
         link.common.counts.tx_messages += 1;
@@ -198,10 +198,10 @@ impl Endpoint {
     /// gone then.
     #[inline(never)]
     fn place_record(&mut self, at: usize, record: &Record, from: usize, now: Instant) -> Result<(), BadRecord> {
-        let Endpoint { links, memory, bounces, poll_interval, clock, .. } = self;
+        let Endpoint { links, memory, bounces, progress, clock, .. } = self;
         let SharedMemoryLink { receiver, hung_up, .. } = &mut links.memory[at];
         let placed = if record.kind == kind::LENT {
-            let is_running = !*hung_up && clock.now().since_ns(poll_interval.last_poll()) < MOST_RUNNING_NS;
+            let is_running = !*hung_up && clock.now().since_ns(progress.poll_interval.last_poll()) < MOST_RUNNING_NS;
             let known = if is_running { Known::Running } else { Known::ByMark };
             match receiver.place_lent((record, known), from, memory, bounces) {
                 Ok(placed) => placed,
