@@ -295,7 +295,7 @@ fn leave_out_too_many(interfaces: &mut [Interface]) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// One that is a rail, with addresses as `ip address` writes them.

@@ -114,6 +114,6 @@ impl Endpoint {
 
     /// The number under which shared memory is counted, behind those of the rails.
     pub(super) fn shared_memory_rail(&self) -> RailId {
-        RailId((self.rails.len() + self.ofi.len()) as u8)
+        RailId((self.host.rails.len() + self.ofi.len()) as u8)
     }
 }

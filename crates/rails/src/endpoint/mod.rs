@@ -1,6 +1,8 @@
 //! An endpoint: one engine over all rails of this node.
 
 mod connections;
+mod host;
+mod identity;
 mod links;
 mod ofi;
 mod peer;
@@ -19,9 +21,8 @@ mod transfers;
 mod tuning;
 
 use std::fmt;
-use std::net::IpAddr;
 
-use fishplate_engine::{Completion, Engine, Instant, MemoryAction, RailId, VcId};
+use fishplate_engine::{Completion, Engine, Instant, MemoryAction, VcId};
 use slab::Slab;
 
 pub use crate::rail::Rail;
@@ -29,7 +30,7 @@ use crate::rail_bytes::Publisher;
 pub use fishplate_engine::{KeyInUse, PostError};
 
 use crate::ablation::Mechanism;
-use crate::address::{Address, Token};
+use crate::address::Address;
 use crate::announce::announce;
 use crate::await_rails::{Found, await_rails};
 use crate::bounce_buffers::BounceBuffers;
@@ -37,8 +38,7 @@ use crate::clock::Clock;
 use crate::connect::outgoing::Attempt;
 use crate::connect::unproven::UnprovenConnections;
 use crate::counters::Counters;
-use crate::discover::{self, Interface, are_named};
-use crate::handshake::Party;
+use crate::discover::{Interface, are_named};
 use crate::keepalive::Keepalive;
 use crate::link::CongestionControl;
 use crate::listen::{Listener, Place, listen};
@@ -56,6 +56,8 @@ use crate::transfer::Threads;
 use connections::by_need::connects_by_need;
 use connections::refuser::Refuser;
 use connections::seeking::SeekingPeers;
+use host::Host;
+use identity::OwnIdentity;
 use links::{Links, rail_names};
 use ofi::OfiState;
 use peer::Role;
@@ -72,22 +74,10 @@ use tuning::parallel_streams::StreamGroup;
 /// One engine over all rails. Progresses only when called; never blocks except in [`Endpoint::close`].
 pub struct Endpoint {
     settings: Settings,
-    address: Address,
-    /// This endpoint in handshakes.
-    party: Party,
-    /// What its blob has room for, where that is not all.
-    listed: Option<Address>,
-    rails: Vec<Rail>,
-    /// One of them was up when the endpoint was opened.
-    rails_were_up: bool,
+    identity: OwnIdentity,
+    host: Host,
     /// Peers are many: each is connected over one rail at first.
     connects_by_need: bool,
-    /// Addresses of this node: peers that have one of them are on it.
-    own_addresses: Vec<IpAddr>,
-    /// Interfaces that are no rails, and why, for the user.
-    other_interfaces: String,
-    /// Why no rail leads to other hosts, where it is known.
-    no_way: Option<String>,
     engine: Engine,
     memory: UserMemory,
     bounces: BounceBuffers,
@@ -172,9 +162,10 @@ impl Endpoint {
     fn begin(settings: &Settings, memory: UserMemory) -> Result<Endpoint, OpenError> {
         logger::start(settings.log);
         let Found { interfaces, no_way } = await_rails(settings).map_err(OpenError)?;
-        let rails = Rail::all(&interfaces);
-        let ofi = OfiState::open(settings, &rails);
-        let preferred = Rail::preferred(&rails).len();
+        let host = Host::new(&interfaces, no_way);
+        let rails = &host.rails;
+        let ofi = OfiState::open(settings, rails);
+        let preferred = host.preferred().len();
         check_weights(settings, preferred + ofi.len())?;
         let no_socket = |error: std::io::Error| OpenError(format!("the kernel gives no socket: {error}"));
         let socket = socket::unconnected(rails[0].ip()).map_err(no_socket)?;
@@ -193,10 +184,8 @@ impl Endpoint {
             let socket = std::os::fd::AsFd::as_fd(&listener.socket);
             poller.add(socket, Kind::Stream, token::Token::Listener(at).number()).map_err(system)?;
         }
-        let offered = rails.iter().map(|rail| rail.addresses.iter().map(|own| own.ip).collect());
-        let address =
-            Address::new(Token(random().map_err(no_random)?), port, offered.collect()).with_reserve(preferred);
-        log_rails(&rails, &ofi, port);
+        let identity = OwnIdentity::new(rails, port, settings.terms()).map_err(no_random)?;
+        log_rails(rails, &ofi, port);
         log_outages(&interfaces, are_named(&settings.rails));
         let refuser = Refuser::begin();
         let files = OpenFiles::begin(preferred.max(1));
@@ -204,18 +193,11 @@ impl Endpoint {
             let level = if process::is_last() { log::Level::Warn } else { log::Level::Info };
             log::log!(level, "{files}");
         }
-        let (first, _) = rails.split_at(preferred);
-        first.iter().filter(|rail| rail.neighbour(first).is_some()).for_each(announce);
+        host.preferred().iter().filter(|rail| host.is_crowded(rail)).for_each(announce);
         let ranks = process::local_ranks().unwrap_or(1) as usize;
         Ok(Endpoint {
-            listed: Address::decode(&address.encode()).ok().filter(|listed| listed.has_more),
-            party: Party { id: address.id, token: address.token, terms: settings.terms() },
-            address,
-            other_interfaces: discover::reasons(&interfaces),
-            rails_were_up: interfaces.iter().any(|one| one.is_rail() && !one.is_loopback && one.outage.is_none()),
+            identity,
             connects_by_need: connects_by_need(preferred),
-            no_way,
-            own_addresses: interfaces.iter().flat_map(|one| &one.addresses).map(|address| address.ip).collect(),
             engine: Engine::new(settings.engine_config(preferred..rails.len())),
             memory,
             bounces: BounceBuffers::default(),
@@ -251,28 +233,28 @@ impl Endpoint {
             broken: Vec::new(),
             // One more, for shared memory.
             counters: Counters::new(rails.len() + ofi.len() + 1),
-            rail_bytes: Publisher::begin(rail_names(&rails, &ofi).into_iter()),
+            rail_bytes: Publisher::begin(rail_names(rails, &ofi).into_iter()),
             status_page: StatusPage::begin(settings.top, u64::from_le_bytes(random().map_err(no_random)?)),
             ofi,
-            rails,
+            host,
             settings: settings.clone(),
         })
     }
 
     /// What peers need in order to reach this endpoint.
     pub fn address(&self) -> &Address {
-        &self.address
+        &self.identity.address
     }
 
     /// The rails, in the order in which they are numbered.
     pub fn rails(&self) -> &[Rail] {
-        &self.rails
+        &self.host.rails
     }
 
     /// The virtual channel to the peer at `address`; the same one for the same peer. Connects on first use.
     pub fn peer(&mut self, address: &Address) -> VcId {
         self.acquaint(address);
-        let vc = self.peers.of_id(address.id, &self.party, &mut self.engine);
+        let vc = self.peers.of_id(address.id, &self.identity.party, &mut self.engine);
         let peer = &mut self.peers[vc];
         if peer.address.is_none() {
             peer.address = Some(address.clone());
@@ -329,14 +311,6 @@ impl Endpoint {
                 MemoryAction::Detach(memory) => self.detach_links(&memory),
             }
         }
-    }
-
-    /// The rail that has an address of this node, if no other has it too.
-    fn rail_at(&self, ip: IpAddr) -> Option<RailId> {
-        let has = |rail: &Rail| rail.addresses.iter().any(|own| own.ip == ip);
-        let mut with_it = (0..).zip(&self.rails).filter(|(_, rail)| has(rail)).map(|(at, _)| RailId(at));
-        let first = with_it.next();
-        first.filter(|_| with_it.next().is_none())
     }
 }
 

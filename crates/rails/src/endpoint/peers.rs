@@ -133,7 +133,7 @@ impl IndexMut<VcId> for Peers {
 impl Endpoint {
     /// The user has named a peer: a guest of that name who is another one is lost.
     pub(super) fn acquaint(&mut self, address: &Address) {
-        let Some(impostor) = self.peers.acquaint(address, &self.party, &mut self.engine) else { return };
+        let Some(impostor) = self.peers.acquaint(address, &self.identity.party, &mut self.engine) else { return };
         log::warn!(target: STRANGERS, "who has connected as {:016x} is another one, and is let go", address.id.0);
         let why = format!("{} is not who it said", self.peers[impostor].describe());
         self.lose_peer(impostor, &why);

@@ -114,7 +114,7 @@ impl Endpoint {
             return waits.then_some(Wait { since: peer.since, what });
         }
         let unanswered = self.engine.unanswered(vc)?;
-        let names = rail_names(&self.rails, &self.ofi);
+        let names = rail_names(&self.host.rails, &self.ofi);
         let links = peer.links.iter().flatten().filter_map(|id| self.links.get(*id));
         let mut rails: Vec<&str> = links.map(|link| names[usize::from(link.common().rail.0)].as_str()).collect();
         rails.sort_unstable();

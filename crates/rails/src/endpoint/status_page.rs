@@ -60,10 +60,10 @@ impl Endpoint {
         let shared_memory = usize::from(self.shared_memory_rail().0);
         let rails = (0..self.rails.len()).map(|at| self.rail_page(at, &sums[at]));
         let is_shown = |(at, page): &(usize, live::Rail)| {
-            self.rails[*at].class == Class::Rail || !matches!(page.state, State::Idle)
+            self.host.rails[*at].class == Class::Rail || !matches!(page.state, State::Idle)
         };
         let rails = rails.enumerate().filter(is_shown).map(|(_, page)| page);
-        let ofi = (self.rails.len()..shared_memory).map(|at| self.ofi_page(at, &sums[at]));
+        let ofi = (self.host.rails.len()..shared_memory).map(|at| self.ofi_page(at, &sums[at]));
         Page {
             schema: live::SCHEMA.to_string(),
             host: process::host().to_string(),
@@ -90,13 +90,13 @@ impl Endpoint {
         let state = if links > 0 { State::Up } else { self.state_without_links(at) };
         let StreamsOfRail { streams, estimate } = self.streams_of(RailId(at as u8));
         live::Rail {
-            address: Some(self.rails[at].ip()),
+            address: Some(self.host.rails[at].ip()),
             streams: streams as u32,
             flow_rate: estimate.flow.map(|rate| rate as u64),
             port_rate: estimate.port.map(|rate| rate as u64),
             rtt_us: rtt_ns.map(|rtt_ns| rtt_ns / 1000),
             retransmitted_segments: sum.retransmitted,
-            ..rail_without_address(&self.rails[at].name, (state, links), sum)
+            ..rail_without_address(&self.host.rails[at].name, (state, links), sum)
         }
     }
 
@@ -106,7 +106,7 @@ impl Endpoint {
         let links = self.links.ofi.iter().map(|(_, link)| link).filter(is_over).count() as u32;
         let state = match links {
             1.. => State::Up,
-            _ if self.ofi.is_connecting(at - self.rails.len()) => State::Connecting,
+            _ if self.ofi.is_connecting(at - self.host.rails.len()) => State::Connecting,
             _ if self.counters.has_ended(at) => State::Ended,
             _ => State::Idle,
         };

@@ -44,7 +44,7 @@ impl Endpoint {
                 Some(Err(error)) if error.kind() != io::ErrorKind::WouldBlock => {
                     // Out of files or memory, mostly. The poll set reports waiting connections only once.
                     self.accept_paused = true;
-                    if self.refuser.failed(&error, &self.listeners[at].socket, &self.party, now) {
+                    if self.refuser.failed(&error, &self.listeners[at].socket, &self.identity.party, now) {
                         log::error!("a connection was refused: {}", self.files.exhausted());
                     }
                     return any;
@@ -56,7 +56,7 @@ impl Endpoint {
 
     fn admit(&mut self, stream: TcpStream, remote: SocketAddr, rail: Option<u8>, now: Instant) {
         let (Ok(()), Ok(nonce)) = (stream.set_nonblocking(true), random()) else { return };
-        let acceptor = Acceptor::new(self.party.clone(), nonce);
+        let acceptor = Acceptor::new(self.identity.party.clone(), nonce);
         let most = self.most_unproven();
         let (at, closed) = self.unproven.add(Incoming::new(stream, remote, now, acceptor).over(rail), most);
         if let Some(closed) = closed {
@@ -114,9 +114,9 @@ impl Endpoint {
     /// connections of the one with the lower name are kept.
     fn proven(&mut self, mut incoming: Incoming, proven: Proven, now: Instant) {
         if proven.offer.stream == ASKS {
-            return incoming.tell(&self.address.encode_rails());
+            return incoming.tell(&self.identity.address.encode_rails());
         }
-        let vc = match self.peers.identify(&proven, &self.party, &mut self.engine) {
+        let vc = match self.peers.identify(&proven, &self.identity.party, &mut self.engine) {
             Ok(vc) => vc,
             Err(refusal) => {
                 log::warn!(target: STRANGERS, "a connection from {} was refused: {}", incoming.remote, why(refusal));
@@ -125,10 +125,10 @@ impl Endpoint {
         };
         let name = LinkName { by_peer: true, rail: proven.offer.rail, stream: proven.offer.stream };
         let Ok(local) = incoming.stream.local_addr() else { return };
-        let meant = self.rail_at(local.ip().to_canonical());
+        let meant = self.host.rail_at(local.ip().to_canonical());
         let rail = incoming.rail.map(RailId).or(meant).unwrap_or(RailId(0));
         if let Some(meant) = meant.filter(|meant| *meant != rail && self.refuses_detour(vc, *meant, rail)) {
-            announce(&self.rails[usize::from(meant.0)]);
+            announce(&self.host[meant]);
             return incoming.refuse(Refusal::Detour);
         }
         let is_welcome = !name.is_additional() || self.accepts_additional(vc, rail, incoming.remote.ip());
@@ -143,7 +143,7 @@ impl Endpoint {
             return incoming.refuse(Refusal::Closed);
         }
         let is_rival = peer.role == Role::Initiator && !name.is_additional();
-        if is_rival && self.address.id < proven.peer && own_may_succeed() {
+        if is_rival && self.identity.address.id < proven.peer && own_may_succeed() {
             return incoming.refuse(Refusal::Yield);
         }
         if incoming.accept(self.engine.first_grant(vc)).is_err() {
@@ -173,9 +173,9 @@ impl Endpoint {
     /// Whether a peer that has come over `rail`, and has meant another one in the same network, is to try again: it was told
     /// the wrong interface, and is told the right one now. Not for ever: there may be no other way.
     fn refuses_detour(&mut self, vc: VcId, meant: RailId, rail: RailId) -> bool {
-        let [meant, rail] = [meant, rail].map(|rail| &self.rails[usize::from(rail.0)]);
+        let [meant, rail] = [meant, rail].map(|rail| &self.host[rail]);
         let detours = &mut self.peers[vc].detours;
-        let refuses = meant.shares_network(rail) && *detours < MOST_DETOURS * self.rails.len() as u32;
+        let refuses = meant.shares_network(rail) && *detours < MOST_DETOURS * self.host.rails.len() as u32;
         *detours += u32::from(refuses);
         refuses
     }

@@ -75,7 +75,7 @@ impl Endpoint {
         if peer.is_widened || self.files.is_short() || now < peer.widen_after {
             return;
         }
-        let is_local = |remote: IpAddr| self.own_addresses.contains(&remote);
+        let is_local = |remote: IpAddr| self.host.has(remote);
         if peer.is_closing || peer.known_paths.iter().any(|way| is_local(way.remote)) {
             return;
         }
@@ -99,7 +99,7 @@ impl Endpoint {
         for Pair { local, remotes } in pairs {
             let rail = RailId(local as u8);
             let Some(remote) = remotes.first().filter(|_| !self.leads_over(vc, rail, Class::Rail)) else { continue };
-            let remote = self.rails[local].at(*remote, port);
+            let remote = self.host.rails[local].at(*remote, port);
             self.attempts.insert(Attempt::new(vc, rail.0, FIRST_ADDITIONAL, remote, now));
         }
     }

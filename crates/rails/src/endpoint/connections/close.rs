@@ -51,7 +51,7 @@ impl Endpoint {
         let links: Vec<LinkId> = self.links.iter().map(|(link, _)| link).collect();
         links.into_iter().for_each(|link| self.remove_link(link));
         if let Some(file) = &self.settings.stats
-            && let Err(error) = self.counters.append(file, &self.rails, self.ofi.names().chain([SHARED_MEMORY]))
+            && let Err(error) = self.counters.append(file, &self.host.rails, self.ofi.names().chain([SHARED_MEMORY]))
         {
             log::warn!("FISHPLATE_STATS: counters cannot be appended to {}: {error}", file.display());
         }

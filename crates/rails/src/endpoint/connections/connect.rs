@@ -9,7 +9,7 @@ use fishplate_engine::{Instant, MAX_SUBCHANNELS, RailId, VcId};
 
 use crate::announce::announce;
 use crate::connect::outgoing::{Attempt, AttemptError, Established};
-use crate::discover::{Class, outage};
+use crate::discover::Class;
 use crate::endpoint::Endpoint;
 use crate::endpoint::connections::refuser::PATIENCE_NS;
 use crate::endpoint::peer::{KnownPath, Role};
@@ -20,7 +20,6 @@ use crate::link::{Protection, StreamLink};
 use crate::link_kind::LinkId;
 use crate::link_name::{ASKS, LinkName};
 use crate::pairing::{Pair, is_complete};
-use crate::rail::Rail;
 use crate::random::random;
 use crate::socket;
 use crate::sys::poll::Kind;
@@ -48,9 +47,8 @@ impl Endpoint {
     /// Starts to set up connections over the ways of a class. False: there are none.
     pub(in crate::endpoint) fn begin_class(&mut self, vc: VcId, class: Class, now: Instant) -> bool {
         let Some(address) = self.peers[vc].address.as_ref() else { return false };
-        let yields = address.id < self.address.id;
-        let preferred = Rail::preferred(&self.rails);
-        let asks = address.has_more && !is_complete(preferred, &address.rails[..address.preferred]);
+        let yields = address.id < self.identity.address.id;
+        let asks = address.has_more && !is_complete(self.host.preferred(), &address.rails[..address.preferred]);
         let (mut pairs, port) = (self.ways(vc, class), address.port);
         let finds_way = !pairs.is_empty();
         let streams = self.first_streams(MAX_SUBCHANNELS / pairs.len().max(1));
@@ -62,12 +60,12 @@ impl Endpoint {
         // The first answer to a question ends all others.
         let streams = if asks { ASKS..=ASKS } else { streams };
         for Pair { local, remotes } in &pairs {
-            let rail = &self.rails[*local];
+            let rail = &self.host.rails[*local];
             for stream in streams.clone() {
                 let mut remotes = remotes.iter().map(|ip| rail.at(*ip, port));
                 let Some(first) = remotes.next() else { continue };
                 let attempt = Attempt::new(vc, *local as u8, stream, first, now).or_at(remotes).of_class(class);
-                let is_crowded = class == Class::Rail && rail.neighbour(Rail::preferred(&self.rails)).is_some();
+                let is_crowded = class == Class::Rail && self.host.is_crowded(rail);
                 self.attempts.insert(if is_crowded { attempt.among_others(yields) } else { attempt });
             }
         }
@@ -82,7 +80,7 @@ impl Endpoint {
         self.restart_reach(vc, now);
         let peer = &self.peers[vc];
         for way in peer.known_paths.iter().filter(|way| way.class == peer.reach) {
-            let remote = self.rails[usize::from(way.rail)].at(way.remote, port);
+            let remote = self.host[RailId(way.rail)].at(way.remote, port);
             let attempt = Attempt::new(vc, way.rail, way.stream, remote, now).of_class(way.class);
             self.attempts.insert(attempt.reconnecting(0, 0));
         }
@@ -114,12 +112,12 @@ impl Endpoint {
 
     fn start_connecting(&mut self, at: usize, now: Instant) {
         let attempt = &self.attempts[at];
-        let rail = &self.rails[usize::from(attempt.rail)];
-        if attempt.error.is_some() && rail.neighbour(Rail::preferred(&self.rails)).is_some() {
+        let rail = &self.host[RailId(attempt.rail)];
+        if attempt.error.is_some() && self.host.is_crowded(rail) {
             announce(rail);
         }
         let is_loose = attempt.is_loose() && !self.peers[attempt.vc].is_connected();
-        let device = self.device(RailId(attempt.rail), attempt.remote.ip()).filter(|_| !is_loose).map(str::to_string);
+        let device = self.host.device(RailId(attempt.rail), attempt.remote.ip()).filter(|_| !is_loose).map(str::to_string);
         let source = rail.source_for(attempt.remote.ip()).map(|ip| rail.at(ip, attempt.local_port));
         let Some(source) = source else {
             return self.attempt_failed(at, AttemptError::Network(ErrorKind::AddrNotAvailable.into()), now);
@@ -136,12 +134,6 @@ impl Endpoint {
         }
     }
 
-    /// The interface to which a connection over a rail is bound, so that routes do not lead it over another one. None where
-    /// the peer is on this node.
-    pub(in crate::endpoint) fn device(&self, rail: RailId, remote: IpAddr) -> Option<&str> {
-        self.rails[usize::from(rail.0)].device().filter(|_| !self.own_addresses.contains(&remote))
-    }
-
     pub(in crate::endpoint) fn attempt_ready(&mut self, at: usize, now: Instant) -> bool {
         let Some(attempt) = self.attempts.get_mut(at) else { return false };
         let peer = &self.peers[attempt.vc];
@@ -149,7 +141,7 @@ impl Endpoint {
         let (rail, stream, class) = (attempt.rail, attempt.stream, attempt.class.number());
         let offer = Offer { rail, stream, class, grant: self.engine.first_grant(attempt.vc) };
         let Ok(nonce) = random() else { return false };
-        match attempt.advance(|| Initiator::start(&self.party, address, nonce, offer, peer.knows_us)) {
+        match attempt.advance(|| Initiator::start(&self.identity.party, address, nonce, offer, peer.knows_us)) {
             Ok(None) => {
                 let (vc, is_reached) = (attempt.vc, attempt.is_taken());
                 self.peers[vc].is_reached |= is_reached;
@@ -187,7 +179,7 @@ impl Endpoint {
         let attempt = &mut self.attempts[at];
         let vc = attempt.vc;
         if attempt.is_additional() {
-            let rail = &self.rails[usize::from(attempt.rail)].name;
+            let rail = &self.host[RailId(attempt.rail)].name;
             log::debug!("rail {rail} to {}: no further connection: {error}", attempt.remote);
             return self.additional_failed(at, now);
         }
@@ -215,7 +207,7 @@ impl Endpoint {
         if (attempt.is_reconnect || peer.is_connected() || !late) && !is_over {
             log::debug!(
                 "rail {} to {}: {error}; it is tried again",
-                self.rails[usize::from(attempt.rail)].name,
+                self.host[RailId(attempt.rail)].name,
                 attempt.remote
             );
             let is_reached = error.is_out_of_files() || attempt.is_reconnect;
@@ -228,7 +220,7 @@ impl Endpoint {
             return;
         }
         let is_short_of_files = error.is_refused_for_files() && peer.known_paths.is_empty();
-        let rail = &self.rails[usize::from(attempt.rail)];
+        let rail = &self.host[RailId(attempt.rail)];
         let own = rail.source_for(attempt.remote.ip()).unwrap_or(rail.ip());
         peer.attempt_errors.push(format!("rail {} ({own} to {})", rail.name, attempt.errors(&error)));
         self.attempts.remove(at);
@@ -261,8 +253,7 @@ impl Endpoint {
         {
             return;
         }
-        let outage = |rail: &Rail| Some(format!("rail {} {}", rail.name, outage(&rail.interface)?));
-        let outages: Vec<String> = self.rails.iter().filter_map(outage).collect();
+        let outages = self.host.outages();
         let why = if outages.is_empty() { "the network says that there is no way".into() } else { outages.join(", ") };
         let seconds = self.patience(vc).as_secs();
         log::warn!("waits for the network, up to {seconds} s: {}", self.out_of_reach(vc, &why));
@@ -315,7 +306,7 @@ impl Endpoint {
             log::warn!("a connection to {remote} keeps the kernel's settings: {error}");
             false
         });
-        let speed = self.rails[usize::from(rail.0)].speed;
+        let speed = self.host[rail].speed;
         let Ok(subchannel) = self.engine.subchannel_up(vc, rail, speed, grant) else { return };
         let info = self.with_known_distance(rail, remote.ip(), tcp_info(stream.as_fd()).unwrap_or_default());
         let entry = self.links.streams.vacant_entry();
@@ -352,7 +343,7 @@ impl Endpoint {
         self.counters.connected(rail, self.links_over(vc, rail), &info);
         self.pace_keepalive();
         // Of a path within this host only the processors are the limit.
-        if !self.own_addresses.contains(&remote.ip()) {
+        if !self.host.has(remote.ip()) {
             self.manage_streams_of(at);
         }
         if let Err(error) = renamed {
@@ -366,7 +357,7 @@ impl Endpoint {
         };
         let segments = if self.links.streams[at].has_short_segments() { ", in short segments" } else { "" };
         let in_reserve = if class == Class::Rail { "" } else { ", in reserve" };
-        let name = &self.rails[usize::from(rail.0)].name;
+        let name = &self.host[rail].name;
         log::info!("rail {name}: connected to {remote}{protected}{segments}{in_reserve}");
         if let Err(error) = fed {
             self.link_failed(LinkId::Stream(at), &error.to_string());

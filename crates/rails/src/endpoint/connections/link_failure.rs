@@ -133,7 +133,7 @@ impl Endpoint {
     fn attempt_after(&self, at: usize, now: Instant) -> Option<Missed> {
         let link = &self.links.streams[at];
         socket::abort_on_close(&link.socket);
-        let needs_short = link.may_lose_long_packets() && !self.own_addresses.contains(&link.remote.ip());
+        let needs_short = link.may_lose_long_packets() && !self.host.has(link.remote.ip());
         let attempt = Attempt::new(link.common.subchannel.vc, link.name.rail, link.name.stream, link.remote, now);
         let attempt = attempt.of_class(link.class).with_short_segments(needs_short);
         (!link.name.is_additional()).then_some(Missed { rail: link.common.rail, rtt_ns: link.sampled.rtt_ns, attempt })
@@ -165,7 +165,7 @@ impl Endpoint {
         match id {
             LinkId::Stream(at) => {
                 let link = &self.links.streams[at];
-                let rail = &self.rails[usize::from(link.common.rail.0)];
+                let rail = &self.host[link.common.rail];
                 let own = link.socket.local_addr().map_or(rail.ip(), |own| own.ip());
                 format!("rail {} ({own} to {}): {cause}", rail.name, link.remote)
             }
@@ -217,7 +217,7 @@ impl Endpoint {
         while let Some(vc) = self.engine.poll_unreachable_peer() {
             let causes = self.engine.outage(vc).map_or(String::new(), |(_, causes)| causes);
             let (peer, seconds) = (self.peers[vc].describe(), self.settings.timeout.as_secs());
-            let others = self.left_out();
+            let others = self.host.left_out();
             let why = format!("{peer} is lost: no rail to it has come back for {seconds} s: {causes}; {others}");
             self.lose_peer(vc, &why);
         }

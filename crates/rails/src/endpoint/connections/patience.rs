@@ -8,10 +8,8 @@ use std::time::Duration;
 use fishplate_engine::{Instant, VcId};
 
 use crate::connect::outgoing::Attempt;
-use crate::discover::outage;
 use crate::endpoint::Endpoint;
 use crate::endpoint::peer::{Peer, Role};
-use crate::rail::Rail;
 use crate::socket::SILENT_FOR_NS;
 
 impl Endpoint {
@@ -51,12 +49,10 @@ impl Endpoint {
     /// Whether it is this host, or the network next to it, that is away: its rails have gone down, or it had peers on other hosts
     /// and reaches none of them.
     fn is_cut_off(&self) -> bool {
-        let mut rails = Rail::preferred(&self.rails).iter();
-        let are_down = self.rails_were_up && rails.all(|rail| outage(&rail.interface).is_some());
-        let is_elsewhere = |peer: &Peer| peer.known_paths.iter().any(|way| !self.own_addresses.contains(&way.remote));
+        let is_elsewhere = |peer: &Peer| peer.known_paths.iter().any(|way| !self.host.has(way.remote));
         let is_there = |peer: &Peer| matches!(peer.role, Role::Initiator | Role::Acceptor) && !peer.is_closing;
         let mut others = self.peers.iter().filter(|peer| is_there(peer) && is_elsewhere(peer)).peekable();
-        are_down || (others.peek().is_some() && !others.any(Peer::is_connected))
+        self.host.is_down() || (others.peek().is_some() && !others.any(Peer::is_connected))
     }
 
     /// Gives up peers that were to set up the connections themselves, and have not.
@@ -128,7 +124,7 @@ mod tests {
         let (mut pair, others, vc) = with_stranger(1);
         let end = &mut pair.ends[0];
         // The other one counts as one of another host.
-        end.own_addresses.clear();
+        end.host.addresses.clear();
         assert!(end.is_late(vc, Instant(31 * S)));
         let links: Vec<usize> = end.links.streams.iter().map(|(at, _)| at).collect();
         links.into_iter().for_each(|at| end.link_failed(LinkId::Stream(at), "as the test has it"));

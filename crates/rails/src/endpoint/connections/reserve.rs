@@ -20,8 +20,8 @@ impl Endpoint {
     /// Ways to a peer of one class.
     pub(in crate::endpoint) fn ways(&self, vc: VcId, class: Class) -> Vec<Pair> {
         let Some(address) = &self.peers[vc].address else { return Vec::new() };
-        let peer = pairing::Peer { rails: &address.rails, preferred: address.preferred, own: &self.own_addresses };
-        pair_class(&self.rails, peer, class)
+        let peer = pairing::Peer { rails: &address.rails, preferred: address.preferred, own: &self.host.addresses };
+        pair_class(&self.host.rails, peer, class)
     }
 
     /// Starts to set up connections to the peer's addresses, over the ways that are tried so far, or of the first class that has
@@ -138,7 +138,7 @@ mod tests {
         address.rails.insert(0, vec!["203.0.113.9".parse().unwrap()]);
         address.preferred = 1;
         // It counts as one of another host.
-        here.own_addresses.clear();
+        here.host.addresses.clear();
         let (vc, now) = (here.peer(&address), here.clock.now());
         here.connect(vc, now);
         let start = std::time::Instant::now();

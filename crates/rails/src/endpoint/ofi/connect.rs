@@ -25,7 +25,7 @@ impl Endpoint {
     fn offer_ofi_rail(&mut self, rail: usize, at: usize) {
         let link = &self.links.streams[at];
         let (vc, remote) = (link.common.subchannel.vc, link.remote.ip());
-        if self.settings.shared_memory && self.own_addresses.contains(&remote) {
+        if self.settings.shared_memory && self.host.has(remote) {
             return;
         }
         let Some(end) = self.ofi_end(rail, vc) else {
@@ -165,7 +165,7 @@ impl Endpoint {
     /// Takes a link out: what it has counted.
     pub(in crate::endpoint) fn remove_ofi(&mut self, at: usize) -> Counts {
         let link = self.links.ofi.remove(at);
-        self.remove_ofi_end(usize::from(link.common.rail.0) - self.rails.len(), link.at);
+        self.remove_ofi_end(usize::from(link.common.rail.0) - self.host.rails.len(), link.at);
         link.common.counts
     }
 

@@ -80,7 +80,7 @@ impl Endpoint {
     fn datagram_was_changed(&mut self, at: usize) {
         let link = &mut self.links.streams[at];
         link.common.counts.changed_frames += 1;
-        let (vc, rail) = (link.common.subchannel.vc, &self.rails[usize::from(link.common.rail.0)].name);
+        let (vc, rail) = (link.common.subchannel.vc, &self.host[link.common.rail].name);
         let so_far = self.changed_frames_of(LinkId::Stream(at));
         // A bad wire changes thousands a second.
         let level = if so_far.is_power_of_two() { log::Level::Warn } else { log::Level::Debug };

@@ -59,8 +59,8 @@ impl Endpoint {
         }
         let Ok(mut local) = link.socket.local_addr() else { return };
         // Not all processes of a host begin to look at the same one.
-        local.set_port(self.address.port);
-        let device = self.device(link.common.rail, link.remote.ip());
+        local.set_port(self.identity.address.port);
+        let device = self.host.device(link.common.rail, link.remote.ip());
         let opened = Datagrams::open(local, device, self.settings.ports, self.settings.checksum);
         let opened = opened.and_then(|datagrams| {
             if link.in_poll_set {

@@ -63,7 +63,7 @@ impl Endpoint {
     /// Whether the peer of link `at` is on this host, and may share memory.
     fn may_share_memory(&self, vc: VcId, at: usize) -> bool {
         let has_none = self.peers[vc].shared_memory.is_none();
-        self.settings.shared_memory && has_none && self.own_addresses.contains(&self.links.streams[at].remote.ip())
+        self.settings.shared_memory && has_none && self.host.has(self.links.streams[at].remote.ip())
     }
 
     /// The name of the socket at which memory is taken.

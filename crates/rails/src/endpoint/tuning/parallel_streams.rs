@@ -212,7 +212,7 @@ impl Endpoint {
             has_backlog: false,
             acknowledged: 0,
             min_rtt_ns: u64::MAX,
-            speed: self.rails[usize::from(group.rail.0)].speed,
+            speed: self.host[group.rail].speed,
             may_try: may_try && self.carries_enough(group),
         };
         let has_backlog = self.engine.has_backlog(group.vc);
@@ -271,7 +271,7 @@ impl Endpoint {
         let Some(port) = port.filter(|_| self.has_room_for(vc, usize::from(count))) else {
             return self.set_up_failed(at, now);
         };
-        let remote = self.rails[usize::from(rail.0)].at(group.remote, port);
+        let remote = self.host[rail].at(group.remote, port);
         let own = self.links_of(group).filter(|link| link.name.is_additional() && !link.name.by_peer);
         let mut taken: Vec<u8> = own.map(|link| link.name.stream).collect();
         let is_short = self.links_of(group).all(StreamLink::has_short_segments);
@@ -292,7 +292,7 @@ impl Endpoint {
             let attempt = Attempt::new(vc, rail.0, stream, remote, now).of_class(class).with_local_port(local_port);
             self.attempts.insert(attempt.with_short_segments(is_short));
         }
-        let name = &self.rails[usize::from(rail.0)].name;
+        let name = &self.host[rail].name;
         log::info!("rail {name} to {remote}: {count} more connections, to see whether they carry more");
     }
 
@@ -355,7 +355,7 @@ impl Endpoint {
             let link = &self.links.streams[at];
             log::info!(
                 "rail {}: a connection to {} is let go",
-                self.rails[usize::from(link.common.rail.0)].name,
+                self.host[link.common.rail].name,
                 link.remote
             );
             self.retire_link(at, now);
