@@ -133,8 +133,10 @@ mod tests {
 
     #[test]
     fn a_rail_is_found_by_an_address_that_it_alone_has() {
-        let interfaces =
-            [numbered(1, "eth0", &["10.0.0.1/24", "10.9.0.1/24"]), numbered(2, "eth1", &["10.1.0.1/24", "10.9.0.1/24"])];
+        let interfaces = [
+            numbered(1, "eth0", &["10.0.0.1/24", "10.9.0.1/24"]),
+            numbered(2, "eth1", &["10.1.0.1/24", "10.9.0.1/24"]),
+        ];
         let host = Host::new(&interfaces, None);
         let found = ["10.0.0.1", "10.1.0.1", "10.9.0.1", "10.2.0.1"].map(|text| host.rail_at(ip(text)));
         assert_eq!(found, [Some(RailId(0)), Some(RailId(1)), None, None]);
@@ -158,7 +160,9 @@ mod tests {
             Interface { verdict: excluded("it is down"), ..numbered(3, "eth2", &["10.3.0.1/24"]) },
         ]);
         assert_eq!(host.rails.iter().map(Rail::ip).collect::<Vec<_>>(), [ip("10.2.0.1")]);
-        assert!(["10.1.0.1", "10.2.0.1", "10.3.0.1"].iter().all(|text| host.has(ip(text))) && !host.has(ip("10.0.0.1")));
+        assert!(
+            ["10.1.0.1", "10.2.0.1", "10.3.0.1"].iter().all(|text| host.has(ip(text))) && !host.has(ip("10.0.0.1"))
+        );
         assert_eq!(host.left_out(), "no rails: eth2 (it is down)");
     }
 

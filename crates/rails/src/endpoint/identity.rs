@@ -2,8 +2,8 @@
 
 use crate::address::{Address, Token};
 use crate::handshake::{Party, Terms};
-use crate::random::random;
 use crate::rail::Rail;
+use crate::random::random;
 
 /// The identity of an endpoint.
 #[derive(Debug)]

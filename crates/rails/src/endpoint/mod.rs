@@ -1,9 +1,11 @@
 //! An endpoint: one engine over all rails of this node.
 
+mod burst;
 mod connections;
 mod host;
 mod identity;
 mod links;
+mod messenger;
 mod ofi;
 mod peer;
 mod peers;
@@ -15,18 +17,15 @@ mod shared_memory;
 mod silence;
 mod standby;
 mod status_page;
+mod tcp;
 #[cfg(test)]
 mod test_pair;
-mod transfers;
-mod tuning;
 
 use std::fmt;
 
-use fishplate_engine::{Completion, Engine, Instant, MemoryAction, VcId};
-use slab::Slab;
+use fishplate_engine::{Completion, Engine, MemoryAction, VcId};
 
 pub use crate::rail::Rail;
-use crate::rail_bytes::Publisher;
 pub use fishplate_engine::{KeyInUse, PostError};
 
 use crate::ablation::Mechanism;
@@ -35,13 +34,10 @@ use crate::announce::announce;
 use crate::await_rails::{Found, await_rails};
 use crate::bounce_buffers::BounceBuffers;
 use crate::clock::Clock;
-use crate::connect::outgoing::Attempt;
-use crate::connect::unproven::UnprovenConnections;
-use crate::counters::Counters;
 use crate::discover::{Interface, are_named};
 use crate::keepalive::Keepalive;
 use crate::link::CongestionControl;
-use crate::listen::{Listener, Place, listen};
+use crate::listen::{Place, listen};
 use crate::logger;
 use crate::open_files::OpenFiles;
 use crate::process;
@@ -50,86 +46,46 @@ use crate::random::random;
 use crate::settings::Settings;
 use crate::socket;
 use crate::sys::memory::UserMemory;
-use crate::sys::poll::{Kind, Poller};
+use crate::sys::poll::Poller;
 use crate::transfer::Threads;
 
+use connections::attempts::Attempts;
 use connections::by_need::connects_by_need;
-use connections::refuser::Refuser;
-use connections::seeking::SeekingPeers;
+use connections::listening::Listening;
 use host::Host;
 use identity::OwnIdentity;
-use links::{Links, rail_names};
-use ofi::OfiState;
+use links::Links;
+use ofi::OfiLinks;
 use peer::Role;
 use peers::Peers;
 use progress::state::Progress;
-use progress::token;
-use send::batching::HeldLinks;
-use shared_memory::SharedMemoryState;
+use shared_memory::SharedMemoryLinks;
 use silence::Silences;
-use status_page::StatusPage;
-use transfers::Transfers;
-use tuning::parallel_streams::StreamGroup;
+use status_page::{Diagnostics, StatusPage};
+use tcp::TcpLinks;
+use tcp::send::kernel_acks::KernelAckQueries;
+use tcp::transfers::Transfers;
 
 /// One engine over all rails. Progresses only when called; never blocks except in [`Endpoint::close`].
 pub struct Endpoint {
     settings: Settings,
     identity: OwnIdentity,
     host: Host,
-    /// Peers are many: each is connected over one rail at first.
-    connects_by_need: bool,
+    peers: Peers,
     engine: Engine,
+    /// User memory.
     memory: UserMemory,
+    /// Copies of what is in it, or is to be.
     bounces: BounceBuffers,
     clock: Clock,
     processor_time: ProcessorTime,
     poller: Poller,
-    listeners: Vec<Listener>,
-    congestion: CongestionControl,
-    files: OpenFiles,
-    keepalive: Keepalive,
-    refuser: Refuser,
-    /// Connections wait in the kernel that could not be accepted yet.
-    accept_paused: bool,
-    /// Which listener is looked at first when that is over.
-    first_listener: usize,
+    listening: Listening,
+    attempts: Attempts,
     links: Links,
-    /// Rails by providers of the libfabric, and how links over them come about.
-    ofi: OfiState,
-    /// How links in shared memory come about and are polled.
-    shared_memory: SharedMemoryState,
-    attempts: Slab<Attempt>,
-    seeking: SeekingPeers,
-    unproven: UnprovenConnections,
-    /// Streams that may become more.
-    stream_groups: Vec<StreamGroup>,
-    peers: Peers,
-    held: HeldLinks,
-    /// Long payloads that threads move.
-    transfers: Transfers,
-    /// Links with something to send.
-    dirty: Vec<usize>,
-    /// Links with a datagram that may have to be retransmitted.
-    unacknowledged_datagrams: Vec<usize>,
-    /// Links with long frames in flight.
-    awaiting_kernel_acks: Vec<usize>,
-    /// When the kernel is asked for their acknowledgements next.
-    next_kernel_ack_query: Instant,
-    /// Links with sockets that were full.
-    stalled: Vec<usize>,
-    /// The link that was read with success most recently.
-    active_link: Option<usize>,
     progress: Progress,
-    /// How often something was transmitted.
-    flushes: u64,
     silences: Silences,
-    /// Links over which goodbyes have come that are to be answered.
-    leaving: Vec<usize>,
-    /// Links whose sockets take nothing more, and may still have something that has come.
-    broken: Vec<usize>,
-    counters: Counters,
-    status_page: StatusPage,
-    rail_bytes: Publisher,
+    diagnostics: Diagnostics,
 }
 
 /// An endpoint could not be opened.
@@ -164,9 +120,9 @@ impl Endpoint {
         let Found { interfaces, no_way } = await_rails(settings).map_err(OpenError)?;
         let host = Host::new(&interfaces, no_way);
         let rails = &host.rails;
-        let ofi = OfiState::open(settings, rails);
+        let ofi = OfiLinks::open(settings, rails);
         let preferred = host.preferred().len();
-        check_weights(settings, preferred + ofi.len())?;
+        check_weights(settings, preferred + ofi.rail_count())?;
         let no_socket = |error: std::io::Error| OpenError(format!("the kernel gives no socket: {error}"));
         let socket = socket::unconnected(rails[0].ip()).map_err(no_socket)?;
         let congestion = match settings.ablation.is_off(Mechanism::CongestionSwitching) {
@@ -179,15 +135,10 @@ impl Endpoint {
         let no_random = |error: std::io::Error| OpenError(format!("the kernel gives no random numbers: {error}"));
         let system = |error: std::io::Error| OpenError(format!("the kernel gives no poll set: {error}"));
         let poller = Poller::new().map_err(system)?;
-        for (at, listener) in listeners.iter().enumerate() {
-            listener.socket.set_nonblocking(true).map_err(system)?;
-            let socket = std::os::fd::AsFd::as_fd(&listener.socket);
-            poller.add(socket, Kind::Stream, token::Token::Listener(at).number()).map_err(system)?;
-        }
+        let listening = Listening::begin(listeners, &poller).map_err(system)?;
         let identity = OwnIdentity::new(rails, port, settings.terms()).map_err(no_random)?;
         log_rails(rails, &ofi, port);
         log_outages(&interfaces, are_named(&settings.rails));
-        let refuser = Refuser::begin();
         let files = OpenFiles::begin(preferred.max(1));
         if files.is_short() {
             let level = if process::is_last() { log::Level::Warn } else { log::Level::Info };
@@ -195,49 +146,27 @@ impl Endpoint {
         }
         host.preferred().iter().filter(|rail| host.is_crowded(rail)).for_each(announce);
         let ranks = process::local_ranks().unwrap_or(1) as usize;
+        let transfers = Transfers::new(Threads::new(settings.threads, preferred.max(1), ranks));
+        let tcp = TcpLinks::new(congestion, files, Keepalive::new(ranks), transfers, KernelAckQueries::new(settings));
+        let links = Links { tcp, memory: SharedMemoryLinks::default(), ofi };
+        let page = StatusPage::begin(settings.top, u64::from_le_bytes(random().map_err(no_random)?));
         Ok(Endpoint {
+            settings: settings.clone(),
             identity,
-            connects_by_need: connects_by_need(preferred),
+            peers: Peers::default(),
             engine: Engine::new(settings.engine_config(preferred..rails.len())),
             memory,
             bounces: BounceBuffers::default(),
             clock: Clock::start(),
             processor_time: ProcessorTime::new(),
             poller,
-            congestion,
-            files,
-            keepalive: Keepalive::new(ranks),
-            refuser,
-            accept_paused: false,
-            first_listener: 0,
-            links: Links::default(),
-            shared_memory: SharedMemoryState::default(),
-            attempts: Slab::new(),
-            seeking: SeekingPeers::default(),
-            unproven: UnprovenConnections::new(process::ranks()),
-            listeners,
-            stream_groups: Vec::new(),
-            peers: Peers::default(),
-            held: HeldLinks::default(),
-            transfers: Transfers::new(Threads::new(settings.threads, preferred.max(1), ranks)),
-            dirty: Vec::new(),
-            unacknowledged_datagrams: Vec::new(),
-            awaiting_kernel_acks: Vec::new(),
-            next_kernel_ack_query: Instant(0),
-            stalled: Vec::new(),
-            active_link: None,
+            listening,
+            attempts: Attempts::new(connects_by_need(preferred)),
+            diagnostics: Diagnostics::begin(links.rail_names(rails), page),
+            links,
             progress: Progress::new(),
-            flushes: 0,
             silences: Silences::default(),
-            leaving: Vec::new(),
-            broken: Vec::new(),
-            // One more, for shared memory.
-            counters: Counters::new(rails.len() + ofi.len() + 1),
-            rail_bytes: Publisher::begin(rail_names(rails, &ofi).into_iter()),
-            status_page: StatusPage::begin(settings.top, u64::from_le_bytes(random().map_err(no_random)?)),
-            ofi,
             host,
-            settings: settings.clone(),
         })
     }
 
@@ -314,7 +243,7 @@ impl Endpoint {
     }
 }
 
-fn log_rails(rails: &[Rail], ofi: &OfiState, port: u16) {
+fn log_rails(rails: &[Rail], ofi: &OfiLinks, port: u16) {
     let names = |rails: &[Rail]| rails.iter().map(|rail| rail.name.clone()).collect::<Vec<_>>();
     let (first, reserve) = rails.split_at(Rail::preferred(rails).len());
     let first: Vec<String> = names(first).into_iter().chain(ofi.names().map(str::to_string)).collect();

@@ -8,12 +8,6 @@ use fishplate_engine::{
 use super::Endpoint;
 
 impl Endpoint {
-    /// Whether messages to a peer go through memory that both share.
-    #[inline]
-    pub fn shares_memory(&self, vc: VcId) -> bool {
-        self.peers[vc].shared_memory.is_some()
-    }
-
     /// Posts a send, which completes when it is acknowledged. True if nothing of it is left to do.
     #[inline]
     pub fn send(&mut self, request: SendRequest) -> Result<bool, PostError> {
@@ -87,9 +81,9 @@ impl Endpoint {
             self.connect(vc, now);
         }
         self.widen_for(vc, len, now);
-        let flushes = self.flushes;
+        let flushes = self.links.tcp.flushes;
         self.pump(now);
-        if self.flushes != flushes {
+        if self.links.tcp.flushes != flushes {
             self.peers[vc].burst.transmitted(self.clock.now());
         }
         injected.into_iter().for_each(|key| self.detach(vc, key));
@@ -98,7 +92,7 @@ impl Endpoint {
 
     /// The memory of an injected send must not be read from now on.
     fn detach(&mut self, vc: VcId, key: SendKey) {
-        if self.is_in_shared_memory(vc) && self.engine.keep_sent(key) {
+        if self.links.memory.has_sent_all(vc) && self.engine.keep_sent(key) {
             return;
         }
         if let Some(MemoryAction::Fill { into, from }) = self.engine.detach(key) {

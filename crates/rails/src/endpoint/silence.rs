@@ -3,9 +3,7 @@
 use fishplate_engine::{Instant, VcId};
 
 use super::Endpoint;
-use super::links::rail_names;
 use super::peer::Role;
-use crate::shared_memory::Sender;
 
 /// After so long without an answer the user is told, in nanoseconds: rails that fail have been replaced by then, and come
 /// back if they do soon.
@@ -61,7 +59,7 @@ impl Endpoint {
     /// The same at once.
     pub(in crate::endpoint) fn look_for_silences(&mut self, now: Instant) {
         self.silences.attention.look(now);
-        self.poll_taken_of_shared(now, Sender::has_untaken);
+        self.look_at_untaken(now);
         let here_since = self.silences.attention.since;
         for vc in self.peers.channels() {
             let told = self.silences.told.iter().position(|(told, _)| *told == vc);
@@ -92,7 +90,7 @@ impl Endpoint {
     /// For whom this process has waited longest of those of which the user was told, and since when.
     pub(in crate::endpoint) fn longest_silence(&self) -> Option<(&str, Instant)> {
         let (vc, since) = self.silences.told.iter().min_by_key(|(_, since)| *since)?;
-        let peer = &self.peers[vc];
+        let peer = &self.peers[*vc];
         Some((peer.name.as_deref().unwrap_or("a peer"), *since))
     }
 
@@ -114,9 +112,8 @@ impl Endpoint {
             return waits.then_some(Wait { since: peer.since, what });
         }
         let unanswered = self.engine.unanswered(vc)?;
-        let names = rail_names(&self.host.rails, &self.ofi);
         let links = peer.links.iter().flatten().filter_map(|id| self.links.get(*id));
-        let mut rails: Vec<&str> = links.map(|link| names[usize::from(link.common().rail.0)].as_str()).collect();
+        let mut rails: Vec<&str> = links.map(|link| self.rail_name(link.common().rail)).collect();
         rails.sort_unstable();
         rails.dedup();
         let (frames, bytes) = (unanswered.frames, unanswered.bytes);

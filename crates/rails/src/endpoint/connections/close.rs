@@ -4,7 +4,6 @@
 //! retransmit what it has no acknowledgement of. A peer answers by shutting its side when it has nothing left to retransmit.
 
 use std::collections::BTreeSet;
-use std::io::Read;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant as Monotonic};
 
@@ -12,8 +11,8 @@ use fishplate_engine::VcId;
 use fishplate_engine::wire::Body;
 
 use crate::endpoint::Endpoint;
-use crate::endpoint::links::SHARED_MEMORY;
 use crate::endpoint::peer::Role;
+use crate::link::StreamLink;
 use crate::link_kind::{LinkId, Places};
 use crate::sys::tcp_info::tcp_info;
 
@@ -47,11 +46,12 @@ impl Endpoint {
 
     fn finish(mut self) {
         self.pause_transfers(self.clock.now());
-        self.take_the_rest();
+        self.links.tcp.take_the_rest();
         let links: Vec<LinkId> = self.links.iter().map(|(link, _)| link).collect();
         links.into_iter().for_each(|link| self.remove_link(link));
         if let Some(file) = &self.settings.stats
-            && let Err(error) = self.counters.append(file, &self.host.rails, self.ofi.names().chain([SHARED_MEMORY]))
+            && let Err(error) =
+                self.diagnostics.counters.append(file, &self.host.rails, self.links.names_beside_rails())
         {
             log::warn!("FISHPLATE_STATS: counters cannot be appended to {}: {error}", file.display());
         }
@@ -112,20 +112,15 @@ impl Endpoint {
     fn say_goodbyes(&mut self) {
         let now = self.clock.now();
         let Endpoint { links, engine, memory, bounces, .. } = self;
-        let mut told = Vec::new();
-        for (id, link) in links.iter_mut().filter(|(_, link)| !link.common().goodbye_sent) {
-            let header = engine.bare_header(now, link.common().subchannel, Body::Bye);
-            link.say_goodbye(&header, Places { memory, bounces });
-            link.common_mut().goodbye_sent = true;
-            told.push(id);
-        }
-        if told.is_empty() {
+        let untold = links.iter().filter(|(_, link)| !link.common().goodbye_sent);
+        let untold: Vec<LinkId> = untold.map(|(id, _)| id).collect();
+        if untold.is_empty() {
             return;
         }
-        for id in told {
-            if let LinkId::Stream(at) = id {
-                self.mark_dirty(at);
-            }
+        for id in untold {
+            let Some(link) = links.get(id) else { continue };
+            let header = engine.bare_header(now, link.common().subchannel, Body::Bye);
+            links.say_goodbye(id, &header, Places { memory, bounces });
         }
         self.pump(now);
     }
@@ -136,47 +131,18 @@ impl Endpoint {
         if !matches!(peer.role, Role::Initiator | Role::Acceptor) || peer.known_paths.is_empty() || peer.is_closing {
             return true;
         }
-        let has_all = |at: usize| {
-            let link = &self.links.streams[at];
+        let has_all = |(_, link): (usize, &StreamLink)| {
             link.transmit.is_empty() && tcp_info(link.socket.as_fd()).is_ok_and(|info| !info.is_waiting())
         };
-        let has_it = quiet >= LINGER && peer.streams().next().is_some() && peer.streams().all(has_all);
-        has_it && self.flush_ofi()
+        let links = || self.links.tcp.of_peer(peer);
+        let has_it = quiet >= LINGER && links().next().is_some() && links().all(has_all);
+        has_it && self.links.flush_devices(Places { memory: &self.memory, bounces: &self.bounces })
     }
 
     /// The peer of a link closes.
     #[cold]
     pub(in crate::endpoint) fn goodbye_came(&mut self, link: LinkId, vc: VcId) {
         self.peers[vc].said_goodbye = true;
-        if let LinkId::Stream(at) = link {
-            self.leaving.push(at);
-        }
-    }
-
-    /// Peers that have said goodbye are answered once they have acknowledged everything: they have nothing to wait for then.
-    pub(in crate::endpoint) fn answer_goodbyes(&mut self) {
-        if self.leaving.is_empty() {
-            return;
-        }
-        let Endpoint { links, engine, leaving, .. } = self;
-        leaving.retain(|at| {
-            let Some(link) = links.streams.get_mut(*at).filter(|link| link.common.goodbye_received) else {
-                return false;
-            };
-            let is_over = link.transmit.is_empty() && engine.is_quiet_with(link.common.subchannel.vc);
-            if is_over {
-                link.shut();
-            }
-            !is_over
-        });
-    }
-
-    /// Closing a socket with unread bytes would reset it, and with it what the peer has not read yet.
-    fn take_the_rest(&mut self) {
-        let mut sink = vec![0; 64 << 10];
-        for (_, link) in &self.links.streams {
-            let mut socket = &*link.socket;
-            while socket.read(&mut sink).is_ok_and(|len| len > 0) {}
-        }
+        self.links.goodbye_came(link);
     }
 }

@@ -3,7 +3,6 @@
 use std::os::fd::AsFd;
 
 use std::io::ErrorKind;
-use std::net::IpAddr;
 
 use fishplate_engine::{Instant, MAX_SUBCHANNELS, RailId, VcId};
 
@@ -13,8 +12,8 @@ use crate::discover::Class;
 use crate::endpoint::Endpoint;
 use crate::endpoint::connections::refuser::PATIENCE_NS;
 use crate::endpoint::peer::{KnownPath, Role};
-use crate::endpoint::progress::token::Token;
-use crate::endpoint::tuning::sampling::path;
+use crate::endpoint::tcp::socket::TcpSocket;
+use crate::endpoint::tcp::tuning::sampling::path;
 use crate::handshake::{Initiator, Offer};
 use crate::link::{Protection, StreamLink};
 use crate::link_kind::LinkId;
@@ -23,7 +22,7 @@ use crate::pairing::{Pair, is_complete};
 use crate::random::random;
 use crate::socket;
 use crate::sys::poll::Kind;
-use crate::sys::tcp_info::{TcpInfo, tcp_info};
+use crate::sys::tcp_info::tcp_info;
 
 /// Budget of a link that has just come up, in bytes.
 const FIRST_BUDGET: u64 = 64 << 10;
@@ -97,8 +96,7 @@ impl Endpoint {
 
     /// Starts attempts that are due, and ends those that time out.
     pub(in crate::endpoint) fn start_attempts(&mut self, now: Instant) {
-        let keys: Vec<usize> = self.attempts.iter().map(|(at, _)| at).collect();
-        for at in keys {
+        for at in self.attempts.keys() {
             let Some(attempt) = self.attempts.get_mut(at) else { continue };
             if attempt.has_timed_out(now) && attempt.is_patient() {
                 attempt.wait_longer(now);
@@ -117,16 +115,17 @@ impl Endpoint {
             announce(rail);
         }
         let is_loose = attempt.is_loose() && !self.peers[attempt.vc].is_connected();
-        let device = self.host.device(RailId(attempt.rail), attempt.remote.ip()).filter(|_| !is_loose).map(str::to_string);
+        let device =
+            self.host.device(RailId(attempt.rail), attempt.remote.ip()).filter(|_| !is_loose).map(str::to_string);
         let source = rail.source_for(attempt.remote.ip()).map(|ip| rail.at(ip, attempt.local_port));
         let Some(source) = source else {
             return self.attempt_failed(at, AttemptError::Network(ErrorKind::AddrNotAvailable.into()), now);
         };
         let watched = self.attempts[at]
-            .start_connecting(source, device.as_deref(), self.congestion.initial_algorithm(), now)
+            .start_connecting(source, device.as_deref(), self.links.tcp.congestion.initial_algorithm(), now)
             .and_then(|stream| {
                 self.poller
-                    .add(stream.as_fd(), Kind::Stream, Token::Attempt(at).number())
+                    .add(stream.as_fd(), Kind::Stream, TcpSocket::Attempt(at).number())
                     .map_err(AttemptError::Network)
             });
         if let Err(error) = watched {
@@ -165,7 +164,7 @@ impl Endpoint {
     /// The peer has told all its addresses: now it is connected.
     fn told_addresses(&mut self, attempt: &Attempt, list: &[u8], now: Instant) {
         let vc = attempt.vc;
-        self.attempts.retain(|_, other| other.vc != vc);
+        self.attempts.end(vc);
         let Some(address) = &mut self.peers[vc].address else { return };
         if address.complete(list).is_err() {
             let why = format!("{} tells addresses that are none", self.peers[vc].describe());
@@ -186,7 +185,7 @@ impl Endpoint {
         let peer = &mut self.peers[vc];
         if error.is_yield() {
             peer.leave_connecting_to_it(now);
-            self.attempts.retain(|_, attempt| attempt.vc != vc);
+            self.attempts.end(vc);
             return;
         }
         if error.is_out_of_files() && (peer.is_connected() || now.since_ns(peer.since) >= PATIENCE_NS) {
@@ -194,7 +193,7 @@ impl Endpoint {
             self.lost_added_way(vc, RailId(attempt.rail), now);
             if !self.peers[vc].is_connected() {
                 let why =
-                    format!("{} is out of reach: {}", self.peers[vc].describe(), self.files.exhausted());
+                    format!("{} is out of reach: {}", self.peers[vc].describe(), self.links.tcp.files.exhausted());
                 self.lose_all_peers(&why);
             }
             return;
@@ -244,7 +243,7 @@ impl Endpoint {
 
     /// Tells the user, once, that there is no way to a peer over any rail so far.
     fn tell_unreachable(&mut self, vc: VcId) {
-        let mut attempts = self.attempts.iter().map(|(_, attempt)| attempt).filter(|attempt| attempt.vc == vc);
+        let mut attempts = self.attempts.to(vc);
         let is_hopeless = |attempt: &Attempt| {
             attempt.has_tried_all() && attempt.error.as_ref().is_some_and(AttemptError::is_unreachable)
         };
@@ -263,7 +262,7 @@ impl Endpoint {
     /// Ends a peer to which the last way has turned out to be blocked, with nothing left in reserve.
     fn lose_if_out_of_reach(&mut self, vc: VcId, now: Instant) {
         let peer = &self.peers[vc];
-        let trying = self.attempts.iter().any(|(_, attempt)| attempt.vc == vc);
+        let trying = self.attempts.are_to(vc);
         if !trying && !peer.is_connected() && peer.role == Role::Initiator {
             if self.begin_next_class(vc, now) {
                 return;
@@ -273,25 +272,14 @@ impl Endpoint {
         }
     }
 
-    /// What the kernel says of a new connection, with the least round trip of others over the same way: its own may have
-    /// waited behind what these have sent, which makes no distance.
-    fn with_known_distance(&self, rail: RailId, remote: IpAddr, info: TcpInfo) -> TcpInfo {
-        let others = self.links.streams.iter().map(|(_, link)| link);
-        let same = others.filter(|link| link.common.rail == rail && link.remote.ip() == remote);
-        let least = same.map(|link| link.sampled.min_rtt_ns).filter(|rtt_ns| *rtt_ns > 0).min().unwrap_or(u64::MAX);
-        TcpInfo { rtt_ns: info.rtt_ns.min(least), min_rtt_ns: info.min_rtt_ns.min(least), ..info }
-    }
-
-    /// Connections have come or gone: the kernel asks idle peers as often as their number allows.
+    /// Connections have come or gone: the kernel asks idle peers as often as their number allows, until the endpoint closes.
     pub(in crate::endpoint) fn pace_keepalive(&mut self) {
-        if !self.progress.is_closing && self.keepalive.adapt(self.links.streams.len()) {
-            for (_, link) in &self.links.streams {
-                // A connection that keeps the pace of before is asked too often, or too rarely.
-                let _ = socket::ask_every(&link.socket, self.keepalive.every());
-            }
+        if !self.progress.is_closing {
+            self.links.tcp.pace_keepalive();
         }
     }
 
+    /// A connection is proven.
     pub(in crate::endpoint) fn link_up(
         &mut self,
         vc: VcId,
@@ -302,28 +290,27 @@ impl Endpoint {
     ) {
         let Established { socket: stream, grant, early, keys, class, .. } = established;
         let Ok(remote) = stream.peer_addr() else { return };
-        let probes_often = socket::tune(&stream, self.keepalive.every()).unwrap_or_else(|error| {
+        let probes_often = socket::tune(&stream, self.links.tcp.keepalive.every()).unwrap_or_else(|error| {
             log::warn!("a connection to {remote} keeps the kernel's settings: {error}");
             false
         });
         let speed = self.host[rail].speed;
         let Ok(subchannel) = self.engine.subchannel_up(vc, rail, speed, grant) else { return };
-        let info = self.with_known_distance(rail, remote.ip(), tcp_info(stream.as_fd()).unwrap_or_default());
-        let entry = self.links.streams.vacant_entry();
-        let at = entry.key();
-        let renamed = self.poller.rename(stream.as_fd(), Kind::Stream, Token::Link(at).number());
+        let info = self.links.tcp.with_known_distance(rail, remote.ip(), tcp_info(stream.as_fd()).unwrap_or_default());
+        let at = self.links.tcp.vacant_key();
+        let renamed = self.poller.rename(stream.as_fd(), Kind::Stream, TcpSocket::Link(at).number());
         self.engine.path_measured(now, subchannel, path(&info));
-        let course = self.congestion.phase_of(&stream, &info, speed);
+        let course = self.links.tcp.congestion.phase_of(&stream, &info, speed);
         let protection = Protection::of(keys, self.settings.checksum);
         let mut link = StreamLink::new(stream, protection, subchannel, rail, remote, name, course);
         let fed = link.receive.feed(&early);
-        entry.insert(StreamLink { probes_often, sampled: info, class, ..link });
+        self.links.tcp.insert(StreamLink { probes_often, sampled: info, class, ..link });
         let peer = &mut self.peers[vc];
-        peer.set_link(subchannel.index, LinkId::Stream(at));
+        peer.set_link(subchannel.index, LinkId::Tcp(at));
         // What is worse is not needed, and what is better is tried on.
         let is_sparing = self.is_sparing(vc);
         // Where a connection is made by need, the peer has added the rail itself.
-        let has_added = self.connects_by_need && !name.is_additional();
+        let has_added = self.attempts.by_need && !name.is_additional();
         self.attempts.retain(|_, attempt| {
             if attempt.vc != vc {
                 return true;
@@ -340,14 +327,14 @@ impl Endpoint {
             peer.remember_path(KnownPath { rail: rail.0, stream: name.stream, class, remote: remote.ip() });
         }
         self.stand_by(vc);
-        self.counters.connected(rail, self.links_over(vc, rail), &info);
+        self.diagnostics.counters.connected(rail, self.links_over(vc, rail), &info);
         self.pace_keepalive();
         // Of a path within this host only the processors are the limit.
         if !self.host.has(remote.ip()) {
             self.manage_streams_of(at);
         }
         if let Err(error) = renamed {
-            self.link_failed(LinkId::Stream(at), &format!("it cannot be watched: {error}"));
+            self.link_failed(LinkId::Tcp(at), &format!("it cannot be watched: {error}"));
             return;
         }
         let protected = match (self.settings.encryption, self.settings.checksum) {
@@ -355,18 +342,17 @@ impl Endpoint {
             (false, true) => ", with checksums",
             (false, false) => "",
         };
-        let segments = if self.links.streams[at].has_short_segments() { ", in short segments" } else { "" };
+        let segments = if self.links.tcp[at].has_short_segments() { ", in short segments" } else { "" };
         let in_reserve = if class == Class::Rail { "" } else { ", in reserve" };
         let name = &self.host[rail].name;
         log::info!("rail {name}: connected to {remote}{protected}{segments}{in_reserve}");
         if let Err(error) = fed {
-            self.link_failed(LinkId::Stream(at), &error.to_string());
+            self.link_failed(LinkId::Tcp(at), &error.to_string());
             return;
         }
         self.engine.writable(subchannel, FIRST_BUDGET);
-        self.tell_name(at);
-        self.offer_shared_memory(at);
-        self.offer_ofi(at);
+        self.links.tcp.tell_name(at);
+        self.offer_others(at);
         self.process_received(at, now);
     }
 }

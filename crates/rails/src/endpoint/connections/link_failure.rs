@@ -5,15 +5,14 @@ use fishplate_engine::{Instant, RailId, SubchannelId, VcId};
 use crate::ablation::Mechanism;
 use crate::connect::outgoing::{Attempt, MIN_BACKOFF_NS};
 use crate::endpoint::Endpoint;
-use crate::endpoint::links::SHARED_MEMORY;
 use crate::endpoint::peer::Role;
 use crate::link::StreamLink;
 use crate::link_kind::{Ending, LinkId};
 use crate::link_name::LinkName;
 use crate::socket;
 
-/// Most reads of a link that ends, of [`MOST_READS`](crate::endpoint::receive::MOST_READS) each: more than the kernel holds.
-const MOST_LAST_READS: usize = 64;
+/// Most reads of a link that ends, of [`MAX_READS`](crate::endpoint::tcp::receive::MAX_READS) each: more than the kernel holds.
+const MAX_LAST_READS: usize = 64;
 
 /// What is to be set up in the place of a link that has failed.
 struct Missed {
@@ -58,31 +57,21 @@ impl Endpoint {
     /// Ends links whose sockets have taken nothing more, once what has come over them is read: the peer's last words may be
     /// among it.
     pub(in crate::endpoint) fn fail_broken_links(&mut self) {
-        while let Some(at) = self.broken.pop() {
-            let Some(link) = self.links.streams.get_mut(at) else { continue };
-            if let Some(cause) = link.broken.take() {
-                self.link_failed(LinkId::Stream(at), &cause);
-            }
+        while let Some((at, cause)) = self.links.tcp.take_broken() {
+            self.link_failed(LinkId::Tcp(at), &cause);
         }
     }
 
     /// A link has failed. What has come over it is taken; what it carried goes over others, or waits for one.
     pub(in crate::endpoint) fn link_failed(&mut self, id: LinkId, cause: &str) {
         let now = self.read_clock();
-        if let LinkId::Stream(at) = id {
-            self.read_to_the_end(at, now);
-        }
+        self.take_last_frames(id, now);
         let Some(subchannel) = self.links.get(id).map(|link| link.common().subchannel) else { return };
         let why = self.failure_text(id, cause);
-        if let LinkId::Stream(at) = id
-            && self.links.streams[at].name.is_additional()
-            && self.links_over(subchannel.vc, self.links.streams[at].common.rail) <= 1
-        {
-            self.lost_added_way(subchannel.vc, self.links.streams[at].common.rail, now);
-        }
         let missed = match id {
-            LinkId::Stream(at) => self.attempt_after(at, now),
-            LinkId::Memory(_) | LinkId::Ofi(_) => None,
+            LinkId::Tcp(at) => self.attempt_after(at, now),
+            // Links of other kinds are set up over connections, by those who have set them up.
+            _ => None,
         };
         self.recover_sent(id, subchannel);
         self.remove_link(id);
@@ -114,27 +103,32 @@ impl Endpoint {
     }
 
     /// Takes what has come over a stream that is about to end. That may end it in good order.
-    fn read_to_the_end(&mut self, at: usize, now: Instant) {
-        let Some(link) = self.links.streams.get_mut(at) else { return };
+    pub(in crate::endpoint) fn read_to_the_end(&mut self, at: usize, now: Instant) {
+        let Some(link) = self.links.tcp.get_mut(at) else { return };
         if std::mem::replace(&mut link.is_ending, true) {
             return;
         }
         let StreamLink { lent, receive, .. } = link;
         lent.end_receiving(receive);
         self.collect_received(at, now);
-        let mut left = MOST_LAST_READS;
-        while left > 0 && self.links.streams.contains(at) && self.read_link(at, now) {
+        let mut left = MAX_LAST_READS;
+        while left > 0 && self.links.tcp.contains(at) && self.read_link(at, now) {
             left -= 1;
         }
     }
 
     /// A stream is about to end by failure: how it is set up anew, if it is missed. One that was set up while others carried
     /// is not.
-    fn attempt_after(&self, at: usize, now: Instant) -> Option<Missed> {
-        let link = &self.links.streams[at];
+    fn attempt_after(&mut self, at: usize, now: Instant) -> Option<Missed> {
+        let link = &self.links.tcp[at];
+        let (vc, rail) = (link.common.subchannel.vc, link.common.rail);
+        if link.name.is_additional() && self.links_over(vc, rail) <= 1 {
+            self.lost_added_way(vc, rail, now);
+        }
+        let link = &self.links.tcp[at];
         socket::abort_on_close(&link.socket);
         let needs_short = link.may_lose_long_packets() && !self.host.has(link.remote.ip());
-        let attempt = Attempt::new(link.common.subchannel.vc, link.name.rail, link.name.stream, link.remote, now);
+        let attempt = Attempt::new(vc, link.name.rail, link.name.stream, link.remote, now);
         let attempt = attempt.of_class(link.class).with_short_segments(needs_short);
         (!link.name.is_additional()).then_some(Missed { rail: link.common.rail, rtt_ns: link.sampled.rtt_ns, attempt })
     }
@@ -162,24 +156,15 @@ impl Endpoint {
     }
 
     fn failure_text(&self, id: LinkId, cause: &str) -> String {
-        match id {
-            LinkId::Stream(at) => {
-                let link = &self.links.streams[at];
-                let rail = &self.host[link.common.rail];
-                let own = link.socket.local_addr().map_or(rail.ip(), |own| own.ip());
-                format!("rail {} ({own} to {}): {cause}", rail.name, link.remote)
-            }
-            LinkId::Memory(_) => format!("rail {SHARED_MEMORY}: {cause}"),
-            LinkId::Ofi(at) => format!("rail {}: {cause}", self.ofi_rail_name(self.links.ofi[at].common.rail)),
-        }
+        let Some(link) = self.links.get(id) else { return cause.into() };
+        let way = link.way().map(|way| format!(" ({way})")).unwrap_or_default();
+        format!("rail {}{way}: {cause}", self.rail_name(link.common().rail))
     }
 
     /// Whether there is a link to the peer that is not being retired.
     pub(in crate::endpoint) fn has_usable_link(&self, vc: VcId) -> bool {
-        self.peers[vc].links.iter().flatten().any(|id| match id {
-            LinkId::Stream(at) => !self.links.streams[*at].retirement.has_begun(),
-            LinkId::Memory(_) | LinkId::Ofi(_) => true,
-        })
+        let mut links = self.peers[vc].links.iter().flatten().filter_map(|id| self.links.get(*id));
+        links.any(|link| link.is_usable())
     }
 
     /// No link to a peer is left: now both sides reconnect, over all rails at once, without back-off.
@@ -189,8 +174,7 @@ impl Endpoint {
         let peer = &mut self.peers[vc];
         match peer.role {
             Role::Initiator => {
-                let attempts = self.attempts.iter_mut().map(|(_, attempt)| attempt);
-                attempts.filter(|attempt| attempt.vc == vc).for_each(|attempt| attempt.retry_now(now));
+                self.attempts.to_mut(vc).for_each(|attempt| attempt.retry_now(now));
                 self.try_other_ways(vc, now);
             }
             Role::Acceptor if peer.address.is_some() && !peer.is_closing => {
@@ -223,11 +207,11 @@ impl Endpoint {
         }
     }
 
-    /// The link of a peer over `rail` that is called `line` by the side that sets links up, one of whose rails may lead to
+    /// The link of a peer over `rail` that is called `name` by the side that sets links up, one of whose rails may lead to
     /// several of the other's.
     pub(in crate::endpoint) fn find_link(&self, vc: VcId, name: LinkName, rail: RailId) -> Option<usize> {
-        let mut streams = self.peers[vc].streams();
-        streams.find(|at| (self.links.streams[*at].name, self.links.streams[*at].common.rail) == (name, rail))
+        let mut links = self.links.tcp.of_peer(&self.peers[vc]);
+        links.find(|(_, link)| (link.name, link.common.rail) == (name, rail)).map(|(at, _)| at)
     }
 
     /// Ends a peer that has said goodbye, once its last link is shut. True if it is ended.
@@ -244,13 +228,13 @@ impl Endpoint {
     /// Ends a peer that was reached when every rail says that nobody listens there any more: its process has ended.
     pub(in crate::endpoint) fn lose_if_gone(&mut self, vc: VcId) {
         let peer = &self.peers[vc];
-        let attempts = || self.attempts.iter().map(|(_, attempt)| attempt).filter(|attempt| attempt.vc == vc);
+        let attempts = || self.attempts.to(vc);
         // Of a way that never led to it an answer may be anybody's.
         let was_connected = attempts().any(|attempt| attempt.is_reconnect);
         let is_again = |attempt: &&Attempt| attempt.is_reconnect || !was_connected && peer.is_reached;
         let best = attempts().filter(is_again).map(|attempt| attempt.class).min();
-        let mut again = attempts().filter(is_again).filter(|attempt| Some(attempt.class) == best).peekable();
-        if !peer.is_connected() && again.peek().is_some() && again.all(Attempt::is_refused) {
+        let again = || attempts().filter(is_again).filter(|attempt| Some(attempt.class) == best);
+        if !peer.is_connected() && best.is_some() && again().all(Attempt::is_refused) {
             let before = match peer.last_failure.as_str() {
                 "" => String::new(),
                 before => format!("; before that, {before}"),
@@ -272,23 +256,13 @@ impl Endpoint {
         let (rail, subchannel) = (link.common().rail, link.common().subchannel);
         let peer = &mut self.peers[subchannel.vc];
         peer.links[usize::from(subchannel.index)] = None;
-        let counts = match id {
-            LinkId::Stream(at) => self.remove_stream(at).final_counts(),
-            LinkId::Memory(at) => self.remove_shared(at).common.counts,
-            LinkId::Ofi(at) => self.remove_ofi(at),
-        };
-        self.counters.add(rail, &counts, self.clock.now());
+        let counts = self.take_out(id);
+        self.diagnostics.counters.add(rail, &counts, self.clock.now());
     }
 
-    fn remove_stream(&mut self, at: usize) -> StreamLink {
-        self.held.remove(at);
-        self.unacknowledged_datagrams.retain(|other| *other != at);
-        self.stalled.retain(|other| *other != at);
-        self.awaiting_kernel_acks.retain(|other| *other != at);
-        if self.active_link == Some(at) {
-            self.active_link = None;
-        }
-        let link = self.links.streams.remove(at);
+    /// Takes a connection out.
+    pub(in crate::endpoint) fn remove_tcp(&mut self, at: usize) -> StreamLink {
+        let link = self.links.tcp.remove(at);
         self.pace_keepalive();
         link
     }
@@ -304,9 +278,8 @@ impl Endpoint {
     fn drop_connections(&mut self, vc: VcId) {
         let links: Vec<LinkId> = self.peers[vc].links.iter().flatten().copied().collect();
         links.into_iter().for_each(|link| self.remove_link(link));
-        self.remove_ofi_ends(vc);
-        self.attempts.retain(|_, attempt| attempt.vc != vc);
-        self.stream_groups.retain(|group| !group.is_to(vc));
+        self.end_set_up(vc);
+        self.links.tcp.groups.retain(|group| !group.is_to(vc));
         self.peers[vc].role = Role::Lost;
     }
 }

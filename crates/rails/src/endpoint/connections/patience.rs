@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use fishplate_engine::{Instant, VcId};
 
-use crate::connect::outgoing::Attempt;
 use crate::endpoint::Endpoint;
 use crate::endpoint::peer::{Peer, Role};
 use crate::socket::SILENT_FOR_NS;
@@ -18,11 +17,9 @@ impl Endpoint {
     pub(in crate::endpoint) fn patience(&self, vc: VcId) -> Duration {
         let (most, least) = (self.settings.timeout, self.settings.start_timeout);
         let peer = &self.peers[vc];
-        let mut attempts =
-            self.attempts.iter().map(|(_, attempt)| attempt).filter(|attempt| attempt.vc == vc).peekable();
         if peer.is_reached {
             most
-        } else if attempts.peek().is_some() && attempts.all(Attempt::is_refused) {
+        } else if self.attempts.are_refused(vc) {
             least
         } else {
             Duration::from_nanos(peer.since.0).max(least).min(most)
@@ -126,8 +123,8 @@ mod tests {
         // The other one counts as one of another host.
         end.host.addresses.clear();
         assert!(end.is_late(vc, Instant(31 * S)));
-        let links: Vec<usize> = end.links.streams.iter().map(|(at, _)| at).collect();
-        links.into_iter().for_each(|at| end.link_failed(LinkId::Stream(at), "as the test has it"));
+        let links: Vec<usize> = end.links.tcp.iter().map(|(at, _)| at).collect();
+        links.into_iter().for_each(|at| end.link_failed(LinkId::Tcp(at), "as the test has it"));
         assert!(!end.is_late(vc, Instant(31 * S)));
         pair.exchange();
         assert!(!pair.ends[0].is_late(vc, Instant(60 * S)) && pair.ends[0].is_late(vc, Instant(61 * S)));

@@ -59,13 +59,13 @@ impl Endpoint {
     pub(in crate::endpoint) fn service_reserve(&mut self, now: Instant) {
         // Of each peer: whether a way is answered, and whether all have been tried.
         let mut sought: BTreeMap<VcId, (bool, bool)> = BTreeMap::new();
-        for (_, attempt) in &self.attempts {
+        for (_, attempt) in &*self.attempts {
             let (is_answered, all_tried) = sought.entry(attempt.vc).or_insert((false, true));
             *is_answered |= attempt.is_answered();
             *all_tried &= attempt.has_tried_all();
         }
         sought.retain(|vc, (is_answered, all_tried)| {
-            let peer = &self.peers[vc];
+            let peer = &self.peers[*vc];
             let is_sought = peer.is_sought() && !peer.is_closing && peer.reach < Class::LAST;
             is_sought && !*is_answered && (*all_tried || now.since_ns(peer.reach_since) >= UNANSWERED_NS)
         });
@@ -90,29 +90,29 @@ mod tests {
     use crate::sys::memory::UserMemory;
 
     fn link(end: &Endpoint, class: Class) -> Option<usize> {
-        end.links.streams.iter().find(|(_, link)| link.class == class).map(|(at, _)| at)
+        end.links.tcp.iter().find(|(_, link)| link.class == class).map(|(at, _)| at)
     }
 
     /// Bytes that the first endpoint has sent over the link of a class.
     fn sent(pair: &Pair, class: Class) -> u64 {
-        link(&pair.ends[0], class).map_or(0, |at| pair.ends[0].links.streams[at].common.counts.tx_bytes)
+        link(&pair.ends[0], class).map_or(0, |at| pair.ends[0].links.tcp[at].common.counts.tx_bytes)
     }
 
     #[test]
     fn a_link_in_reserve_carries_only_while_no_better_one_does() {
         let mut pair = Pair::open();
         let (vc, now) = (pair.names[0], pair.now(0));
-        let remote = pair.ends[0].links.streams.iter().next().unwrap().1.remote;
-        let has_both = |pair: &mut Pair| pair.ends.iter().all(|end| end.links.streams.len() == 2);
+        let remote = pair.ends[0].links.tcp.iter().next().unwrap().1.remote;
+        let has_both = |pair: &mut Pair| pair.ends.iter().all(|end| end.links.tcp.len() == 2);
         pair.ends[0].attempts.insert(Attempt::new(vc, 0, 1, remote, now).of_class(Class::Virtual));
         pair.until(has_both);
         pair.exchange();
         assert!(pair.ends.iter().all(|end| link(end, Class::Virtual).is_some()), "both sides know the class");
         assert_eq!(sent(&pair, Class::Virtual), 0);
         let end = &mut pair.ends[0];
-        end.link_failed(LinkId::Stream(link(end, Class::Rail).unwrap()), "as the test has it");
+        end.link_failed(LinkId::Tcp(link(end, Class::Rail).unwrap()), "as the test has it");
         end.attempts.clear();
-        pair.until(|pair| pair.ends.iter().all(|end| end.links.streams.len() == 1));
+        pair.until(|pair| pair.ends.iter().all(|end| end.links.tcp.len() == 1));
         pair.exchange();
         let before = sent(&pair, Class::Virtual);
         assert!(before > 0);

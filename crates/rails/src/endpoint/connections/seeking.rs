@@ -39,8 +39,8 @@ impl Endpoint {
             level,
             "waits for the network, up to {seconds} s: no rail of this node has a route to {peer}; {others}"
         );
-        self.seeking.peers.push((vc, 0));
-        self.seeking.next_look = now.plus_ns(LOOK_NS);
+        self.attempts.seeking.peers.push((vc, 0));
+        self.attempts.seeking.next_look = now.plus_ns(LOOK_NS);
     }
 
     /// There is a peer at `address`: who comes by its name must have its token. It is connected now if it could not connect to
@@ -63,12 +63,12 @@ impl Endpoint {
 
     /// Looks whether there is a way by now.
     pub(in crate::endpoint) fn service_seeking(&mut self, now: Instant) {
-        if self.seeking.peers.is_empty() || now < self.seeking.next_look {
+        if self.attempts.seeking.peers.is_empty() || now < self.attempts.seeking.next_look {
             return;
         }
-        self.seeking.next_look = now.plus_ns(LOOK_NS);
+        self.attempts.seeking.next_look = now.plus_ns(LOOK_NS);
         self.host.refresh(&self.settings.rails);
-        for (vc, before) in std::mem::take(&mut self.seeking.peers) {
+        for (vc, before) in std::mem::take(&mut self.attempts.seeking.peers) {
             let peer = &self.peers[vc];
             if !peer.is_sought() {
                 continue;
@@ -79,7 +79,7 @@ impl Endpoint {
                 continue;
             }
             if ways > 0 || !self.is_late(vc, now) {
-                self.seeking.peers.push((vc, ways));
+                self.attempts.seeking.peers.push((vc, ways));
                 continue;
             }
             let own: Vec<String> = self.host.rails.iter().map(describe).collect();
@@ -92,7 +92,6 @@ impl Endpoint {
     pub(in crate::endpoint) fn out_of_reach(&self, vc: VcId, why: &str) -> String {
         format!("{} is out of reach: {why}; {}", self.peers[vc].describe(), self.host.left_out())
     }
-
 }
 
 fn describe(rail: &Rail) -> String {

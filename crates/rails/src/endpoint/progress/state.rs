@@ -113,7 +113,8 @@ mod tests {
     #[test]
     fn a_tick_is_due_at_once_and_then_no_sooner_than_the_next() {
         let mut progress = Progress::new();
-        let due: Vec<u64> = (0..=3 * TICK_NS / 1_000_000).filter(|ms| progress.ticks(Instant(ms * 1_000_000))).collect();
+        let due: Vec<u64> =
+            (0..=3 * TICK_NS / 1_000_000).filter(|ms| progress.ticks(Instant(ms * 1_000_000))).collect();
         assert_eq!(due, [0, 5, 10, 15]);
     }
 
