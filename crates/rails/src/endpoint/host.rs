@@ -76,15 +76,23 @@ impl Host {
         self.rails.iter().all(Rail::is_of_host_alone).then(|| self.no_way.clone().unwrap_or_else(others))
     }
 
-    /// Which rails are out, and why, for the user.
+    /// Which rails and interfaces in reserve are out, and why, for the user.
     pub fn outages(&self) -> Vec<String> {
-        let outage = |rail: &Rail| Some(format!("rail {} {}", rail.name, outage(&rail.interface)?));
+        let outage = |rail: &Rail| Some(format!("{} {}", rail.describe(), outage(&rail.interface)?));
         self.rails.iter().filter_map(outage).collect()
     }
 
     /// Interfaces that are no rails, and why, for the user.
     pub fn left_out(&self) -> String {
         format!("no rails: {}", self.other_interfaces)
+    }
+
+    /// Where no rail, and nothing in reserve, has a route to, for the user.
+    pub fn routeless(&self) -> String {
+        let (rails, reserve) = self.rails.split_at(self.preferred().len());
+        let list = |rails: &[Rail]| rails.iter().map(with_addresses).collect::<Vec<_>>().join("; ");
+        let rails = format!("no rail of this node has a route to it: {}", list(rails));
+        if reserve.is_empty() { rails } else { format!("{rails}; nor has what is in reserve: {}", list(reserve)) }
     }
 
     /// Takes note of addresses that rails have got since. `names`: the words of FISHPLATE_RAILS.
@@ -103,6 +111,11 @@ impl Host {
         self.other_interfaces = discover::reasons(interfaces);
         self.addresses = addresses(interfaces);
     }
+}
+
+fn with_addresses(rail: &Rail) -> String {
+    let addresses: Vec<String> = rail.addresses.iter().map(|own| format!("{}/{}", own.ip, own.prefix)).collect();
+    format!("{} with {}", rail.name, addresses.join(", "))
 }
 
 fn addresses(interfaces: &[Interface]) -> Vec<IpAddr> {
@@ -164,6 +177,23 @@ mod tests {
             ["10.1.0.1", "10.2.0.1", "10.3.0.1"].iter().all(|text| host.has(ip(text))) && !host.has(ip("10.0.0.1"))
         );
         assert_eq!(host.left_out(), "no rails: eth2 (it is down)");
+    }
+
+    #[test]
+    fn what_is_in_reserve_is_told_apart_from_rails() {
+        let (offered, class) = (interface("", &[], &["172.17.0.1/16"]).addresses, crate::discover::Class::Virtual);
+        let verdict = Verdict::Reserve { offered, class, reason: "a bridge".into() };
+        let bridge = Interface { verdict, ..numbered(2, "docker0", &["172.17.0.1/16"]) };
+        let rail = numbered(1, "eth0", &["10.0.0.1/24"]);
+        assert_eq!(
+            Host::new(std::slice::from_ref(&rail), None).routeless(),
+            "no rail of this node has a route to it: eth0 with 10.0.0.1/24"
+        );
+        assert_eq!(
+            Host::new(&[rail, bridge], None).routeless(),
+            "no rail of this node has a route to it: eth0 with 10.0.0.1/24; nor has what is in reserve: docker0 with \
+             172.17.0.1/16"
+        );
     }
 
     #[test]

@@ -221,7 +221,7 @@ impl Endpoint {
         let is_short_of_files = error.is_refused_for_files() && peer.known_paths.is_empty();
         let rail = &self.host[RailId(attempt.rail)];
         let own = rail.source_for(attempt.remote.ip()).unwrap_or(rail.ip());
-        peer.attempt_errors.push(format!("rail {} ({own} to {})", rail.name, attempt.errors(&error)));
+        peer.attempt_errors.push(format!("{} ({own} to {})", rail.describe(), attempt.errors(&error)));
         self.attempts.remove(at);
         let peer = &self.peers[vc];
         if is_short_of_files && !peer.is_connected() {

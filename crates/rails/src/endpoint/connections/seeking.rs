@@ -4,7 +4,7 @@ use fishplate_engine::{Instant, VcId};
 
 use crate::address::Address;
 use crate::discover::{Class, Network};
-use crate::endpoint::{Endpoint, Rail};
+use crate::endpoint::Endpoint;
 
 /// How often to look for a way, in nanoseconds: it takes some system calls a pair of addresses.
 const LOOK_NS: u64 = 100_000_000;
@@ -82,9 +82,7 @@ impl Endpoint {
                 self.attempts.seeking.peers.push((vc, ways));
                 continue;
             }
-            let own: Vec<String> = self.host.rails.iter().map(describe).collect();
-            let why = format!("no rail of this node has a route to it: {}", own.join("; "));
-            self.lose_peer(vc, &self.out_of_reach(vc, &why));
+            self.lose_peer(vc, &self.out_of_reach(vc, &self.host.routeless()));
         }
     }
 
@@ -92,9 +90,4 @@ impl Endpoint {
     pub(in crate::endpoint) fn out_of_reach(&self, vc: VcId, why: &str) -> String {
         format!("{} is out of reach: {why}; {}", self.peers[vc].describe(), self.host.left_out())
     }
-}
-
-fn describe(rail: &Rail) -> String {
-    let addresses: Vec<String> = rail.addresses.iter().map(|own| format!("{}/{}", own.ip, own.prefix)).collect();
-    format!("{} with {}", rail.name, addresses.join(", "))
 }
