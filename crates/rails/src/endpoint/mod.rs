@@ -21,8 +21,6 @@ mod tcp;
 #[cfg(test)]
 mod test_pair;
 
-use std::fmt;
-
 use fishplate_engine::{Completion, Engine, MemoryAction, VcId};
 
 pub use crate::rail::Rail;
@@ -89,16 +87,9 @@ pub struct Endpoint {
 }
 
 /// An endpoint could not be opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct OpenError(pub String);
-
-impl fmt::Display for OpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for OpenError {}
 
 impl Endpoint {
     /// Finds the rails, listens on them.
