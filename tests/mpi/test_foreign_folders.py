@@ -11,6 +11,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
+from recorded import profiled
 from support import FISHPLATE, MpiTest, bench, mpi_command, mpiexec, program, testbed, with_mpich
 
 # Who owns the folder.
@@ -108,8 +109,8 @@ class ForeignFolders(MpiTest):
         """A profile, and traces."""
         folder = self.temporary_folder()
         # Of messages alone, which all formats have words for.
-        command = [FISHPLATE, "profile", "--trace", folder / "trace", "-o", folder / "p.json", "--",
-                   *mpiexec("mpich", 2), bench("latency"), "--sizes", "8", "--iterations", "10"]
+        job = [*mpiexec("mpich", 2), bench("latency"), "--sizes", "8", "--iterations", "10"]
+        command = profiled(FISHPLATE, folder / "p.json", *job, trace=folder / "trace")
         self.assertEqual(self.run_command(command).code, 0)
         return folder / "p.json", folder / "trace"
 
@@ -130,14 +131,13 @@ class ForeignFolders(MpiTest):
         self.assertIn(f"cannot write to calls.jsonl: it is a link {TOLD}", ran.err, str(ran))
 
     def test_profiles(self):
-        command = [FISHPLATE, "profile", "-o", "p.json", "--", *mpiexec("mpich", 2), program("profiled"), "counts"]
+        command = profiled(FISHPLATE, "p.json", *mpiexec("mpich", 2), program("profiled"), "counts")
         ran, names = self.check(command, more=["p.ranks"])
         self.assertEqual(names, ["p.html", "p.json"], str(ran))
         self.assertIn(TOLD, ran.err, str(ran))
 
     def test_traces(self):
-        command = [FISHPLATE, "profile", "--trace", "t", "-o", "p.json", "--", *mpiexec("mpich", 2), program("profiled"),
-                   "counts"]
+        command = profiled(FISHPLATE, "p.json", *mpiexec("mpich", 2), program("profiled"), "counts", trace="t")
         self.linked_folder("t", command)
 
     def test_what_is_made_of_profiles_and_traces(self):
