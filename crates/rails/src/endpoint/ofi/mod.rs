@@ -139,6 +139,7 @@ impl OfiLinks {
     }
 
     /// Whether links may come up over a rail.
+    #[cfg(test)]
     pub fn has_rails(&self) -> bool {
         !self.rails.is_empty()
     }
