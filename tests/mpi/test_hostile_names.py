@@ -7,6 +7,7 @@ import os
 import re
 import unittest
 
+from recorded import profiled
 from support import FISHPLATE, MpiTest, mpiexec, program
 
 # Title of the terminal, colour, a C1 control, right-to-left override, an element, the end of a script.
@@ -71,8 +72,8 @@ class HostileNames(MpiTest):
 
     def profile(self, folder):
         """A small profile, with traces."""
-        command = [FISHPLATE, "profile", "--trace", folder / "trace", "-o", folder / "p.json", "--", *mpiexec("mpich", 2),
-                   program("profiled"), "counts"]
+        job = [*mpiexec("mpich", 2), program("profiled"), "counts"]
+        command = profiled(FISHPLATE, folder / "p.json", *job, trace=folder / "trace")
         self.assertEqual(self.run_command(command).code, 0)
         return folder / "p.json"
 

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 
+from recorded import predicting, profiled
 from support import AS_ROOT, FISHPLATE, INTERFACES, MpiTest, app, mpiexec, program, stack, testbed
 from test_profile import ON_FOUR
 
@@ -31,7 +32,7 @@ class Predict(MpiTest):
         self.trace = self.folder / "trace"
 
     def profile(self, *command):
-        return [FISHPLATE, "profile", "--trace", self.trace, "--output", self.folder / "profile.json", "--", *command]
+        return profiled(FISHPLATE, self.folder / "profile.json", *command, trace=self.trace)
 
     def show(self, *options):
         """What calls do, of all ranks."""
@@ -40,7 +41,7 @@ class Predict(MpiTest):
         return [re.split(r" {2,}", line.strip())[-1] for line in ran.out.splitlines()]
 
     def predict(self, *networks):
-        ran = self.run_command([FISHPLATE, "predict", "--json", self.trace, "--ranks-per-node", 1, *networks])
+        ran = self.run_command(predicting(FISHPLATE, self.trace, *networks))
         self.succeeds(ran)
         return json.loads(ran.out)
 

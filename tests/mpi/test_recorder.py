@@ -8,6 +8,7 @@ from pathlib import Path
 
 import every_call
 import unrecorded
+from recorded import predicting, profiled
 from support import AS_ROOT, FISHPLATE, HERE, INTERFACES, MpiTest, mpiexec, program, stack, tool
 
 LOOKED_UP = HERE.parent / "programs" / "looked_up.py"
@@ -41,8 +42,7 @@ class Recorder(MpiTest):
 
     def recorded(self, *command, **environment):
         """The run of a command, recorded and traced."""
-        profile = [FISHPLATE, "profile", "--trace", self.trace, "--output", self.record, "--"]
-        return self.run_command([*profile, *command], environment=AS_ROOT | environment)
+        return self.run_command(profiled(FISHPLATE, self.record, *command, trace=self.trace), environment=AS_ROOT | environment)
 
     def ranks(self):
         [world] = json.loads(self.record.read_text())["worlds"]
@@ -50,7 +50,7 @@ class Recorder(MpiTest):
 
     def predicted(self):
         """The time that a run takes at 1000 Mbit/s."""
-        ran = self.run_command([FISHPLATE, "predict", "--json", self.trace, "--ranks-per-node", 1, "one=1000"])
+        ran = self.run_command(predicting(FISHPLATE, self.trace))
         self.succeeds(ran)
         return json.loads(ran.out)[0]["run_s"]
 

@@ -9,27 +9,20 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(ROOT / "packaging"))
+sys.path[:0] = [str(ROOT / "packaging"), str(ROOT / "tests" / "mpi")]
 
 import changelog
 import source
 import trial
 from description import Description
+from support import class_folder
 
 IS_REPOSITORY = (ROOT / ".git").exists() and shutil.which("git")
-
-
-def class_folder(test):
-    """A folder until the last test of a class has ended."""
-    folder = tempfile.TemporaryDirectory()
-    test.addClassCleanup(folder.cleanup)
-    return Path(folder.name)
 
 
 @unittest.skipUnless(IS_REPOSITORY, "the tarball is made of a commit of git")
