@@ -1,12 +1,13 @@
 //! CRC32C (RFC 3720, section 12.1) of short inputs, by the processor's instruction for it.
 
-/// From so many bytes on, multiplications without carry take less time than the instruction: of 64 bytes at a time, which take
-/// longer to begin (1024 bytes: 40 ns; 48: 16 ns, of which the instruction takes half), or of 16.
+/// From so many bytes on, multiplications without carry take less time than the instruction. Those of 64 bytes at a time take
+/// longer to begin: 34 cycles for 44 bytes, and 137 for 1024, where the instruction takes 15 and 112; 121 for 2048, where it
+/// takes 209.
 #[inline]
 pub fn long() -> usize {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512vl") && is_x86_feature_detected!("vpclmulqdq") {
-        return 512;
+        return 1280;
     }
     4096
 }
