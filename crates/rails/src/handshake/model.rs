@@ -225,7 +225,8 @@ fn planted_faults_are_found() {
     for (faults, is_found) in
         FOUND.iter().map(|faults| (faults, true)).chain(MADE_UP_FOR.iter().map(|one| (one, false)))
     {
-        let mut tried = scenarios.iter().map(|scenario| planted::with(faults, || explore(scenario, believed)));
+        let fitting = scenarios.iter().filter(|scenario| is_found || scenario.stolen.is_empty());
+        let mut tried = fitting.map(|scenario| planted::with(faults, || explore(scenario, believed)));
         // Two proven connections take longest, and only what is found is looked for there.
         let is_found_of_two = || is_found && planted::with(faults, || explore(&two_connections(), believed)).is_err();
         if (tried.any(|tried| tried.is_err()) || is_found_of_two()) != is_found {
