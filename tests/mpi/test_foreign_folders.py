@@ -10,6 +10,7 @@ import shutil
 import stat
 import subprocess
 import unittest
+import zipfile
 from pathlib import Path
 
 from recorded import profiled
@@ -170,6 +171,30 @@ class ForeignFolders(MpiTest):
             ran = self.run_in(other, words)
             self.assertNotEqual(ran.code, 0, str(ran))
             self.assertEqual(target.read_bytes(), PRECIOUS, str(ran))
+
+    def wheel(self, folder, name, version):
+        """A package of the other user's."""
+        about = f"{name}-{version}.dist-info"
+        with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
+            wheel.writestr(f"{name}.py", "")
+            wheel.writestr(f"{about}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+            wheel.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+            wheel.writestr(f"{about}/RECORD", "")
+
+    def test_setup_runs_nothing_of_the_folder_and_takes_packages_by_their_hashes_alone(self):
+        folder, cache, marker = self.folder(), self.own / "cache", self.own / "marker"
+        for module in ["venv", "pip", "ensurepip", "sitecustomize", "site", "encodings"]:
+            (folder / f"{module}.py").write_text(f"open({str(marker)!r}, 'w')\n")
+        for name, version in [("mpich", "5.0.2"), ("mpi4py", "4.1.2")]:
+            self.wheel(folder, name, version)
+        ran = self.run_in(folder, [FISHPLATE, "setup", "--stack", "mpich"], FISHPLATE_CACHE=str(cache), PIP_NO_INDEX="1",
+                          PIP_FIND_LINKS=str(folder), PIP_CONFIG_FILE="/dev/null")
+        self.assertNotEqual(ran.code, 0, str(ran))
+        self.assertIn("DO NOT MATCH THE HASHES", ran.err, str(ran))
+        self.assertEqual(list(cache.rglob("mpich.py")), [], str(ran))
+        self.assertFalse(marker.exists(), str(ran))
+        loose = [path for path in cache.rglob("*") if not path.is_symlink() and path.stat().st_mode & 0o022]
+        self.assertEqual(loose, [], str(ran))
 
     def test_what_is_compiled_can_be_changed_by_nobody_else(self):
         cache = self.temporary_folder() / "cache"

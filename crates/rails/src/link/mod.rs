@@ -27,6 +27,7 @@ use fishplate_engine::{INTERRUPTION_NS, Instant, Payload, RailId, SubchannelId};
 
 use crate::bounce_buffers::BounceBuffers;
 use crate::discover::Class;
+use crate::link::stream::unfinished::UnfinishedRecord;
 use crate::link_kind::{Common, Counts, Ending, Link, Places};
 use crate::link_name::LinkName;
 use crate::socket::SHORT_SEGMENT;
@@ -99,6 +100,8 @@ pub struct StreamLink {
     pub unanswered_since: Option<Instant>,
     /// Since when the peer's kernel has acknowledged nothing of what was sent.
     pub stuck_since: Option<Instant>,
+    /// The encrypted record that has come in part.
+    pub unfinished: UnfinishedRecord,
     /// What has come of the description of an endpoint of the peer's.
     pub described: Vec<u8>,
 }
@@ -206,6 +209,7 @@ impl StreamLink {
             probes_often: false,
             unanswered_since: None,
             stuck_since: None,
+            unfinished: UnfinishedRecord::default(),
             described: Vec::new(),
         }
     }
