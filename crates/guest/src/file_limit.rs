@@ -56,7 +56,7 @@ mod tests {
         let before = getrlimit(Resource::Fsize);
         // No other test writes as much.
         let most = 1 << 50;
-        setrlimit(Resource::Fsize, Rlimit { current: Some(most), ..before.clone() }).unwrap();
+        setrlimit(Resource::Fsize, Rlimit { current: Some(most), ..before }).unwrap();
         let file = LimitedFile::new(File::create("/dev/null").unwrap());
         let mut behind = LimitedFile { written: most - 3, ..file };
         let written = [behind.write(b"abc").is_ok(), behind.write(b"d").is_ok()];
