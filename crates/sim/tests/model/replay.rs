@@ -164,7 +164,7 @@ fn collective_operations_in_different_orders_are_named() {
         if rank == 0 { vec![goes_on, waits, wait(&[1])] } else { vec![waits, goes_on, wait(&[1])] }
     };
     assert_eq!(
-        run(&machine(2, 1), &program(2, one_of_each), PLAIN).unwrap_err(),
+        run(&machine(3, 1), &program(3, one_of_each), PLAIN).unwrap_err(),
         "ranks call the collective operations of a communicator in different orders, which MPI does not allow, so this cannot \
          be replayed (calls that failed are left out): call 2 of rank 0 is allreduce, and call 2 of rank 1 is barrier"
     );
