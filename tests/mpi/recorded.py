@@ -6,6 +6,7 @@ import re
 REFUSALS = {
     r"several of its threads were in MPI at once": "which call of one thread waited for which of another is in no trace",
     r"traces of several runs or programs": "several programs were run",
+    r"collective operations of a communicator in different orders": "MPI does not allow it",
     r"there is no file of a rank": "no process called MPI_Init",
 }
 

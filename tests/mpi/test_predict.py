@@ -86,7 +86,7 @@ class Predict(MpiTest):
         shown = self.show()
         self.assertIn("wait for requests [0, 1]", shown)
         ran = self.run_command([FISHPLATE, "predict", self.trace, "one=1000"])
-        self.assertIn("2 of 2 ranks did not come to MPI_Finalize", ran.out + ran.err, str(ran))
+        self.assertIn("the traces of 2 of 2 ranks end before MPI_Finalize", ran.out + ran.err, str(ran))
 
     def test_a_full_disk(self):
         script = f"""

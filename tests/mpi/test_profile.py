@@ -177,6 +177,15 @@ class Profile(MpiTest):
         told = " ".join(ran.err.split())
         self.assertIn("no process called MPI with Fishplate's library in front of it: it was loaded into true, and none", told)
 
+    def test_a_limit_to_the_length_of_files(self):
+        # In blocks of 512 bytes: enough for the MPI's own files.
+        limited = ["sh", "-c", 'ulimit -f 2000; exec "$@"', "sh"]
+        trace = self.temporary_folder() / "trace"
+        ran = self.run_profiled(FISHPLATE, "profile", "--trace", trace, "--output", self.record, "--",
+                                *mpiexec("openmpi", 1), *limited, program("profiled", "openmpi"), "fork")
+        self.succeeds(ran, "all right", warns="no profile is recorded in")
+        self.says(ran, "no profile is recorded in .*: File too large .*; the program runs without")
+
     def test_a_full_disk(self):
         script = f"""
             mount -t tmpfs -o size=256k none {self.folder}

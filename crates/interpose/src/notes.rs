@@ -1,4 +1,4 @@
-//! Notes of this process on its way into MPI (`fishplate_profile::notes`).
+//! Notes of this process on its way into MPI, and of one that has gone past this library (`fishplate_profile::notes`).
 
 use std::env;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Once, OnceLock};
 
 use fishplate_host::Host;
-use fishplate_profile::notes::{BEGAN, Began, Library, VARIABLE};
+use fishplate_profile::notes::{BEGAN, Began, Library, PAST, VARIABLE};
 
 use crate::ffi;
 use crate::profile::unique;
@@ -80,4 +80,16 @@ fn tell(is_recorded: bool) {
     };
     let text = Began { library: Some(library), ..began.clone() }.encode();
     stay.iter().for_each(|file| drop(fs::write(file, &text)));
+}
+
+/// At the end of a process: whether it has begun MPI by PMPI_Init, or in a plug-in that sees its own libraries first. Nothing
+/// is recorded of it then.
+pub fn at_exit() {
+    let folder =
+        env::var_os(fishplate_profile::VARIABLE).filter(|folder| !folder.is_empty() && !IS_TOLD.is_completed());
+    let Some(folder) = folder.filter(|_| ffi::is_initialized()) else { return };
+    let program = env::current_exe().unwrap_or_default();
+    let file = PathBuf::from(folder).join(format!("{}.{PAST}", unique()));
+    // Where that cannot be written, the profile says less.
+    let _ = fs::write(file, program.as_os_str().as_encoded_bytes());
 }

@@ -3,7 +3,8 @@
 //!
 //! `NUMBER.loaded` has the path of a program that has loaded the library; NUMBER is a hash of it, so that each program leaves
 //! one. `NAME.began` is of a process that has called MPI_Init or MPI_Session_init, [`Began`] as lines of a word and a value;
-//! where a profile is recorded it is removed once there is a file of the rank.
+//! where a profile is recorded it is removed once there is a file of the rank. `NAME.past`, beside a profile only, is of a
+//! process that began MPI past the library, and has the path of its program.
 
 use fishplate_host::HostId;
 
@@ -13,6 +14,8 @@ pub const VARIABLE: &str = "FISHPLATE_NOTES";
 pub const LOADED: &str = "loaded";
 /// Ending of a process's.
 pub const BEGAN: &str = "began";
+/// Ending of that of a process that began MPI past the library.
+pub const PAST: &str = "past";
 
 /// What a process knows that has begun MPI.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -85,6 +85,20 @@ pub fn module_of(address: *const c_void) -> Option<Module> {
     Some(Module { base: information.dli_fbase as usize, name })
 }
 
+/// How often something was loaded or closed until now.
+pub fn changes() -> u64 {
+    unsafe extern "C" fn visit(object: *mut libc::dl_phdr_info, _: libc::size_t, changes: *mut c_void) -> c_int {
+        // SAFETY: dl_iterate_phdr passes a valid object, and our own pointer.
+        unsafe { *changes.cast::<u64>() = (*object).dlpi_adds.wrapping_add((*object).dlpi_subs) };
+        // The first object tells all.
+        1
+    }
+    let mut changes = 0_u64;
+    // SAFETY: `visit` keeps to the contract, and `changes` outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(visit), ptr::from_mut(&mut changes).cast()) };
+    changes
+}
+
 /// The names of all that is loaded and whose file, without its folder, is wanted.
 pub fn names(is_wanted: fn(&[u8]) -> bool) -> Vec<CString> {
     struct Search {
