@@ -33,6 +33,11 @@ impl Endpoint {
         self.engine.has_pending_operations() || self.engine.is_accessible()
     }
 
+    /// How often peers have asked for what is in memory here, over links, and wait for it.
+    pub fn questions(&self) -> u64 {
+        self.engine.questions()
+    }
+
     /// Whether all peers that are connected share memory: a transfer takes so little then that it need not begin at once.
     pub fn has_only_memory_peers(&self) -> bool {
         let mut connected = self.peers.iter().filter(|peer| peer.is_connected());
