@@ -42,7 +42,7 @@ pub struct Elsewhere {
     pub sent: u64,
     /// Bytes received.
     pub received: u64,
-    /// One of the peers.
+    /// The peer with most of it.
     pub peer: Option<IpAddr>,
 }
 

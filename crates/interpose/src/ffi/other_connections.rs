@@ -9,7 +9,7 @@ use std::ptr;
 
 use fishplate_profile::notes::Elsewhere;
 
-use super::dynamic_linker::{self, Library};
+use super::dynamic_linker;
 
 /// `tcpi_bytes_acked` and `tcpi_bytes_received` in `struct tcp_info` (linux/tcp.h).
 const ACKNOWLEDGED: usize = 120;
@@ -21,11 +21,10 @@ type Owns = unsafe extern "C" fn(u64) -> bool;
 
 /// The sum over all that are open. None: the provider is not in this process.
 pub fn elsewhere() -> Option<Elsewhere> {
-    let names = dynamic_linker::names(|file| [&b"libfishplate-fi.so"[..], b"libfishplate_fi.so"].contains(&file));
-    let address = Library::loaded(names.first()?)?.symbol(c"fishplate_owns_socket")?;
+    let address = dynamic_linker::of_provider(c"fishplate_owns_socket")?;
     // SAFETY: the provider's function of this name has this type.
     let owns = unsafe { std::mem::transmute::<*mut c_void, Owns>(address) };
-    let mut sum = Elsewhere::default();
+    let (mut sum, mut most) = (Elsewhere::default(), 0);
     for entry in fs::read_dir("/proc/self/fd").ok()?.flatten() {
         let Some(number) = number_of(&fs::read_link(entry.path()).unwrap_or_default()) else { continue };
         // SAFETY: it accepts any number.
@@ -34,8 +33,8 @@ pub fn elsewhere() -> Option<Elsewhere> {
         }
         let descriptor = entry.file_name().to_str().and_then(|name| name.parse().ok());
         let Some((peer, [sent, received])) = descriptor.and_then(|fd| Some((peer(fd)?, bytes(fd)?))) else { continue };
-        if sent + received > sum.sent + sum.received {
-            sum.peer = Some(peer);
+        if sent + received >= most {
+            (sum.peer, most) = (Some(peer), sent + received);
         }
         (sum.sent, sum.received) = (sum.sent + sent, sum.received + received);
     }
