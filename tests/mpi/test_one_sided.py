@@ -72,7 +72,7 @@ class Cut(Failover):
         both = "; ".join(cut.for_a_while(0.2, 0.1) for cut in [link_down("r0"), reset("r1"), link_down("r1", 1)])
         for mpi in MPIS:
             with self.subTest(mpi):
-                ran = self.disturbed(both, 8, program("counter", mpi), 3000, mpi=mpi)
+                ran = self.disturbed(both, 8, program("counter", mpi), 1000, mpi=mpi)
                 self.assertEqual(ran.code, 0, str(ran))
                 self.assertIn("all right", ran.out, str(ran))
 
