@@ -19,7 +19,8 @@ fn an_operation_takes_a_round_trip_and_the_target_applies_it() {
         let round_trip = 2.0 * us(testbed, 2, Benchmark::Latency, 1);
         for benchmark in [Benchmark::FetchAndOp, Benchmark::CompareAndSwap] {
             let found = us(testbed, 2, benchmark, 1);
-            let allowed = 0.9 * round_trip..1.3 * round_trip + applied_us;
+            // An answer that adapters place costs the origin less than a message.
+            let allowed = 0.75 * round_trip..1.3 * round_trip + applied_us;
             assert!(
                 allowed.contains(&found),
                 "{testbed}, {benchmark:?}: {found} us, a round trip takes {round_trip} us"
