@@ -7,7 +7,7 @@ use crate::output::text;
 
 /// Less is a launcher's.
 const LEAST_BYTES: u64 = 1 << 20;
-/// Less than one byte in so many of the rails' goes unsaid.
+/// Less than this part of the bytes of the rails, 1/100, goes unsaid.
 const RAIL_BYTES_EACH: u64 = 100;
 /// What libfabric's own sockets are not told from: rails over its providers, which are called PROVIDER:DOMAIN.
 const OF_PROVIDER: char = ':';
