@@ -255,7 +255,7 @@ test-mpi4py-recorded: bench
 # Random cuts of rails under real MPI programs; CUTS_SEED= makes those of an earlier run again.
 CUTS := 30
 test-cuts: bench
-	tests/run --cuts $(CUTS) test_failover.RandomCuts
+	tests/run --cuts $(CUTS) test_failover.RandomCuts test_one_sided.RandomCuts
 
 # Rails of libfabric's tcp provider, alone and beside others: random cuts, all policies, mpi4py's own suite.
 test-ofi: bench

@@ -1,12 +1,13 @@
 //! Notes of this process on its way into MPI, and of one that has gone past this library (`fishplate_profile::notes`).
 
 use std::env;
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Once, OnceLock};
 
 use fishplate_host::Host;
-use fishplate_profile::notes::{BEGAN, Began, Library, PAST, VARIABLE};
+use fishplate_profile::notes::{BEGAN, Began, Elsewhere, Library, PAST, VARIABLE};
 
 use crate::ffi;
 use crate::profile::unique;
@@ -32,6 +33,7 @@ pub fn begin() {
             ranks: number(&["PMI_SIZE", "OMPI_COMM_WORLD_SIZE"]),
             program: env::current_exe().unwrap_or_default().to_string_lossy().into_owned(),
             library: None,
+            elsewhere: None,
         };
         let leave = |variable: &str| {
             let folder = PathBuf::from(env::var_os(variable).filter(|folder| !folder.is_empty())?);
@@ -59,6 +61,14 @@ pub fn has_failed() {
 /// Once it has begun.
 pub fn has_begun(is_recorded: bool) {
     IS_TOLD.call_once(|| tell(is_recorded));
+}
+
+/// Before MPI ends, while its connections are open.
+pub fn ends() {
+    let Some(file) = NOTES.get().and_then(|notes| notes.of_run.as_ref()) else { return };
+    let Some(line) = ffi::elsewhere().as_ref().and_then(Elsewhere::encode) else { return };
+    // A note that is gone was of a run that has ended.
+    let _ = OpenOptions::new().append(true).open(file).and_then(|mut note| note.write_all(line.as_bytes()));
 }
 
 fn tell(is_recorded: bool) {

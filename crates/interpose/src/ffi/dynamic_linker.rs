@@ -35,6 +35,13 @@ impl Library {
     }
 }
 
+/// The address of a symbol of Fishplate's provider, if the MPI has loaded it: a library whose file is called as this project
+/// calls it.
+pub fn of_provider(symbol: &CStr) -> Option<*mut c_void> {
+    let names = names(|file| [&b"libfishplate-fi.so"[..], b"libfishplate_fi.so"].contains(&file));
+    Library::loaded(names.first()?)?.symbol(symbol)
+}
+
 /// The function of this name that would have been called if this library were not there.
 pub fn next(name: &CStr) -> Option<*mut c_void> {
     // SAFETY: RTLD_NEXT is allowed in a library.

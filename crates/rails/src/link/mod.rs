@@ -30,6 +30,7 @@ use crate::discover::Class;
 use crate::link::stream::unfinished::UnfinishedRecord;
 use crate::link_kind::{Common, Counts, Ending, Link, Places};
 use crate::link_name::LinkName;
+use crate::own_sockets;
 use crate::socket::SHORT_SEGMENT;
 use crate::sys::bbr::{Bbr, bbr};
 use crate::sys::tcp_info::{TcpInfo, tcp_info};
@@ -171,6 +172,7 @@ impl StreamLink {
         name: LinkName,
         congestion_phase: CongestionPhase,
     ) -> Self {
+        own_sockets::add(&socket);
         let is_checked = matches!(protection, Protection::Checksums);
         let (sealing, opening) = match protection {
             Protection::Encryption(keys) => (Some(keys.sealing), Some(keys.opening)),

@@ -1,5 +1,6 @@
 //! The simulator as other crates use it. One binary, so that long tests run beside each other.
 
+mod atomics;
 mod files;
 mod history;
 mod mutations;

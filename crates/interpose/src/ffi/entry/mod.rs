@@ -223,7 +223,10 @@ fn life(function: *mut c_void, arguments: &Arguments) -> usize {
     let is_outermost = arguments.language.is_recorded();
     match arguments.call.name.as_str() {
         "MPI_Abort" if is_outermost => profile::abort(arguments.second_int()),
-        "MPI_Finalize" | "MPI_Session_finalize" if is_outermost => profile::begin_end(),
+        "MPI_Finalize" | "MPI_Session_finalize" if is_outermost => {
+            profile::begin_end();
+            notes::ends();
+        }
         "MPI_Pcontrol" if arguments.first_int() == 0 => profile::pause(),
         "MPI_Pcontrol" => profile::resume(),
         _ => {}

@@ -3,6 +3,7 @@
 //! nothing was found, that is told.
 
 mod command;
+mod elsewhere;
 mod program_file;
 mod provider;
 
@@ -15,6 +16,7 @@ use fishplate_profile::notes::{self, BEGAN, LOADED, PAST};
 
 use crate::output::text::named_ranks;
 use command::Named;
+pub use elsewhere::told as told_elsewhere;
 pub use provider::why_unused;
 
 /// Most programs that are named.
