@@ -2,6 +2,7 @@
 
 mod files;
 mod history;
+mod inner_links;
 mod mutations;
 mod patterns;
 mod predict;
