@@ -64,16 +64,9 @@ pub struct Address {
 }
 
 /// A blob that is not an address of this version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not an address of this version of Fishplate")]
 pub struct BadAddress;
-
-impl fmt::Display for BadAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not an address of this version of Fishplate")
-    }
-}
-
-impl std::error::Error for BadAddress {}
 
 impl Address {
     /// That of the endpoint with this secret, listening on `port` at all these addresses.

@@ -1,6 +1,6 @@
-//! What every kind of link is to its endpoint: one subchannel to a peer, over whatever carries its frames.
+//! What every link is to its endpoint: one subchannel to a peer, over whatever carries its frames.
 //!
-//! [`LinkKind`] has what the endpoint asks and says alike; what a kind has of its own (how it is set up, watched and read)
+//! [`Link`] has what the endpoint asks and says alike; what a kind of link has of its own (how it is set up, watched and read)
 //! is in `endpoint/` under its name. `docs/internals/architecture.md` says what a new kind has to bring along.
 
 use fishplate_engine::wire::{Body, Header};
@@ -13,7 +13,7 @@ use crate::sys::memory::UserMemory;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkId {
     /// A TCP connection, with its datagrams.
-    Stream(usize),
+    Tcp(usize),
     /// Memory that a peer of this host shares.
     Memory(usize),
     /// An endpoint of a libfabric's provider.
@@ -42,7 +42,7 @@ impl Common {
 }
 
 /// A link, whatever its kind. Each has a queue: a frame that it is given is its to deliver.
-pub trait LinkKind {
+pub trait Link {
     /// What it has as all others.
     fn common(&self) -> &Common;
 
@@ -66,7 +66,7 @@ pub trait LinkKind {
     fn has_lent(&self, payload: &Payload) -> bool;
 
     /// The memory `ended` is not there any more once this returns: what waits of it is copied. False if it may yet be read,
-    /// as [`LinkKind::has_lent`] says.
+    /// as [`Link::has_lent`] says.
     fn detach(&mut self, ended: &Payload, places: Places<'_>) -> bool;
 
     /// What is not in place yet of a payload that is being received goes nowhere: into copies, of which all have what they will
@@ -80,6 +80,21 @@ pub trait LinkKind {
 
     /// Sends `bye`: this side closes. What still comes is taken, and acknowledged.
     fn say_goodbye(&mut self, bye: &Header, places: Places<'_>);
+
+    /// Whether the engine may send over it: it is not being retired.
+    fn is_usable(&self) -> bool {
+        true
+    }
+
+    /// How messages tell its way, where the name of its rail does not.
+    fn way(&self) -> Option<String> {
+        None
+    }
+
+    /// What it has counted by its end.
+    fn final_counts(&self) -> Counts {
+        self.common().counts
+    }
 
     /// A header has come: counts it, and puts into it the newest acknowledgement.
     #[inline]
@@ -107,6 +122,9 @@ pub trait LinkKind {
         counts.tx_messages += u64::from(carries_data(body));
     }
 }
+
+/// A frame that has come over a link was changed on its way.
+pub const CHANGED: &str = "a frame was changed on its way: its checksum is wrong";
 
 /// How a peer has ended a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

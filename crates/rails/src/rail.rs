@@ -51,6 +51,14 @@ impl Rail {
         &rails[..rails.iter().take_while(|rail| rail.class == Class::Rail).count()]
     }
 
+    /// What messages call it.
+    pub fn describe(&self) -> String {
+        match self.class {
+            Class::Rail => format!("rail {}", self.name),
+            _ => format!("interface {} in reserve", self.name),
+        }
+    }
+
     /// Whether others can have no route to any of its addresses.
     pub fn is_of_host_alone(&self) -> bool {
         self.addresses.iter().all(|own| own.ip.is_loopback())
@@ -148,6 +156,13 @@ mod tests {
             assert_eq!(rail.source_for(remote.parse().unwrap()), source, "{remote}");
         }
         assert_eq!(self::rail(&[("10.0.0.1", 24)]).source_for("fd01::9".parse().unwrap()), None);
+    }
+
+    #[test]
+    fn an_interface_in_reserve_is_not_called_a_rail() {
+        let own = rail(&[("10.1.0.5", 24)]);
+        let reserve = Rail { class: Class::Virtual, ..own.clone() };
+        assert_eq!([own, reserve].map(|rail| rail.describe()), ["rail r7", "interface r7 in reserve"]);
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! What a user can set: one `FISHPLATE_*` environment variable each.
 
-use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -208,7 +207,8 @@ pub const VARIABLES: &[Variable] = &[
 ];
 
 /// A variable with a value that it cannot have.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{name}=\"{value}\" is not a valid setting; allowed: {allowed}")]
 pub struct SettingError {
     /// The variable.
     pub name: &'static str,
@@ -217,14 +217,6 @@ pub struct SettingError {
     /// What is allowed.
     pub allowed: String,
 }
-
-impl fmt::Display for SettingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}=\"{}\" is not a valid setting; allowed: {}", self.name, self.value, self.allowed)
-    }
-}
-
-impl std::error::Error for SettingError {}
 
 impl Default for Settings {
     fn default() -> Self {

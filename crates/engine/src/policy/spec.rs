@@ -44,19 +44,12 @@ pub enum Striping {
 }
 
 /// A policy that is not spelled as any known one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("allowed: {allowed}")]
 pub struct UnknownPolicy {
     /// What is allowed, as one line.
     pub allowed: &'static str,
 }
-
-impl fmt::Display for UnknownPolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "allowed: {}", self.allowed)
-    }
-}
-
-impl std::error::Error for UnknownPolicy {}
 
 impl Multiplexing {
     /// The spellings that `from_str` takes.

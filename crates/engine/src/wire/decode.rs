@@ -1,40 +1,29 @@
 //! Reading frame headers. Any bytes may arrive here.
 
-use std::fmt;
-
 use super::header::{Access, Body, COMMON_LEN, EAGER_LEN, Header, ReceiveRef, Refusal, SendRef, flag, kind};
 use crate::atomic::Atomic;
 use crate::envelope::Envelope;
 use crate::ids::MessageSeq;
 
 /// Bytes that are no header of this version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// There is no such kind of frame.
+    #[error("unknown frame kind {0}")]
     Kind(u8),
     /// A flag that this kind does not have.
+    #[error("unknown flags {0:#04x}")]
     Flags(u8),
     /// A payload behind a kind that has none.
+    #[error("{0} bytes behind a frame that carries none")]
     Payload(u32),
     /// An access is refused for a reason that there is not.
+    #[error("unknown reason {0} for a refusal")]
     Refusal(u64),
     /// An atomic operation that there is not.
+    #[error("unknown atomic operation {0:#x}")]
     Atomic(u64),
 }
-
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Malformed::Kind(kind) => write!(f, "unknown frame kind {kind}"),
-            Malformed::Flags(flags) => write!(f, "unknown flags {flags:#04x}"),
-            Malformed::Payload(len) => write!(f, "{len} bytes behind a frame that carries none"),
-            Malformed::Refusal(number) => write!(f, "unknown reason {number} for a refusal"),
-            Malformed::Atomic(word) => write!(f, "unknown atomic operation {word:#x}"),
-        }
-    }
-}
-
-impl std::error::Error for Malformed {}
 
 /// Flags that headers of whole messages may have.
 const EAGER_FLAGS: u8 = flag::TAGGED | flag::DATA | flag::PROMPT;

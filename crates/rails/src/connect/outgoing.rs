@@ -1,7 +1,6 @@
 //! An attempt to set up one subchannel: one rail and stream to one address of a peer.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsFd;
@@ -103,24 +102,17 @@ enum State {
 }
 
 /// Why a try failed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum AttemptError {
     /// An error from the network or the peer's kernel.
+    #[error(transparent)]
     Network(io::Error),
     /// No answer in time.
+    #[error("no answer")]
     TimedOut,
     /// The handshake failed.
+    #[error(transparent)]
     Handshake(HandshakeError),
-}
-
-impl fmt::Display for AttemptError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            AttemptError::Network(error) => error.fmt(f),
-            AttemptError::TimedOut => f.write_str("no answer"),
-            AttemptError::Handshake(error) => error.fmt(f),
-        }
-    }
 }
 
 impl AttemptError {

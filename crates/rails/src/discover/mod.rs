@@ -10,7 +10,6 @@ mod wanted;
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
-use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
@@ -140,9 +139,10 @@ pub enum Verdict {
 }
 
 /// The rails that were asked for cannot be had.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DiscoverError {
     /// No interface is what was asked for.
+    #[error("FISHPLATE_RAILS: no interface {how} \"{wanted}\"; there are: {present}{}", meant(.near.as_deref()))]
     Unknown {
         /// What was asked for.
         wanted: String,
@@ -156,6 +156,7 @@ pub enum DiscoverError {
         may_come: bool,
     },
     /// It cannot carry anything, for this reason.
+    #[error("FISHPLATE_RAILS: interface \"{wanted}\" cannot be a rail: {reason}")]
     Unusable {
         /// What was asked for.
         wanted: String,
@@ -163,6 +164,7 @@ pub enum DiscoverError {
         reason: String,
     },
     /// All interfaces are excluded.
+    #[error("FISHPLATE_RAILS=\"{wanted}\" leaves no interface to be a rail: {reasons}")]
     Nothing {
         /// By what.
         wanted: String,
@@ -170,6 +172,7 @@ pub enum DiscoverError {
         reasons: String,
     },
     /// The kernel would not list interfaces.
+    #[error("the network interfaces cannot be listed: {0}")]
     System(String),
 }
 
@@ -180,25 +183,9 @@ impl DiscoverError {
     }
 }
 
-impl fmt::Display for DiscoverError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DiscoverError::Unknown { wanted, how, present, near, may_come: _ } => {
-                write!(f, "FISHPLATE_RAILS: no interface {how} \"{wanted}\"; there are: {present}")?;
-                near.as_ref().map_or(Ok(()), |near| write!(f, "; did you mean {near}?"))
-            }
-            DiscoverError::Unusable { wanted, reason } => {
-                write!(f, "FISHPLATE_RAILS: interface \"{wanted}\" cannot be a rail: {reason}")
-            }
-            DiscoverError::Nothing { wanted, reasons } => {
-                write!(f, "FISHPLATE_RAILS=\"{wanted}\" leaves no interface to be a rail: {reasons}")
-            }
-            DiscoverError::System(cause) => write!(f, "the network interfaces cannot be listed: {cause}"),
-        }
-    }
+fn meant(near: Option<&str>) -> String {
+    near.map_or(String::new(), |near| format!("; did you mean {near}?"))
 }
-
-impl std::error::Error for DiscoverError {}
 
 /// All interfaces, rails first, then those in reserve by their classes, in the order in which they are numbered. `wanted` says
 /// which ones are rails, as FISHPLATE_RAILS does: what it names, with nothing in reserve; empty: every interface that is
@@ -295,7 +282,7 @@ fn leave_out_too_many(interfaces: &mut [Interface]) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// One that is a rail, with addresses as `ip address` writes them.

@@ -3,7 +3,7 @@
 //! A record is the length of its content (2 bytes, under the tag), the encrypted content, and the tag (16). Its nonce is
 //! its number in its direction, which is not sent: a record that is left out, repeated or moved does not open.
 
-use std::{fmt, io};
+use std::io;
 
 use ring::aead::{Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 
@@ -16,24 +16,15 @@ const TAG_LEN: usize = 16;
 pub const MOST_RECORD: usize = LENGTH_LEN + MOST_CONTENT + TAG_LEN;
 
 /// What has come is not what the other side sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
     /// A length that no record has.
+    #[error("an encrypted record claims to hold {0} bytes, which none does")]
     Length(u16),
     /// The tag does not fit.
+    #[error("an encrypted record was changed on its way: its tag does not fit")]
     Tag,
 }
-
-impl fmt::Display for Broken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Broken::Length(len) => write!(f, "an encrypted record claims to hold {len} bytes, which none does"),
-            Broken::Tag => f.write_str("an encrypted record was changed on its way: its tag does not fit"),
-        }
-    }
-}
-
-impl std::error::Error for Broken {}
 
 impl From<Broken> for io::Error {
     fn from(broken: Broken) -> io::Error {

@@ -1,9 +1,14 @@
 //! An endpoint: one engine over all rails of this node.
 
+mod burst;
 mod connections;
+mod host;
+mod identity;
 mod links;
+mod messenger;
 mod ofi;
 mod peer;
+mod peers;
 mod post;
 mod progress;
 mod receive;
@@ -12,36 +17,25 @@ mod shared_memory;
 mod silence;
 mod standby;
 mod status_page;
+mod tcp;
 #[cfg(test)]
 mod test_pair;
-mod transfers;
-mod tuning;
 
-use std::collections::HashMap;
-use std::fmt;
-use std::net::IpAddr;
-
-use fishplate_engine::{Completion, Engine, Instant, MemoryAction, RailId, VcId};
-use slab::Slab;
+use fishplate_engine::{Completion, Engine, MemoryAction, VcId};
 
 pub use crate::rail::Rail;
-use crate::rail_bytes::Publisher;
 pub use fishplate_engine::{KeyInUse, PostError};
 
 use crate::ablation::Mechanism;
-use crate::address::{Address, EndpointId, Token};
+use crate::address::Address;
 use crate::announce::announce;
 use crate::await_rails::{Found, await_rails};
 use crate::bounce_buffers::BounceBuffers;
 use crate::clock::Clock;
-use crate::connect::outgoing::Attempt;
-use crate::connect::unproven::UnprovenConnections;
-use crate::counters::Counters;
-use crate::discover::{self, Interface, are_named};
-use crate::handshake::Party;
+use crate::discover::{Interface, are_named};
 use crate::keepalive::Keepalive;
 use crate::link::CongestionControl;
-use crate::listen::{Listener, Place, listen};
+use crate::listen::{Place, listen};
 use crate::logger;
 use crate::open_files::OpenFiles;
 use crate::process;
@@ -50,130 +44,52 @@ use crate::random::random;
 use crate::settings::Settings;
 use crate::socket;
 use crate::sys::memory::UserMemory;
-use crate::sys::poll::{Kind, Poller};
+use crate::sys::poll::Poller;
 use crate::transfer::Threads;
 
+use connections::attempts::Attempts;
 use connections::by_need::connects_by_need;
-use connections::refuser::Refuser;
-use connections::seeking::SeekingPeers;
-use links::{Links, rail_names};
-use ofi::OfiState;
-use peer::{Peer, Role};
-use progress::looks::Looks;
-use progress::poll_interval::PollInterval;
-use progress::token;
-use send::batching::HeldLinks;
-use shared_memory::SharedMemoryState;
+use connections::listening::Listening;
+use host::Host;
+use identity::OwnIdentity;
+use links::Links;
+use ofi::OfiLinks;
+use peer::Role;
+use peers::Peers;
+use progress::state::Progress;
+use shared_memory::SharedMemoryLinks;
 use silence::Silences;
-use status_page::StatusPage;
-use transfers::Transfers;
-use tuning::parallel_streams::StreamGroup;
+use status_page::{Diagnostics, StatusPage};
+use tcp::TcpLinks;
+use tcp::send::kernel_acks::KernelAckQueries;
+use tcp::transfers::Transfers;
 
 /// One engine over all rails. Progresses only when called; never blocks except in [`Endpoint::close`].
 pub struct Endpoint {
     settings: Settings,
-    address: Address,
-    /// This endpoint in handshakes.
-    party: Party,
-    /// What its blob has room for, where that is not all.
-    listed: Option<Address>,
-    rails: Vec<Rail>,
-    /// One of them was up when the endpoint was opened.
-    rails_were_up: bool,
-    /// Peers that only have connected to this endpoint, and whose links have failed: where they are is to be found.
-    nameless: Vec<VcId>,
-    /// Peers are many: each is connected over one rail at first.
-    connects_by_need: bool,
-    /// Addresses of this node: peers that have one of them are on it.
-    own_addresses: Vec<IpAddr>,
-    /// Interfaces that are no rails, and why, for the user.
-    other_interfaces: String,
-    /// Why no rail leads to other hosts, where it is known.
-    no_way: Option<String>,
+    identity: OwnIdentity,
+    host: Host,
+    peers: Peers,
     engine: Engine,
+    /// User memory.
     memory: UserMemory,
+    /// Copies of what is in it, or is to be.
     bounces: BounceBuffers,
     clock: Clock,
     processor_time: ProcessorTime,
     poller: Poller,
-    listeners: Vec<Listener>,
-    congestion: CongestionControl,
-    files: OpenFiles,
-    keepalive: Keepalive,
-    refuser: Refuser,
-    /// Connections wait in the kernel that could not be accepted yet.
-    accept_paused: bool,
-    /// Which listener is looked at first when that is over.
-    first_listener: usize,
+    listening: Listening,
+    attempts: Attempts,
     links: Links,
-    /// Rails by providers of the libfabric, and how links over them come about.
-    ofi: OfiState,
-    /// How links in shared memory come about and are polled.
-    shared_memory: SharedMemoryState,
-    attempts: Slab<Attempt>,
-    seeking: SeekingPeers,
-    unproven: UnprovenConnections,
-    /// Streams that may become more.
-    stream_groups: Vec<StreamGroup>,
-    /// By number of the virtual channel.
-    peers: Vec<Peer>,
-    by_id: HashMap<EndpointId, VcId>,
-    /// Tokens of those that the user has named.
-    acquaintances: HashMap<EndpointId, Token>,
-    /// How many have come that he has not named.
-    guests: usize,
-    held: HeldLinks,
-    /// Long payloads that threads move.
-    transfers: Transfers,
-    /// Links with something to send.
-    dirty: Vec<usize>,
-    /// Links with a datagram that may have to be retransmitted.
-    unacknowledged_datagrams: Vec<usize>,
-    /// Links with long frames in flight.
-    awaiting_kernel_acks: Vec<usize>,
-    /// When the kernel is asked for their acknowledgements next.
-    next_kernel_ack_query: Instant,
-    /// Links with sockets that were full.
-    stalled: Vec<usize>,
-    /// The link that was read with success most recently.
-    active_link: Option<usize>,
-    /// What the clock said last, for what goes through shared memory: by a progress call, or when something was posted.
-    now: Instant,
-    /// Number of the present progress call.
-    calls: u64,
-    /// Calls in a row up to this one that only looked at shared memory.
-    skipped: u32,
-    /// How often something was transmitted.
-    flushes: u64,
-    looks: Looks,
-    /// Others wait for the processor: it is better given to them than spent on looking longer.
-    is_crowded: bool,
-    poll_interval: PollInterval,
-    /// When to look after attempts and paths next.
-    next_tick: Instant,
+    progress: Progress,
     silences: Silences,
-    /// The user has closed it: it ends once its peers have what was sent.
-    is_closing: bool,
-    /// Links over which goodbyes have come that are to be answered.
-    leaving: Vec<usize>,
-    /// Links whose sockets take nothing more, and may still have something that has come.
-    broken: Vec<usize>,
-    counters: Counters,
-    status_page: StatusPage,
-    rail_bytes: Publisher,
+    diagnostics: Diagnostics,
 }
 
 /// An endpoint could not be opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct OpenError(pub String);
-
-impl fmt::Display for OpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for OpenError {}
 
 impl Endpoint {
     /// Finds the rails, listens on them.
@@ -193,10 +109,11 @@ impl Endpoint {
     fn begin(settings: &Settings, memory: UserMemory) -> Result<Endpoint, OpenError> {
         logger::start(settings.log);
         let Found { interfaces, no_way } = await_rails(settings).map_err(OpenError)?;
-        let rails = Rail::all(&interfaces);
-        let ofi = OfiState::open(settings, &rails);
-        let preferred = Rail::preferred(&rails).len();
-        check_weights(settings, preferred + ofi.len())?;
+        let host = Host::new(&interfaces, no_way);
+        let rails = &host.rails;
+        let ofi = OfiLinks::open(settings, rails);
+        let preferred = host.preferred().len();
+        check_weights(settings, preferred + ofi.rail_count())?;
         let no_socket = |error: std::io::Error| OpenError(format!("the kernel gives no socket: {error}"));
         let socket = socket::unconnected(rails[0].ip()).map_err(no_socket)?;
         let congestion = match settings.ablation.is_off(Mechanism::CongestionSwitching) {
@@ -209,103 +126,56 @@ impl Endpoint {
         let no_random = |error: std::io::Error| OpenError(format!("the kernel gives no random numbers: {error}"));
         let system = |error: std::io::Error| OpenError(format!("the kernel gives no poll set: {error}"));
         let poller = Poller::new().map_err(system)?;
-        for (at, listener) in listeners.iter().enumerate() {
-            listener.socket.set_nonblocking(true).map_err(system)?;
-            let socket = std::os::fd::AsFd::as_fd(&listener.socket);
-            poller.add(socket, Kind::Stream, token::Token::Listener(at).number()).map_err(system)?;
-        }
-        let offered = rails.iter().map(|rail| rail.addresses.iter().map(|own| own.ip).collect());
-        let address =
-            Address::new(Token(random().map_err(no_random)?), port, offered.collect()).with_reserve(preferred);
-        log_rails(&rails, &ofi, port);
+        let listening = Listening::begin(listeners, &poller).map_err(system)?;
+        let identity = OwnIdentity::new(rails, port, settings.terms()).map_err(no_random)?;
+        log_rails(rails, &ofi, port);
         log_outages(&interfaces, are_named(&settings.rails));
-        let refuser = Refuser::begin();
         let files = OpenFiles::begin(preferred.max(1));
         if files.is_short() {
             let level = if process::is_last() { log::Level::Warn } else { log::Level::Info };
             log::log!(level, "{files}");
         }
-        let (first, _) = rails.split_at(preferred);
-        first.iter().filter(|rail| rail.neighbour(first).is_some()).for_each(announce);
+        host.preferred().iter().filter(|rail| host.is_crowded(rail)).for_each(announce);
         let ranks = process::local_ranks().unwrap_or(1) as usize;
+        let transfers = Transfers::new(Threads::new(settings.threads, preferred.max(1), ranks));
+        let tcp = TcpLinks::new(congestion, files, Keepalive::new(ranks), transfers, KernelAckQueries::new(settings));
+        let links = Links { tcp, memory: SharedMemoryLinks::default(), ofi };
+        let page = StatusPage::begin(settings.top, u64::from_le_bytes(random().map_err(no_random)?));
         Ok(Endpoint {
-            listed: Address::decode(&address.encode()).ok().filter(|listed| listed.has_more),
-            party: Party { id: address.id, token: address.token, terms: settings.terms() },
-            address,
-            other_interfaces: discover::reasons(&interfaces),
-            rails_were_up: interfaces.iter().any(|one| one.is_rail() && !one.is_loopback && one.outage.is_none()),
-            nameless: Vec::new(),
-            connects_by_need: connects_by_need(preferred),
-            no_way,
-            own_addresses: interfaces.iter().flat_map(|one| &one.addresses).map(|address| address.ip).collect(),
+            settings: settings.clone(),
+            identity,
+            peers: Peers::default(),
             engine: Engine::new(settings.engine_config(preferred..rails.len())),
             memory,
             bounces: BounceBuffers::default(),
             clock: Clock::start(),
             processor_time: ProcessorTime::new(),
             poller,
-            congestion,
-            files,
-            keepalive: Keepalive::new(ranks),
-            refuser,
-            accept_paused: false,
-            first_listener: 0,
-            links: Links::default(),
-            shared_memory: SharedMemoryState::default(),
-            attempts: Slab::new(),
-            seeking: SeekingPeers::default(),
-            unproven: UnprovenConnections::new(process::ranks()),
-            listeners,
-            stream_groups: Vec::new(),
-            peers: Vec::new(),
-            by_id: HashMap::new(),
-            acquaintances: HashMap::new(),
-            guests: 0,
-            held: HeldLinks::default(),
-            transfers: Transfers::new(Threads::new(settings.threads, preferred.max(1), ranks)),
-            dirty: Vec::new(),
-            unacknowledged_datagrams: Vec::new(),
-            awaiting_kernel_acks: Vec::new(),
-            next_kernel_ack_query: Instant(0),
-            stalled: Vec::new(),
-            active_link: None,
-            now: Instant(0),
-            calls: 0,
-            skipped: 0,
-            flushes: 0,
-            looks: Looks::default(),
-            is_crowded: false,
-            poll_interval: PollInterval::new(),
-            next_tick: Instant(0),
+            listening,
+            attempts: Attempts::new(connects_by_need(preferred)),
+            diagnostics: Diagnostics::begin(links.rail_names(rails), page),
+            links,
+            progress: Progress::new(),
             silences: Silences::default(),
-            is_closing: false,
-            leaving: Vec::new(),
-            broken: Vec::new(),
-            // One more, for shared memory.
-            counters: Counters::new(rails.len() + ofi.len() + 1),
-            rail_bytes: Publisher::begin(rail_names(&rails, &ofi).into_iter()),
-            status_page: StatusPage::begin(settings.top, u64::from_le_bytes(random().map_err(no_random)?)),
-            ofi,
-            rails,
-            settings: settings.clone(),
+            host,
         })
     }
 
     /// What peers need in order to reach this endpoint.
     pub fn address(&self) -> &Address {
-        &self.address
+        &self.identity.address
     }
 
     /// The rails, in the order in which they are numbered.
     pub fn rails(&self) -> &[Rail] {
-        &self.rails
+        &self.host.rails
     }
 
     /// The virtual channel to the peer at `address`; the same one for the same peer. Connects on first use.
     pub fn peer(&mut self, address: &Address) -> VcId {
         self.acquaint(address);
-        let vc = self.peer_by_id(address.id);
-        let peer = &mut self.peers[vc.0 as usize];
+        let vc = self.peers.of_id(address.id, &self.identity.party, &mut self.engine);
+        let peer = &mut self.peers[vc];
         if peer.address.is_none() {
             peer.address = Some(address.clone());
             if peer.role == Role::Acceptor && !peer.is_connected() && !peer.is_closing {
@@ -317,7 +187,7 @@ impl Endpoint {
 
     /// A peer that is to be named by [`Endpoint::peer`], as its links have failed and only it knows the way.
     pub fn poll_nameless_peer(&mut self) -> Option<VcId> {
-        self.nameless.pop()
+        self.peers.take_nameless()
     }
 
     /// Whether there is any completion.
@@ -362,17 +232,9 @@ impl Endpoint {
             }
         }
     }
-
-    /// The rail that has an address of this node, if no other has it too.
-    fn rail_at(&self, ip: IpAddr) -> Option<RailId> {
-        let has = |rail: &Rail| rail.addresses.iter().any(|own| own.ip == ip);
-        let mut with_it = (0..).zip(&self.rails).filter(|(_, rail)| has(rail)).map(|(at, _)| RailId(at));
-        let first = with_it.next();
-        first.filter(|_| with_it.next().is_none())
-    }
 }
 
-fn log_rails(rails: &[Rail], ofi: &OfiState, port: u16) {
+fn log_rails(rails: &[Rail], ofi: &OfiLinks, port: u16) {
     let names = |rails: &[Rail]| rails.iter().map(|rail| rail.name.clone()).collect::<Vec<_>>();
     let (first, reserve) = rails.split_at(Rail::preferred(rails).len());
     let first: Vec<String> = names(first).into_iter().chain(ofi.names().map(str::to_string)).collect();

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use fishplate_engine::Instant;
 
+use super::burst::Burst;
 use super::connections::flap_damping::FlapDamping;
-use super::send::batching::Burst;
 use crate::address::{Address, EndpointId};
 use crate::discover::Class;
 use crate::handshake::Identity;
@@ -31,10 +31,6 @@ pub struct Peer {
     pub burst: Burst,
     /// Links by number of the subchannel; `None` once closed.
     pub links: Vec<Option<LinkId>>,
-    /// That in shared memory, for the short way to it.
-    pub shared_memory: Option<usize>,
-    /// What it has to show when it brings memory to share.
-    pub shared_memory_secret: Option<u128>,
     /// When connecting started.
     pub since: Instant,
     /// When this host was last seen to be cut off, as it was to be given up.
@@ -118,8 +114,6 @@ impl Peer {
             role,
             burst: Burst::default(),
             links: Vec::new(),
-            shared_memory: None,
-            shared_memory_secret: None,
             since: Instant(0),
             cut_off_at: Instant(0),
             said_goodbye: false,
@@ -159,14 +153,6 @@ impl Peer {
     /// Whether at least one link carries.
     pub fn is_connected(&self) -> bool {
         self.links.iter().any(Option::is_some)
-    }
-
-    /// Its links over rails.
-    pub fn streams(&self) -> impl Iterator<Item = usize> {
-        self.links.iter().filter_map(|link| match link {
-            Some(LinkId::Stream(at)) => Some(*at),
-            _ => None,
-        })
     }
 
     /// The failures of a rail's links.

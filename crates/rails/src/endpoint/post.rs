@@ -8,12 +8,6 @@ use fishplate_engine::{
 use super::Endpoint;
 
 impl Endpoint {
-    /// Whether messages to a peer go through memory that both share.
-    #[inline]
-    pub fn shares_memory(&self, vc: VcId) -> bool {
-        self.peers[vc.0 as usize].shared_memory.is_some()
-    }
-
     /// Posts a send, which completes when it is acknowledged. True if nothing of it is left to do.
     #[inline]
     pub fn send(&mut self, request: SendRequest) -> Result<bool, PostError> {
@@ -79,18 +73,18 @@ impl Endpoint {
     /// Something of `len` bytes for `vc` was posted; `injected`: its memory is lent only until this returns.
     fn posted(&mut self, vc: VcId, len: u64, injected: Option<SendKey>) {
         let now = self.clock.now();
-        self.now = now;
-        self.looks.expect();
-        let peer = &mut self.peers[vc.0 as usize];
-        peer.burst.posted(now, self.calls);
+        self.progress.now = now;
+        self.progress.looks.expect();
+        let peer = &mut self.peers[vc];
+        peer.burst.posted(now, self.progress.calls);
         if peer.is_idle() {
             self.connect(vc, now);
         }
         self.widen_for(vc, len, now);
-        let flushes = self.flushes;
+        let flushes = self.links.tcp.flushes;
         self.pump(now);
-        if self.flushes != flushes {
-            self.peers[vc.0 as usize].burst.transmitted(self.clock.now());
+        if self.links.tcp.flushes != flushes {
+            self.peers[vc].burst.transmitted(self.clock.now());
         }
         injected.into_iter().for_each(|key| self.detach(vc, key));
         self.apply_memory_actions();
@@ -98,7 +92,7 @@ impl Endpoint {
 
     /// The memory of an injected send must not be read from now on.
     fn detach(&mut self, vc: VcId, key: SendKey) {
-        if self.is_in_shared_memory(vc) && self.engine.keep_sent(key) {
+        if self.links.memory.has_sent_all(vc) && self.engine.keep_sent(key) {
             return;
         }
         if let Some(MemoryAction::Fill { into, from }) = self.engine.detach(key) {
@@ -126,7 +120,7 @@ impl Endpoint {
     /// Posts a receive. Matching messages that are already here complete it.
     pub fn recv(&mut self, request: RecvRequest) {
         self.engine.post_recv(request);
-        self.looks.expect();
+        self.progress.looks.expect();
         self.apply_memory_actions();
     }
 
@@ -139,7 +133,7 @@ impl Endpoint {
     /// Receives the message that a peek claimed under the same context; false if there is none.
     pub fn recv_claimed(&mut self, request: RecvRequest) -> bool {
         let found = self.engine.recv_claimed(request);
-        self.looks.expect();
+        self.progress.looks.expect();
         self.apply_memory_actions();
         found
     }

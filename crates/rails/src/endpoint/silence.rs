@@ -3,9 +3,7 @@
 use fishplate_engine::{Instant, VcId};
 
 use super::Endpoint;
-use super::links::rail_names;
 use super::peer::Role;
-use crate::shared_memory::Sender;
 
 /// After so long without an answer the user is told, in nanoseconds: rails that fail have been replaced by then, and come
 /// back if they do soon.
@@ -61,10 +59,9 @@ impl Endpoint {
     /// The same at once.
     pub(in crate::endpoint) fn look_for_silences(&mut self, now: Instant) {
         self.silences.attention.look(now);
-        self.poll_taken_of_shared(now, Sender::has_untaken);
+        self.look_at_untaken(now);
         let here_since = self.silences.attention.since;
-        for at in 0..self.peers.len() {
-            let vc = VcId(at as u32);
+        for vc in self.peers.channels() {
             let told = self.silences.told.iter().position(|(told, _)| *told == vc);
             let heard_since = if told.is_none() { here_since } else { Instant(0) };
             let waits = self.wait_for(vc).map(|wait| Wait { since: wait.since.max(heard_since), ..wait });
@@ -72,8 +69,8 @@ impl Endpoint {
             match (waits, told) {
                 (Some(wait), None) => {
                     let seconds = now.since_ns(wait.since) / 1_000_000_000;
-                    let end = if self.is_closing { "cannot end yet: " } else { "" };
-                    let peer = self.peers[at].describe();
+                    let end = if self.progress.is_closing { "cannot end yet: " } else { "" };
+                    let peer = self.peers[vc].describe();
                     log::warn!("{end}waits for {peer}, which has not answered for {seconds} s: {}", wait.what);
                     self.silences.told.push((vc, wait.since));
                 }
@@ -82,7 +79,7 @@ impl Endpoint {
                     // Whoever is lost is told of otherwise.
                     if self.engine.loss(vc).is_none() {
                         let seconds = now.since_ns(since) / 1_000_000_000;
-                        log::warn!("{} answers again, after {seconds} s", self.peers[at].describe());
+                        log::warn!("{} answers again, after {seconds} s", self.peers[vc].describe());
                     }
                 }
                 _ => {}
@@ -93,12 +90,12 @@ impl Endpoint {
     /// For whom this process has waited longest of those of which the user was told, and since when.
     pub(in crate::endpoint) fn longest_silence(&self) -> Option<(&str, Instant)> {
         let (vc, since) = self.silences.told.iter().min_by_key(|(_, since)| *since)?;
-        let peer = &self.peers[vc.0 as usize];
+        let peer = &self.peers[*vc];
         Some((peer.name.as_deref().unwrap_or("a peer"), *since))
     }
 
     fn wait_for(&self, vc: VcId) -> Option<Wait> {
-        let peer = &self.peers[vc.0 as usize];
+        let peer = &self.peers[vc];
         if let Some((since, causes)) = self.engine.outage(vc) {
             let seconds = self.settings.timeout.as_secs();
             let waits = self.engine.has_pending_operations() || !self.engine.is_quiet_with(vc);
@@ -115,9 +112,8 @@ impl Endpoint {
             return waits.then_some(Wait { since: peer.since, what });
         }
         let unanswered = self.engine.unanswered(vc)?;
-        let names = rail_names(&self.rails, &self.ofi);
         let links = peer.links.iter().flatten().filter_map(|id| self.links.get(*id));
-        let mut rails: Vec<&str> = links.map(|link| names[usize::from(link.common().rail.0)].as_str()).collect();
+        let mut rails: Vec<&str> = links.map(|link| self.rail_name(link.common().rail)).collect();
         rails.sort_unstable();
         rails.dedup();
         let (frames, bytes) = (unanswered.frames, unanswered.bytes);

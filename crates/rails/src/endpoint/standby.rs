@@ -10,8 +10,8 @@ use crate::link::StreamLink;
 impl Endpoint {
     /// Has the links to a peer stand by that are to, and no others.
     pub(in crate::endpoint) fn stand_by(&mut self, vc: VcId) {
-        let giving_way = self.ofi.own_rails_of_links_to(vc);
-        let links = || self.peers[vc.0 as usize].streams().map(|at| &self.links.streams[at]);
+        let giving_way = self.links.bypassed_rails(vc);
+        let links = || self.links.tcp.of_peer(&self.peers[vc]).map(|(_, link)| link);
         let best = links().map(|link| link.class).min().unwrap_or(Class::Rail);
         let stands_by =
             |link: &StreamLink| link.is_on_trial || link.class > best || giving_way.contains(&link.common.rail);
@@ -34,7 +34,7 @@ mod tests {
     /// Bytes that the first endpoint has sent over its interface, and over the rail of a provider.
     fn sent(pair: &Pair) -> [u64; 2] {
         let links = &pair.ends[0].links;
-        let streams = links.streams.iter().map(|(_, link)| link.common.counts.tx_bytes).sum();
+        let streams = links.tcp.iter().map(|(_, link)| link.common.counts.tx_bytes).sum();
         [streams, links.ofi.iter().map(|(_, link)| link.common.counts.tx_bytes).sum()]
     }
 
@@ -48,12 +48,12 @@ mod tests {
         }
         use_library(name);
         let mut pair = Pair::with_rails(&["lo", "tcp:lo"]);
-        if pair.ends.iter().any(|end| end.ofi.len() == 0) {
+        if pair.ends.iter().any(|end| !end.links.ofi.has_rails()) {
             println!("skipped: the provider tcp cannot be a rail here");
             return;
         }
         for end in &mut pair.ends {
-            end.ofi.set_own_rails(vec![RailId(0)]);
+            end.links.ofi.set_own_rails(vec![RailId(0)]);
         }
         pair.until(|pair| pair.ends.iter().all(|end| end.links.ofi.len() == 1));
         pair.exchange();
@@ -62,7 +62,7 @@ mod tests {
         let after = sent(&pair);
         assert_eq!(before[0], after[0]);
         assert!(after[1] > before[1]);
-        pair.ends[0].ofi.close_first();
+        pair.ends[0].links.ofi.close_first();
         pair.until(|pair| pair.ends[0].links.ofi.is_empty());
         pair.exchange();
         assert!(sent(&pair)[0] > after[0]);

@@ -3,13 +3,13 @@
 use fishplate_engine::{Instant, RailId};
 
 use super::Endpoint;
-use super::links::SHARED_MEMORY;
-use super::tuning::parallel_streams::StreamsOfRail;
+use super::tcp::tuning::parallel_streams::StreamsOfRail;
+use crate::counters::Counters;
 use crate::discover::Class;
 use crate::link_kind::{Counts, LinkId};
 use crate::live::{self, Page, State, StatusFile};
-use crate::ofi::OfiLink;
 use crate::process;
+use crate::rail_bytes::Publisher;
 
 /// The page is written at most so often, in nanoseconds: a reader does not see more.
 const EVERY_NS: u64 = 100_000_000;
@@ -33,92 +33,86 @@ impl StatusPage {
     }
 }
 
+/// What is told of an endpoint while it is open, and at its end.
+pub struct Diagnostics {
+    /// What each rail has carried over links that are closed.
+    pub counters: Counters,
+    page: StatusPage,
+    rail_bytes: Publisher,
+}
+
+impl Diagnostics {
+    /// Of an endpoint with these rails, and what else carries; `page`: what `fishplate top` reads.
+    pub fn begin<'a>(names: impl Iterator<Item = &'a str>, page: StatusPage) -> Diagnostics {
+        let names: Vec<String> = names.map(str::to_string).collect();
+        let counters = Counters::new(names.len());
+        Diagnostics { counters, page, rail_bytes: Publisher::begin(names.into_iter()) }
+    }
+}
+
 impl Endpoint {
     /// Says what each rail has carried, if somebody in this process looks.
     pub(super) fn publish_rail_bytes(&self) {
-        if self.rail_bytes.is_wanted() {
-            self.rail_bytes.publish(self.rail_counts().iter().map(|sum| (sum.tx_bytes, sum.rx_bytes)));
+        if self.diagnostics.rail_bytes.is_wanted() {
+            self.diagnostics.rail_bytes.publish(self.rail_counts().iter().map(|sum| (sum.tx_bytes, sum.rx_bytes)));
         }
     }
 
     /// Writes the page when it is due.
     pub(super) fn write_status_page(&mut self, now: Instant) {
-        if self.status_page.file.is_none() || now < self.status_page.due {
+        if self.diagnostics.page.file.is_none() || now < self.diagnostics.page.due {
             return;
         }
         let page = self.page(now);
-        if let Some(Err(error)) = self.status_page.file.as_ref().map(|file| file.write(&page)) {
+        if let Some(Err(error)) = self.diagnostics.page.file.as_ref().map(|file| file.write(&page)) {
             log::info!("`fishplate top` will not show this any more: {error}");
-            self.status_page.file = None;
+            self.diagnostics.page.file = None;
         }
         let took_ns = self.clock.now().since_ns(now);
-        self.status_page.due = now.plus_ns(EVERY_NS.max(took_ns * PART_OF_TIME));
+        self.diagnostics.page.due = now.plus_ns(EVERY_NS.max(took_ns * PART_OF_TIME));
     }
 
     fn page(&self, now: Instant) -> Page {
         let sums = self.rail_counts();
-        let shared_memory = usize::from(self.shared_memory_rail().0);
-        let rails = (0..self.rails.len()).map(|at| self.rail_page(at, &sums[at]));
+        let rails = (0..self.host.rails.len()).map(|at| self.rail_page(at, &sums[at]));
         let is_shown = |(at, page): &(usize, live::Rail)| {
-            self.rails[*at].class == Class::Rail || !matches!(page.state, State::Idle)
+            self.host.rails[*at].class == Class::Rail || !matches!(page.state, State::Idle)
         };
         let rails = rails.enumerate().filter(is_shown).map(|(_, page)| page);
-        let ofi = (self.rails.len()..shared_memory).map(|at| self.ofi_page(at, &sums[at]));
         Page {
             schema: live::SCHEMA.to_string(),
             host: process::host().to_string(),
             host_id: Some(process::host_id()),
             pid: std::process::id(),
             rank: process::rank(),
-            program: self.status_page.program.clone(),
+            program: self.diagnostics.page.program.clone(),
             seconds: now.since_ns(Instant(0)) as f64 / 1e9,
             peers: self.peers.iter().filter(|peer| peer.is_connected()).count() as u32,
             waits: self.longest_silence().map(|(peer, since)| {
                 let seconds = now.since_ns(since) as f64 / 1e9;
                 live::Wait { peer: peer.to_string(), seconds }
             }),
-            rails: rails.chain(ofi).chain(self.shared_memory_page(&sums[shared_memory])).collect(),
+            rails: rails.chain(self.pages_beside_rails(&sums)).collect(),
         }
     }
 
     fn rail_page(&self, at: usize, sum: &Counts) -> live::Rail {
         let (mut links, mut rtt_ns) = (0, None);
-        for (_, link) in self.links.streams.iter().filter(|(_, link)| usize::from(link.common.rail.0) == at) {
+        for link in self.links.tcp.over(RailId(at as u8)) {
             links += 1;
             rtt_ns = rtt_ns.max(Some(link.sampled.rtt_ns));
         }
         let state = if links > 0 { State::Up } else { self.state_without_links(at) };
         let StreamsOfRail { streams, estimate } = self.streams_of(RailId(at as u8));
         live::Rail {
-            address: Some(self.rails[at].ip()),
+            address: Some(self.host.rails[at].ip()),
             streams: streams as u32,
             flow_rate: estimate.flow.map(|rate| rate as u64),
             port_rate: estimate.port.map(|rate| rate as u64),
             rtt_us: rtt_ns.map(|rtt_ns| rtt_ns / 1000),
             retransmitted_segments: sum.retransmitted,
-            ..rail_without_address(&self.rails[at].name, (state, links), sum)
+            ..rail_without_address(&self.host.rails[at].name, (state, links), sum)
         }
-    }
-
-    /// A rail by a provider of the libfabric.
-    fn ofi_page(&self, at: usize, sum: &Counts) -> live::Rail {
-        let is_over = |link: &&OfiLink| usize::from(link.common.rail.0) == at;
-        let links = self.links.ofi.iter().map(|(_, link)| link).filter(is_over).count() as u32;
-        let state = match links {
-            1.. => State::Up,
-            _ if self.ofi.is_connecting(at - self.rails.len()) => State::Connecting,
-            _ if self.counters.has_ended(at) => State::Ended,
-            _ => State::Idle,
-        };
-        rail_without_address(self.ofi_rail_name(RailId(at as u8)), (state, links), sum)
-    }
-
-    /// Shared memory as a rail, once it was used.
-    fn shared_memory_page(&self, sum: &Counts) -> Option<live::Rail> {
-        let links = self.links.memory.len() as u32;
-        let state = if links > 0 { State::Up } else { State::Ended };
-        (links > 0 || self.counters.has_ended(usize::from(self.shared_memory_rail().0)))
-            .then(|| rail_without_address(SHARED_MEMORY, (state, links), sum))
     }
 
     /// Frames with wrong checksums that have come over the rail of a link.
@@ -130,18 +124,18 @@ impl Endpoint {
     /// What all links of each rail have counted, and those in shared memory, those that were closed as well.
     fn rail_counts(&self) -> Vec<Counts> {
         let mut sums: Vec<Counts> =
-            (0..=usize::from(self.shared_memory_rail().0)).map(|rail| *self.counters.ended(rail)).collect();
+            (0..=usize::from(self.shared_memory_rail().0)).map(|rail| *self.diagnostics.counters.ended(rail)).collect();
         self.links.iter().for_each(|(_, link)| sums[usize::from(link.common().rail.0)].add(&link.common().counts));
         sums
     }
 
     fn state_without_links(&self, at: usize) -> State {
-        let is_connecting = || self.attempts.iter().any(|(_, attempt)| usize::from(attempt.rail) == at);
+        let is_connecting = || self.attempts.count_over(RailId(at as u8)) > 0;
         if self.peers.iter().any(|peer| peer.has_lost(at as u8)) {
             State::Failed
         } else if is_connecting() {
             State::Connecting
-        } else if self.counters.has_ended(at) {
+        } else if self.diagnostics.counters.has_ended(at) {
             State::Ended
         } else {
             State::Idle
@@ -150,7 +144,7 @@ impl Endpoint {
 }
 
 /// A rail of which nothing is known but what was counted.
-fn rail_without_address(name: &str, (state, links): (State, u32), sum: &Counts) -> live::Rail {
+pub fn rail_without_address(name: &str, (state, links): (State, u32), sum: &Counts) -> live::Rail {
     live::Rail {
         name: name.to_string(),
         address: None,

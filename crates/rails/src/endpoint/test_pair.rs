@@ -44,7 +44,7 @@ impl Pair {
         let mut pair = Pair { ends, names, tag: 0 };
         pair.exchange();
         for end in &mut pair.ends {
-            let at = end.links.streams.iter().next().unwrap().0;
+            let at = end.links.tcp.iter().next().unwrap().0;
             end.manage_streams_of(at);
         }
         pair
@@ -99,9 +99,9 @@ impl Pair {
     /// Messages go on until both sides have so many links and nothing changes.
     pub fn exchange_until(&mut self, links: usize) {
         let start = Monotonic::now();
-        while self.ends.iter().any(|end| end.links.streams.len() != links || !end.attempts.is_empty()) {
+        while self.ends.iter().any(|end| end.links.tcp.len() != links || !end.attempts.is_empty()) {
             self.exchange();
-            let counts = [0, 1].map(|at| self.ends[at].links.streams.len());
+            let counts = [0, 1].map(|at| self.ends[at].links.tcp.len());
             assert!(start.elapsed() < PATIENCE, "{counts:?} links, not {links}");
         }
         self.exchange();

@@ -1,54 +1,70 @@
 //! Why a handshake comes to nothing, and what of that the peer is told.
 
-use std::fmt;
-
 use fishplate_engine::wire::VERSION;
 
 use super::party::Term;
 
 /// Why a connection was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The acceptor speaks another version of the wire format: its number.
+    #[error("{}", versions(.0))]
     Version(u16),
     /// The acceptor is not the endpoint that was meant.
+    #[error("another endpoint answers at that address")]
     NotMe,
     /// The initiator does not know the token, or is not who it says.
+    #[error("the peer says that this side's token is wrong")]
     Token,
     /// Both sides connected at once, and the acceptor's own connection is the one to be kept.
+    #[error("the peer prefers its own connection")]
     Yield,
     /// The acceptor has lost or closed its side of the virtual channel.
+    #[error("the peer has closed its endpoint")]
     Closed,
     /// One side has a setting and the other does not: whether it is the acceptor.
+    #[error("{}", difference(.0, .1))]
     Differs(Term, bool),
     /// It came over another interface of the acceptor's than that of the address that was meant.
+    #[error("it reaches the peer over another interface than that of the address")]
     Detour,
     /// The acceptor may have no more files open.
+    #[error("the peer may have no more files open (raise `ulimit -n` on its host)")]
     Files,
     /// The acceptor does not know the initiator, and has as many of these as it takes.
+    #[error("the peer does not know this process, and too many others that it does not know are connected")]
     Crowded,
 }
 
 /// Why a handshake failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandshakeError {
     /// What came is no Fishplate handshake.
+    #[error("the other side does not speak Fishplate")]
     NotFishplate,
     /// The peer speaks another version of the wire format: its number.
+    #[error("{}", versions(.0))]
     Version(u16),
     /// The peer refused, and has proven that it is the peer.
+    #[error("{0}")]
     Refused(Refusal),
     /// Somebody refused, who may be anybody between here and the peer.
+    #[error("{0}")]
     Hinted(Refusal),
     /// The peer does not know the token that it should.
+    #[error("the peer does not know the token of the endpoint")]
     Token,
     /// The same, or its secret file is another one than this side's.
+    #[error("the peer does not know the token of the endpoint, or the file of its FISHPLATE_SECRET_FILE is another one")]
     Secret,
     /// The peer takes us for another endpoint.
+    #[error("it is meant for another endpoint")]
     NotMe,
     /// One side has a setting and the other does not: whether it is the peer.
+    #[error("{}", difference(.0, .1))]
     Differs(Term, bool),
     /// The kernel gives no random numbers.
+    #[error("the kernel gives no random numbers")]
     NoRandom,
 }
 
@@ -79,50 +95,15 @@ impl HandshakeError {
     }
 }
 
-impl fmt::Display for HandshakeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            HandshakeError::NotFishplate => f.write_str("the other side does not speak Fishplate"),
-            HandshakeError::Version(theirs) => {
-                write!(f, "the peer speaks version {theirs} of the wire format, this side version {VERSION}")
-            }
-            HandshakeError::Refused(refusal) | HandshakeError::Hinted(refusal) => refusal.fmt(f),
-            HandshakeError::NotMe => f.write_str("it is meant for another endpoint"),
-            HandshakeError::Token => f.write_str("the peer does not know the token of the endpoint"),
-            HandshakeError::Secret => f.write_str(
-                "the peer does not know the token of the endpoint, or the file of its FISHPLATE_SECRET_FILE is another one",
-            ),
-            HandshakeError::Differs(term, theirs) => differ(f, *term, *theirs),
-            HandshakeError::NoRandom => f.write_str("the kernel gives no random numbers"),
-        }
-    }
+fn versions(theirs: &u16) -> String {
+    format!("the peer speaks version {theirs} of the wire format, this side version {VERSION}")
 }
 
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refusal::Version(theirs) => HandshakeError::Version(*theirs).fmt(f),
-            Refusal::NotMe => f.write_str("another endpoint answers at that address"),
-            Refusal::Token => f.write_str("the peer says that this side's token is wrong"),
-            Refusal::Yield => f.write_str("the peer prefers its own connection"),
-            Refusal::Detour => f.write_str("it reaches the peer over another interface than that of the address"),
-            Refusal::Files => f.write_str("the peer may have no more files open (raise `ulimit -n` on its host)"),
-            Refusal::Closed => f.write_str("the peer has closed its endpoint"),
-            Refusal::Differs(term, theirs) => differ(f, *term, *theirs),
-            Refusal::Crowded => f.write_str(
-                "the peer does not know this process, and too many others that it does not know are connected",
-            ),
-        }
-    }
-}
-
-fn differ(f: &mut fmt::Formatter<'_>, term: Term, theirs: bool) -> fmt::Result {
+fn difference(term: &Term, theirs: &bool) -> String {
     let (name, states) = term.describe();
-    let [here, peer] = [!theirs, theirs].map(|has| states[usize::from(has)]);
-    write!(f, "{name} is {peer} at the peer and {here} at this side; it must be the same for all processes of a job")
+    let [here, peer] = [!theirs, *theirs].map(|has| states[usize::from(has)]);
+    format!("{name} is {peer} at the peer and {here} at this side; it must be the same for all processes of a job")
 }
-
-impl std::error::Error for HandshakeError {}
 
 /// What to tell the peer about an error; nothing to one that does not speak this protocol.
 pub fn refusal_for(error: &HandshakeError) -> Option<Refusal> {

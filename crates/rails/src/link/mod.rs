@@ -27,7 +27,7 @@ use fishplate_engine::{INTERRUPTION_NS, Instant, Payload, RailId, SubchannelId};
 
 use crate::bounce_buffers::BounceBuffers;
 use crate::discover::Class;
-use crate::link_kind::{Common, Counts, Ending, LinkKind, Places};
+use crate::link_kind::{Common, Counts, Ending, Link, Places};
 use crate::link_name::LinkName;
 use crate::socket::SHORT_SEGMENT;
 use crate::sys::bbr::{Bbr, bbr};
@@ -146,12 +146,6 @@ impl StreamLink {
         true
     }
 
-    /// What it has counted by its end.
-    pub fn final_counts(&self) -> Counts {
-        let retransmitted = tcp_info(self.socket.as_fd()).map(|info| u64::from(info.retransmitted));
-        Counts { retransmitted: retransmitted.unwrap_or(self.common.counts.retransmitted), ..self.common.counts }
-    }
-
     /// BBR's state, if the link stays with BBR.
     pub fn bbr(&self) -> Option<Bbr> {
         if matches!(self.congestion_phase, CongestionPhase::Settled) { bbr(self.socket.as_fd()) } else { None }
@@ -217,7 +211,7 @@ impl StreamLink {
     }
 }
 
-impl LinkKind for StreamLink {
+impl Link for StreamLink {
     #[inline]
     fn common(&self) -> &Common {
         &self.common
@@ -238,6 +232,20 @@ impl LinkKind for StreamLink {
             Ending::Abrupt if self.retirement.is_mutual() => Ending::LetGo,
             ending => ending,
         }
+    }
+
+    fn is_usable(&self) -> bool {
+        !self.retirement.has_begun()
+    }
+
+    fn way(&self) -> Option<String> {
+        let own = self.socket.local_addr().ok()?.ip();
+        Some(format!("{own} to {}", self.remote))
+    }
+
+    fn final_counts(&self) -> Counts {
+        let retransmitted = tcp_info(self.socket.as_fd()).map(|info| u64::from(info.retransmitted));
+        Counts { retransmitted: retransmitted.unwrap_or(self.common.counts.retransmitted), ..self.common.counts }
     }
 
     fn has_waiting(&self) -> bool {

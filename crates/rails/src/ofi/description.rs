@@ -1,9 +1,9 @@
 //! What a peer is told of a link before there is one, over a connection that both sides have proven.
 
 /// Longest names and addresses that are taken, in bytes.
-const MOST: usize = 512;
+const MAX_PART: usize = 512;
 /// Longest description, in bytes.
-pub const MOST_DESCRIPTION: usize = 4 + 8 + 1 + 3 * (2 + MOST);
+const MAX_DESCRIPTION: usize = 4 + 8 + 1 + 3 * (2 + MAX_PART);
 
 /// One end of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl Description {
         out.extend_from_slice(&self.secret.to_le_bytes());
         out.push(self.ordinal);
         for part in [self.provider.as_bytes(), self.fabric.as_bytes(), &self.address] {
-            let part = &part[..part.len().min(MOST)];
+            let part = &part[..part.len().min(MAX_PART)];
             out.extend_from_slice(&(part.len() as u16).to_le_bytes());
             out.extend_from_slice(part);
         }
@@ -46,7 +46,7 @@ impl Description {
             let (len, behind) = rest.split_first_chunk()?;
             let (part, behind) = behind.split_at_checked(usize::from(u16::from_le_bytes(*len)))?;
             rest = behind;
-            (part.len() <= MOST).then(|| part.to_vec())
+            (part.len() <= MAX_PART).then(|| part.to_vec())
         };
         let (provider, fabric, address) = (part()?, part()?, part()?);
         rest.is_empty().then_some(Description {
@@ -58,6 +58,28 @@ impl Description {
             secret: u64::from_le_bytes(*secret),
         })
     }
+
+    /// A frame has come with the bytes `part`, from byte `offset` on, of a description of `total` bytes; what is behind its end
+    /// does not count. `so_far`: what has come before. The description, once it is whole; else how the peer breaks the protocol.
+    pub fn part_came(
+        so_far: &mut Vec<u8>,
+        total: u16,
+        offset: u16,
+        part: &[u8],
+    ) -> Result<Option<Description>, &'static str> {
+        if offset == 0 {
+            so_far.clear();
+        }
+        let (total, offset) = (usize::from(total), usize::from(offset));
+        if offset != so_far.len() || offset >= total || total > MAX_DESCRIPTION {
+            return Err("a description in parts that do not fit");
+        }
+        so_far.extend_from_slice(&part[..part.len().min(total - offset)]);
+        if so_far.len() < total {
+            return Ok(None);
+        }
+        Description::decode(&std::mem::take(so_far)).map(Some).ok_or("a description that is none")
+    }
 }
 
 #[cfg(test)]
@@ -65,15 +87,38 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn a_description_comes_in_parts_that_follow_each_other() {
+        let description = Description {
+            provider: "tcp".into(),
+            fabric: "10.0.0.0/24".into(),
+            ordinal: 1,
+            address: vec![7; 40],
+            link: 3,
+            secret: 9,
+        };
+        let bytes = description.encode();
+        let total = bytes.len() as u16;
+        let (first, second) = bytes.split_at(48);
+        let mut so_far = Vec::new();
+        assert_eq!(Description::part_came(&mut so_far, total, 0, first), Ok(None));
+        let padded = [second, &[0; 8]].concat();
+        assert_eq!(Description::part_came(&mut so_far, total, 48, &padded), Ok(Some(description)));
+        let does_not_fit = Err("a description in parts that do not fit");
+        assert_eq!(Description::part_came(&mut so_far, total, 48, second), does_not_fit, "what is before is missing");
+        assert_eq!(Description::part_came(&mut so_far, u16::MAX, 0, first), does_not_fit, "it is too long");
+        assert_eq!(Description::part_came(&mut so_far, 48, 0, first), Err("a description that is none"));
+    }
+
     proptest! {
         #[test]
         fn what_is_written_is_read(
-            provider in "[a-z_;]{0,20}", fabric in "[a-z0-9/.]{0,40}", address in prop::collection::vec(any::<u8>(), 0..MOST),
+            provider in "[a-z_;]{0,20}", fabric in "[a-z0-9/.]{0,40}", address in prop::collection::vec(any::<u8>(), 0..MAX_PART),
             link: u32, secret: u64, ordinal: u8,
         ) {
             let description = Description { provider, fabric, ordinal, address, link, secret };
             let bytes = description.encode();
-            prop_assert!(bytes.len() <= MOST_DESCRIPTION);
+            prop_assert!(bytes.len() <= MAX_DESCRIPTION);
             prop_assert_eq!(Description::decode(&bytes), Some(description));
             prop_assert_eq!(Description::decode(&bytes[1..]), None);
         }

@@ -7,7 +7,7 @@ use fishplate_engine::{Payload, RailId, Source, SubchannelId};
 
 use super::Rail;
 use crate::bounce_buffers::BounceBuffers;
-use crate::link_kind::{Common, Ending, LinkKind, Places};
+use crate::link_kind::{Common, Ending, Link, Places};
 
 /// A rail and all links over it, of which each is a part.
 pub type SharedRail = Arc<Mutex<Rail>>;
@@ -39,7 +39,7 @@ impl OfiLink {
     }
 }
 
-impl LinkKind for OfiLink {
+impl Link for OfiLink {
     fn common(&self) -> &Common {
         &self.common
     }

@@ -29,7 +29,7 @@ use fishplate_engine::{Payload, RailId, Source, SubchannelId};
 use rustix::net::{SendFlags, send};
 
 use crate::bounce_buffers::BounceBuffers;
-use crate::link_kind::{Common, Ending, LinkKind, Places};
+use crate::link_kind::{Common, Ending, Link, Places};
 use crate::sys::shared_memory::SharedMemory;
 use direct::Direct;
 use exposed::{Exposed, Stuck};
@@ -132,7 +132,7 @@ impl SharedMemoryLink {
     }
 }
 
-impl LinkKind for SharedMemoryLink {
+impl Link for SharedMemoryLink {
     #[inline]
     fn common(&self) -> &Common {
         &self.common

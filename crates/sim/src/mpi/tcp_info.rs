@@ -1,5 +1,5 @@
 //! The TCP_INFO of a connection between near hosts, and what a driver reports of it to its engine (crates/rails:
-//! `endpoint/tuning/sampling.rs`, `link/congestion/mod.rs`).
+//! `endpoint/tcp/tuning/sampling.rs`, `link/congestion/mod.rs`).
 
 use fishplate_engine::Path;
 

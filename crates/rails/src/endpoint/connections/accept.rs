@@ -8,12 +8,11 @@ use fishplate_engine::{Instant, RailId, VcId};
 
 use crate::announce::announce;
 use crate::connect::incoming::{AcceptError, Incoming};
-use crate::connect::outgoing::Established;
+use crate::connect::outgoing::{Attempt, Established};
 use crate::discover::Class;
 use crate::endpoint::Endpoint;
-use crate::endpoint::connections::guests::why;
 use crate::endpoint::peer::Role;
-use crate::endpoint::progress::token::Token;
+use crate::endpoint::tcp::socket::TcpSocket;
 use crate::handshake::{Acceptor, Proven, Refusal};
 use crate::link_kind::LinkId;
 use crate::link_name::{ASKS, LinkName};
@@ -23,7 +22,7 @@ use crate::sys::poll::Kind;
 
 /// How often each rail's connections of a peer are refused because they have come over another one. The first time the peer
 /// has only just learned the wrong interface, and keeps to it for a second; the second time corrects it.
-const MOST_DETOURS: u32 = 2;
+const MAX_DETOURS: u32 = 2;
 
 impl Endpoint {
     /// Takes connections that wait at a listener.
@@ -31,22 +30,27 @@ impl Endpoint {
         let mut any = false;
         loop {
             let most = self.most_unproven();
-            if !self.unproven.has_room(most, now) || !self.unproven.may_accept() {
-                self.accept_paused = true;
+            if !self.listening.unproven.has_room(most, now) || !self.listening.unproven.may_accept() {
+                self.listening.is_paused = true;
                 return any;
             }
-            match self.listeners.get(at).map(|listener| listener.socket.accept()) {
+            match self.listening.listeners.get(at).map(|listener| listener.socket.accept()) {
                 Some(Ok((stream, remote))) => {
                     any = true;
-                    self.unproven.accepted();
-                    self.refuser.accepted();
-                    self.admit(stream, remote, self.listeners[at].rail, now);
+                    self.listening.unproven.accepted();
+                    self.listening.refuser.accepted();
+                    self.admit(stream, remote, self.listening.listeners[at].rail, now);
                 }
                 Some(Err(error)) if error.kind() != io::ErrorKind::WouldBlock => {
                     // Out of files or memory, mostly. The poll set reports waiting connections only once.
-                    self.accept_paused = true;
-                    if self.refuser.failed(&error, &self.listeners[at].socket, &self.party, now) {
-                        log::error!("a connection was refused: {}", self.files.exhausted());
+                    self.listening.is_paused = true;
+                    if self.listening.refuser.failed(
+                        &error,
+                        &self.listening.listeners[at].socket,
+                        &self.identity.party,
+                        now,
+                    ) {
+                        log::error!("a connection was refused: {}", self.links.tcp.files.exhausted());
                     }
                     return any;
                 }
@@ -57,49 +61,43 @@ impl Endpoint {
 
     fn admit(&mut self, stream: TcpStream, remote: SocketAddr, rail: Option<u8>, now: Instant) {
         let (Ok(()), Ok(nonce)) = (stream.set_nonblocking(true), random()) else { return };
-        let acceptor = Acceptor::new(self.party.clone(), nonce);
+        let acceptor = Acceptor::new(self.identity.party.clone(), nonce);
         let most = self.most_unproven();
-        let (at, closed) = self.unproven.add(Incoming::new(stream, remote, now, acceptor).over(rail), most);
+        let (at, closed) = self.listening.unproven.add(Incoming::new(stream, remote, now, acceptor).over(rail), most);
         if let Some(closed) = closed {
-            let crowd = self.unproven.describe_crowd(most);
+            let crowd = self.listening.unproven.describe_crowd(most);
             log::warn!(target: STRANGERS, "a connection from {closed} was closed: {crowd}");
         }
-        let watched = self
-            .unproven
-            .get_mut(at)
-            .map(|incoming| self.poller.add(incoming.stream.as_fd(), Kind::Stream, Token::Incoming(at).number()));
+        let watched =
+            self.listening.unproven.get_mut(at).map(|incoming| {
+                self.poller.add(incoming.stream.as_fd(), Kind::Stream, TcpSocket::Incoming(at).number())
+            });
         if !matches!(watched, Some(Ok(()))) {
-            self.unproven.remove(at);
+            self.listening.unproven.remove(at);
         }
     }
 
     fn most_unproven(&self) -> usize {
-        self.files.most_unproven(self.links.streams.len() + self.attempts.len())
+        self.links.tcp.files.most_unproven(self.links.tcp.len() + self.attempts.len())
     }
 
-    /// Times out unproven connections, and accepts those that could not be accepted before.
-    pub(in crate::endpoint) fn service_unproven(&mut self, now: Instant) {
-        self.unproven.tick(now);
-        if std::mem::take(&mut self.accept_paused) {
-            // The listener that comes first may use all that may be taken.
-            let first = self.first_listener;
-            self.first_listener = (first + 1) % self.listeners.len().max(1);
-            for at in (first..self.listeners.len()).chain(0..first) {
-                self.accept_all(at, now);
-            }
-            self.accept_shared_memory(now);
-        }
+    /// Times out unproven connections, and accepts those that could not be accepted before. True if others may be accepted too.
+    pub(in crate::endpoint) fn service_unproven(&mut self, now: Instant) -> bool {
+        self.listening.unproven.tick(now);
+        let Some(listeners) = self.listening.resume() else { return false };
+        listeners.for_each(|at| _ = self.accept_all(at, now));
+        true
     }
 
     pub(in crate::endpoint) fn incoming_ready(&mut self, at: usize, now: Instant) -> bool {
-        let Endpoint { unproven, acquaintances, .. } = self;
-        let Some(incoming) = unproven.get_mut(at) else { return false };
-        let outcome = match incoming.advance(|id| acquaintances.get(&id).copied()) {
+        let Endpoint { listening, peers, .. } = self;
+        let Some(incoming) = listening.unproven.get_mut(at) else { return false };
+        let outcome = match incoming.advance(|id| peers.token(id)) {
             Ok(None) => return true,
             Ok(Some(proven)) => Ok(proven),
             Err(unproven) => Err(unproven),
         };
-        let Some(incoming) = self.unproven.remove(at) else { return false };
+        let Some(incoming) = self.listening.unproven.remove(at) else { return false };
         match outcome {
             Ok(proven) => self.proven(incoming, proven, now),
             // Mostly that of a peer that takes ours instead.
@@ -115,9 +113,9 @@ impl Endpoint {
     /// connections of the one with the lower name are kept.
     fn proven(&mut self, mut incoming: Incoming, proven: Proven, now: Instant) {
         if proven.offer.stream == ASKS {
-            return incoming.tell(&self.address.encode_rails());
+            return incoming.tell(&self.identity.address.encode_rails());
         }
-        let vc = match self.identify(&proven) {
+        let vc = match self.peers.identify(&proven, &self.identity.party, &mut self.engine) {
             Ok(vc) => vc,
             Err(refusal) => {
                 log::warn!(target: STRANGERS, "a connection from {} was refused: {}", incoming.remote, why(refusal));
@@ -126,25 +124,23 @@ impl Endpoint {
         };
         let name = LinkName { by_peer: true, rail: proven.offer.rail, stream: proven.offer.stream };
         let Ok(local) = incoming.stream.local_addr() else { return };
-        let meant = self.rail_at(local.ip().to_canonical());
+        let meant = self.host.rail_at(local.ip().to_canonical());
         let rail = incoming.rail.map(RailId).or(meant).unwrap_or(RailId(0));
         if let Some(meant) = meant.filter(|meant| *meant != rail && self.refuses_detour(vc, *meant, rail)) {
-            announce(&self.rails[usize::from(meant.0)]);
+            announce(&self.host[meant]);
             return incoming.refuse(Refusal::Detour);
         }
         let is_welcome = !name.is_additional() || self.accepts_additional(vc, rail, incoming.remote.ip());
-        let peer = &mut self.peers[vc.0 as usize];
+        let peer = &mut self.peers[vc];
         // Not for one that leads nowhere: the peer may be the only one that finds a way. But for one that is being proven:
         // the peer may have taken it instead of its own already.
-        let own_may_succeed = || {
-            peer.streams().next().is_some()
-                || self.attempts.iter().any(|(_, attempt)| attempt.vc == vc && attempt.may_succeed())
-        };
+        let own_may_succeed =
+            || self.links.tcp.of_peer(peer).next().is_some() || self.attempts.to(vc).any(Attempt::may_succeed);
         if !is_welcome || matches!(peer.role, Role::Lost | Role::Itself) {
             return incoming.refuse(Refusal::Closed);
         }
         let is_rival = peer.role == Role::Initiator && !name.is_additional();
-        if is_rival && self.address.id < proven.peer && own_may_succeed() {
+        if is_rival && self.identity.address.id < proven.peer && own_may_succeed() {
             return incoming.refuse(Refusal::Yield);
         }
         if incoming.accept(self.engine.first_grant(vc)).is_err() {
@@ -153,7 +149,7 @@ impl Endpoint {
         if !name.is_additional() && peer.role != Role::Acceptor {
             peer.leave_connecting_to_it(now);
             peer.since = now;
-            self.attempts.retain(|_, attempt| attempt.vc != vc);
+            self.attempts.end(vc);
         }
         let before = self.find_link(vc, name, rail);
         let keys = incoming.take_keys();
@@ -168,16 +164,24 @@ impl Endpoint {
         };
         self.link_up(vc, rail, name, established, now);
         // The peer has seen it fail.
-        before.into_iter().for_each(|at| self.link_failed(LinkId::Stream(at), "the peer has set it up anew"));
+        before.into_iter().for_each(|at| self.link_failed(LinkId::Tcp(at), "the peer has set it up anew"));
     }
 
     /// Whether a peer that has come over `rail`, and has meant another one in the same network, is to try again: it was told
     /// the wrong interface, and is told the right one now. Not for ever: there may be no other way.
     fn refuses_detour(&mut self, vc: VcId, meant: RailId, rail: RailId) -> bool {
-        let [meant, rail] = [meant, rail].map(|rail| &self.rails[usize::from(rail.0)]);
-        let detours = &mut self.peers[vc.0 as usize].detours;
-        let refuses = meant.shares_network(rail) && *detours < MOST_DETOURS * self.rails.len() as u32;
+        let [meant, rail] = [meant, rail].map(|rail| &self.host[rail]);
+        let detours = &mut self.peers[vc].detours;
+        let refuses = meant.shares_network(rail) && *detours < MAX_DETOURS * self.host.rails.len() as u32;
         *detours += u32::from(refuses);
         refuses
+    }
+}
+
+/// Why somebody who knows the token is refused, for the user.
+fn why(refusal: Refusal) -> &'static str {
+    match refusal {
+        Refusal::Crowded => "too many others that the MPI library has not named are connected, or were",
+        _ => "it is not who it says",
     }
 }

@@ -14,7 +14,6 @@ use crate::connect::outgoing::Attempt;
 use crate::discover::Class;
 use crate::endpoint::Endpoint;
 use crate::endpoint::peer::Role;
-use crate::link::StreamLink;
 use crate::link_name::FIRST_ADDITIONAL;
 use crate::pairing::Pair;
 use crate::process;
@@ -38,20 +37,20 @@ pub fn connects_by_need(rails: usize) -> bool {
 impl Endpoint {
     /// Whether a peer is to have one connection, not one over each rail.
     pub(in crate::endpoint) fn is_sparing(&self, vc: VcId) -> bool {
-        self.files.is_short() || (self.connects_by_need && !self.peers[vc.0 as usize].is_widened)
+        self.links.tcp.files.is_short() || (self.attempts.by_need && !self.peers[vc].is_widened)
     }
 
     /// A message of `len` bytes goes to, or comes from, a peer.
     #[inline]
     pub(in crate::endpoint) fn widen_for(&mut self, vc: VcId, len: u64, now: Instant) {
-        if self.connects_by_need && len >= PAYS_FROM {
+        if self.attempts.by_need && len >= PAYS_FROM {
             self.widen(vc, now);
         }
     }
 
     /// Looks how much a link has carried since the last time.
     pub(in crate::endpoint) fn widen_by_use(&mut self, at: usize, now: Instant) {
-        let link = &mut self.links.streams[at];
+        let link = &mut self.links.tcp[at];
         let carried = link.transmit.taken() + link.common.counts.rx_bytes;
         let (before, since) = std::mem::replace(&mut link.use_seen, (carried, now));
         let times = (carried - before) / PAYS_FROM;
@@ -63,7 +62,7 @@ impl Endpoint {
 
     /// The peer's kernel has not answered for so long over what may be the only connection.
     pub(in crate::endpoint) fn widen_if_silent(&mut self, vc: VcId, silent_ns: u64, now: Instant) {
-        if self.connects_by_need && silent_ns >= SILENCE_NS {
+        if self.attempts.by_need && silent_ns >= SILENCE_NS {
             self.widen(vc, now);
         }
     }
@@ -71,11 +70,11 @@ impl Endpoint {
     /// Connects a peer over all rails that lead to it and do not carry yet.
     #[cold]
     fn widen(&mut self, vc: VcId, now: Instant) {
-        let peer = &mut self.peers[vc.0 as usize];
-        if peer.is_widened || self.files.is_short() || now < peer.widen_after {
+        let peer = &mut self.peers[vc];
+        if peer.is_widened || self.links.tcp.files.is_short() || now < peer.widen_after {
             return;
         }
-        let is_local = |remote: IpAddr| self.own_addresses.contains(&remote);
+        let is_local = |remote: IpAddr| self.host.has(remote);
         if peer.is_closing || peer.known_paths.iter().any(|way| is_local(way.remote)) {
             return;
         }
@@ -94,76 +93,68 @@ impl Endpoint {
 
     /// The peer has set up the connection: what this side adds are streams beside it, over other rails.
     fn add_ways(&mut self, vc: VcId, now: Instant) {
-        let Some(address) = self.peers[vc.0 as usize].address.as_ref() else { return };
+        let Some(address) = self.peers[vc].address.as_ref() else { return };
         let (pairs, port) = (self.ways(vc, Class::Rail), address.port);
         for Pair { local, remotes } in pairs {
             let rail = RailId(local as u8);
             let Some(remote) = remotes.first().filter(|_| !self.leads_over(vc, rail, Class::Rail)) else { continue };
-            let remote = self.rails[local].at(*remote, port);
+            let remote = self.host.rails[local].at(*remote, port);
             self.attempts.insert(Attempt::new(vc, rail.0, FIRST_ADDITIONAL, remote, now));
         }
     }
 
     /// Whether a connection to a peer is there over a way of a class that a rail has, or is being set up.
     pub(in crate::endpoint) fn leads_over(&self, vc: VcId, rail: RailId, class: Class) -> bool {
-        let is_tried = |attempt: &Attempt| (attempt.vc, attempt.rail, attempt.class) == (vc, rail.0, class);
-        let mut links = self.peers[vc.0 as usize].streams().map(|at| &self.links.streams[at]);
-        self.attempts.iter().any(|(_, attempt)| is_tried(attempt))
-            || links.any(|link| (link.common.rail, link.class) == (rail, class))
-    }
-
-    /// Whether a connection to a peer is being set up over a rail.
-    pub(in crate::endpoint) fn is_tried(&self, vc: VcId, rail: RailId) -> bool {
-        self.attempts.iter().any(|(_, attempt)| (attempt.vc, attempt.rail) == (vc, rail.0))
+        let mut links = self.links.tcp.of_peer(&self.peers[vc]);
+        self.attempts.are_of_class(vc, rail, class)
+            || links.any(|(_, link)| (link.common.rail, link.class) == (rail, class))
     }
 
     /// Numbers of the streams of each rail, with which a peer is connected at first.
     pub(in crate::endpoint) fn first_streams(&self, most: usize) -> RangeInclusive<u8> {
         let streams = usize::from(self.settings.streams.first()).min(most) as u8;
-        if self.files.is_short() { 0..=0 } else { 0..=streams.max(1) - 1 }
+        if self.links.tcp.files.is_short() { 0..=0 } else { 0..=streams.max(1) - 1 }
     }
 
     /// Of the ways to a peer, the one over the nearest rail, and of several that are as near over that with the fewest
     /// connections; once that has failed, all.
     pub(in crate::endpoint) fn keep_one_way(&self, vc: VcId, pairs: &mut Vec<Pair>) {
-        let has_failed = !self.peers[vc.0 as usize].known_paths.is_empty()
-            || self.attempts.iter().any(|(_, attempt)| attempt.vc == vc);
+        let has_failed = !self.peers[vc].known_paths.is_empty() || self.attempts.are_to(vc);
         if has_failed {
             return;
         }
-        let known: Vec<Option<u64>> = (0..self.rails.len()).map(|rail| self.round_trip(rail)).collect();
+        let rail = |at: usize| RailId(at as u8);
+        let known: Vec<Option<u64>> = (0..self.host.rails.len()).map(|at| self.round_trip(rail(at))).collect();
         let nearest = pairs.iter().filter_map(|pair| known[pair.local]).min().unwrap_or(0);
-        let is_far = |rail: usize| known[rail].is_some_and(|rtt_ns| rtt_ns > nearest * AS_NEAR + AS_NEAR_NS);
-        pairs.sort_by_key(|pair| (self.is_failing(pair.local), is_far(pair.local), self.connections_over(pair.local)));
+        let is_far = |at: usize| known[at].is_some_and(|rtt_ns| rtt_ns > nearest * AS_NEAR + AS_NEAR_NS);
+        pairs.sort_by_key(|pair| {
+            let rail = rail(pair.local);
+            (self.is_failing(rail), is_far(pair.local), self.connections_over(rail))
+        });
         pairs.truncate(1);
     }
 
     /// The least round trip over a rail that a connection has seen, in nanoseconds.
-    fn round_trip(&self, rail: usize) -> Option<u64> {
-        self.streams_over(rail).map(|link| link.sampled.min_rtt_ns).filter(|rtt_ns| *rtt_ns > 0).min()
+    fn round_trip(&self, rail: RailId) -> Option<u64> {
+        self.links.tcp.over(rail).map(|link| link.sampled.min_rtt_ns).filter(|rtt_ns| *rtt_ns > 0).min()
     }
 
     /// Whether connections over a rail have failed, and none is there.
-    fn is_failing(&self, rail: usize) -> bool {
-        self.peers.iter().any(|peer| peer.has_lost(rail as u8)) && self.streams_over(rail).next().is_none()
+    fn is_failing(&self, rail: RailId) -> bool {
+        self.peers.iter().any(|peer| peer.has_lost(rail.0)) && self.links.tcp.over(rail).next().is_none()
     }
 
-    fn connections_over(&self, rail: usize) -> usize {
-        let attempts = self.attempts.iter().filter(|(_, attempt)| usize::from(attempt.rail) == rail);
-        self.streams_over(rail).count() + attempts.count()
-    }
-
-    fn streams_over(&self, rail: usize) -> impl Iterator<Item = &StreamLink> {
-        self.links.streams.iter().map(|(_, link)| link).filter(move |link| usize::from(link.common.rail.0) == rail)
+    fn connections_over(&self, rail: RailId) -> usize {
+        self.links.tcp.over(rail).count() + self.attempts.count_over(rail)
     }
 
     /// Peers that are to have one connection get all, where the first attempt is not answered soon: its rail may lead nowhere.
     pub(in crate::endpoint) fn service_slow_ways(&mut self, now: Instant) {
-        if !self.connects_by_need {
+        if !self.attempts.by_need {
             return;
         }
         let is_slow = |attempt: &&Attempt| {
-            let peer = &self.peers[attempt.vc.0 as usize];
+            let peer = &self.peers[attempt.vc];
             !attempt.is_taken() && !peer.is_connected() && now.since_ns(peer.since) >= SILENCE_NS
         };
         let slow = self.attempts.iter().map(|(_, attempt)| attempt).filter(is_slow);
@@ -173,15 +164,15 @@ impl Endpoint {
 
     /// The only way to a peer that is in use has failed: others are tried beside it.
     pub(in crate::endpoint) fn try_other_ways(&mut self, vc: VcId, now: Instant) {
-        if self.is_sparing(vc) && self.peers[vc.0 as usize].role == Role::Initiator {
+        if self.is_sparing(vc) && self.peers[vc].role == Role::Initiator {
             self.begin_attempts(vc, now);
         }
     }
 
     /// A way that was added cannot be set up, or has failed: it is added again after a while, if traffic pays then.
     pub(in crate::endpoint) fn lost_added_way(&mut self, vc: VcId, rail: RailId, now: Instant) {
-        if self.connects_by_need {
-            let peer = &mut self.peers[vc.0 as usize];
+        if self.attempts.by_need {
+            let peer = &mut self.peers[vc];
             let pause_ns = peer.flap_damping(rail.0).failed(now);
             peer.is_widened = false;
             peer.widen_after = now.plus_ns(pause_ns);

@@ -4,7 +4,6 @@
 //! retransmit what it has no acknowledgement of. A peer answers by shutting its side when it has nothing left to retransmit.
 
 use std::collections::BTreeSet;
-use std::io::Read;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant as Monotonic};
 
@@ -12,8 +11,8 @@ use fishplate_engine::VcId;
 use fishplate_engine::wire::Body;
 
 use crate::endpoint::Endpoint;
-use crate::endpoint::links::SHARED_MEMORY;
 use crate::endpoint::peer::Role;
+use crate::link::StreamLink;
 use crate::link_kind::{LinkId, Places};
 use crate::sys::tcp_info::tcp_info;
 
@@ -27,7 +26,7 @@ impl Endpoint {
     /// Sends what is still to be sent, says goodbye, writes counters, closes everything. Waits for as long as peers that have
     /// not acknowledged everything may live.
     pub fn close(mut self) {
-        self.is_closing = true;
+        self.progress.is_closing = true;
         self.drain();
         self.look_for_silences(self.clock.now());
         self.part();
@@ -47,11 +46,12 @@ impl Endpoint {
 
     fn finish(mut self) {
         self.pause_transfers(self.clock.now());
-        self.take_the_rest();
+        self.links.tcp.take_the_rest();
         let links: Vec<LinkId> = self.links.iter().map(|(link, _)| link).collect();
         links.into_iter().for_each(|link| self.remove_link(link));
         if let Some(file) = &self.settings.stats
-            && let Err(error) = self.counters.append(file, &self.rails, self.ofi.names().chain([SHARED_MEMORY]))
+            && let Err(error) =
+                self.diagnostics.counters.append(file, &self.host.rails, self.links.names_beside_rails())
         {
             log::warn!("FISHPLATE_STATS: counters cannot be appended to {}: {error}", file.display());
         }
@@ -87,7 +87,7 @@ impl Endpoint {
     /// A peer has not taken everything, and will not: that is told, unless it has closed its endpoint, which says that it
     /// wants no more.
     fn tell_undelivered(&self, vc: VcId) {
-        let peer = &self.peers[vc.0 as usize];
+        let peer = &self.peers[vc];
         if let Some(why) = self.engine.loss(vc).filter(|_| !peer.said_goodbye) {
             log::error!("what was sent to {} last has not been received: {why}", peer.describe());
         }
@@ -99,7 +99,7 @@ impl Endpoint {
         loop {
             self.say_goodbyes();
             let quiet = quiet_since.elapsed();
-            if (0..self.peers.len()).all(|at| self.has_parted(at, quiet)) {
+            if self.peers.channels().all(|vc| self.has_parted(vc, quiet)) {
                 return;
             }
             if self.call() {
@@ -112,71 +112,37 @@ impl Endpoint {
     fn say_goodbyes(&mut self) {
         let now = self.clock.now();
         let Endpoint { links, engine, memory, bounces, .. } = self;
-        let mut told = Vec::new();
-        for (id, link) in links.iter_mut().filter(|(_, link)| !link.common().goodbye_sent) {
-            let header = engine.bare_header(now, link.common().subchannel, Body::Bye);
-            link.say_goodbye(&header, Places { memory, bounces });
-            link.common_mut().goodbye_sent = true;
-            told.push(id);
-        }
-        if told.is_empty() {
+        let untold = links.iter().filter(|(_, link)| !link.common().goodbye_sent);
+        let untold: Vec<LinkId> = untold.map(|(id, _)| id).collect();
+        if untold.is_empty() {
             return;
         }
-        for id in told {
-            if let LinkId::Stream(at) = id {
-                self.mark_dirty(at);
-            }
+        for id in untold {
+            let Some(link) = links.get(id) else { continue };
+            let header = engine.bare_header(now, link.common().subchannel, Body::Bye);
+            links.say_goodbye(id, &header, Places { memory, bounces });
         }
         self.pump(now);
     }
 
     /// Whether a peer has answered the goodbye, or is lost; or nothing has come for `quiet`, and its kernel has everything.
-    fn has_parted(&mut self, at: usize, quiet: Duration) -> bool {
-        let peer = &self.peers[at];
+    fn has_parted(&mut self, vc: VcId, quiet: Duration) -> bool {
+        let peer = &self.peers[vc];
         if !matches!(peer.role, Role::Initiator | Role::Acceptor) || peer.known_paths.is_empty() || peer.is_closing {
             return true;
         }
-        let has_all = |at: usize| {
-            let link = &self.links.streams[at];
+        let has_all = |(_, link): (usize, &StreamLink)| {
             link.transmit.is_empty() && tcp_info(link.socket.as_fd()).is_ok_and(|info| !info.is_waiting())
         };
-        let has_it = quiet >= LINGER && peer.streams().next().is_some() && peer.streams().all(has_all);
-        has_it && self.flush_ofi()
+        let links = || self.links.tcp.of_peer(peer);
+        let has_it = quiet >= LINGER && links().next().is_some() && links().all(has_all);
+        has_it && self.links.flush_devices(Places { memory: &self.memory, bounces: &self.bounces })
     }
 
     /// The peer of a link closes.
     #[cold]
     pub(in crate::endpoint) fn goodbye_came(&mut self, link: LinkId, vc: VcId) {
-        self.peers[vc.0 as usize].said_goodbye = true;
-        if let LinkId::Stream(at) = link {
-            self.leaving.push(at);
-        }
-    }
-
-    /// Peers that have said goodbye are answered once they have acknowledged everything: they have nothing to wait for then.
-    pub(in crate::endpoint) fn answer_goodbyes(&mut self) {
-        if self.leaving.is_empty() {
-            return;
-        }
-        let Endpoint { links, engine, leaving, .. } = self;
-        leaving.retain(|at| {
-            let Some(link) = links.streams.get_mut(*at).filter(|link| link.common.goodbye_received) else {
-                return false;
-            };
-            let is_over = link.transmit.is_empty() && engine.is_quiet_with(link.common.subchannel.vc);
-            if is_over {
-                link.shut();
-            }
-            !is_over
-        });
-    }
-
-    /// Closing a socket with unread bytes would reset it, and with it what the peer has not read yet.
-    fn take_the_rest(&mut self) {
-        let mut sink = vec![0; 64 << 10];
-        for (_, link) in &self.links.streams {
-            let mut socket = &*link.socket;
-            while socket.read(&mut sink).is_ok_and(|len| len > 0) {}
-        }
+        self.peers[vc].said_goodbye = true;
+        self.links.goodbye_came(link);
     }
 }

@@ -3,28 +3,26 @@
 use std::os::fd::AsFd;
 
 use std::io::ErrorKind;
-use std::net::IpAddr;
 
 use fishplate_engine::{Instant, MAX_SUBCHANNELS, RailId, VcId};
 
 use crate::announce::announce;
 use crate::connect::outgoing::{Attempt, AttemptError, Established};
-use crate::discover::{Class, outage};
+use crate::discover::Class;
 use crate::endpoint::Endpoint;
 use crate::endpoint::connections::refuser::PATIENCE_NS;
 use crate::endpoint::peer::{KnownPath, Role};
-use crate::endpoint::progress::token::Token;
-use crate::endpoint::tuning::sampling::path;
+use crate::endpoint::tcp::socket::TcpSocket;
+use crate::endpoint::tcp::tuning::sampling::path;
 use crate::handshake::{Initiator, Offer};
 use crate::link::{Protection, StreamLink};
 use crate::link_kind::LinkId;
 use crate::link_name::{ASKS, LinkName};
 use crate::pairing::{Pair, is_complete};
-use crate::rail::Rail;
 use crate::random::random;
 use crate::socket;
 use crate::sys::poll::Kind;
-use crate::sys::tcp_info::{TcpInfo, tcp_info};
+use crate::sys::tcp_info::tcp_info;
 
 /// Budget of a link that has just come up, in bytes.
 const FIRST_BUDGET: u64 = 64 << 10;
@@ -32,7 +30,7 @@ const FIRST_BUDGET: u64 = 64 << 10;
 impl Endpoint {
     /// Starts to set up connections to the peer of `vc`.
     pub(in crate::endpoint) fn connect(&mut self, vc: VcId, now: Instant) {
-        let peer = &mut self.peers[vc.0 as usize];
+        let peer = &mut self.peers[vc];
         if peer.address.is_none() {
             return;
         }
@@ -47,10 +45,9 @@ impl Endpoint {
 
     /// Starts to set up connections over the ways of a class. False: there are none.
     pub(in crate::endpoint) fn begin_class(&mut self, vc: VcId, class: Class, now: Instant) -> bool {
-        let Some(address) = self.peers[vc.0 as usize].address.as_ref() else { return false };
-        let yields = address.id < self.address.id;
-        let preferred = Rail::preferred(&self.rails);
-        let asks = address.has_more && !is_complete(preferred, &address.rails[..address.preferred]);
+        let Some(address) = self.peers[vc].address.as_ref() else { return false };
+        let yields = address.id < self.identity.address.id;
+        let asks = address.has_more && !is_complete(self.host.preferred(), &address.rails[..address.preferred]);
         let (mut pairs, port) = (self.ways(vc, class), address.port);
         let finds_way = !pairs.is_empty();
         let streams = self.first_streams(MAX_SUBCHANNELS / pairs.len().max(1));
@@ -62,12 +59,12 @@ impl Endpoint {
         // The first answer to a question ends all others.
         let streams = if asks { ASKS..=ASKS } else { streams };
         for Pair { local, remotes } in &pairs {
-            let rail = &self.rails[*local];
+            let rail = &self.host.rails[*local];
             for stream in streams.clone() {
                 let mut remotes = remotes.iter().map(|ip| rail.at(*ip, port));
                 let Some(first) = remotes.next() else { continue };
                 let attempt = Attempt::new(vc, *local as u8, stream, first, now).or_at(remotes).of_class(class);
-                let is_crowded = class == Class::Rail && rail.neighbour(Rail::preferred(&self.rails)).is_some();
+                let is_crowded = class == Class::Rail && self.host.is_crowded(rail);
                 self.attempts.insert(if is_crowded { attempt.among_others(yields) } else { attempt });
             }
         }
@@ -76,13 +73,13 @@ impl Endpoint {
 
     /// The same to a peer whose links have all failed, over the best ways by which it was connected: the routes may be gone.
     pub(in crate::endpoint) fn reconnect(&mut self, vc: VcId, now: Instant) {
-        let peer = &mut self.peers[vc.0 as usize];
+        let peer = &mut self.peers[vc];
         let Some(port) = peer.address.as_ref().map(|address| address.port) else { return };
         peer.role = Role::Initiator;
         self.restart_reach(vc, now);
-        let peer = &self.peers[vc.0 as usize];
+        let peer = &self.peers[vc];
         for way in peer.known_paths.iter().filter(|way| way.class == peer.reach) {
-            let remote = self.rails[usize::from(way.rail)].at(way.remote, port);
+            let remote = self.host[RailId(way.rail)].at(way.remote, port);
             let attempt = Attempt::new(vc, way.rail, way.stream, remote, now).of_class(way.class);
             self.attempts.insert(attempt.reconnecting(0, 0));
         }
@@ -99,8 +96,7 @@ impl Endpoint {
 
     /// Starts attempts that are due, and ends those that time out.
     pub(in crate::endpoint) fn start_attempts(&mut self, now: Instant) {
-        let keys: Vec<usize> = self.attempts.iter().map(|(at, _)| at).collect();
-        for at in keys {
+        for at in self.attempts.keys() {
             let Some(attempt) = self.attempts.get_mut(at) else { continue };
             if attempt.has_timed_out(now) && attempt.is_patient() {
                 attempt.wait_longer(now);
@@ -114,21 +110,22 @@ impl Endpoint {
 
     fn start_connecting(&mut self, at: usize, now: Instant) {
         let attempt = &self.attempts[at];
-        let rail = &self.rails[usize::from(attempt.rail)];
-        if attempt.error.is_some() && rail.neighbour(Rail::preferred(&self.rails)).is_some() {
+        let rail = &self.host[RailId(attempt.rail)];
+        if attempt.error.is_some() && self.host.is_crowded(rail) {
             announce(rail);
         }
-        let is_loose = attempt.is_loose() && !self.peers[attempt.vc.0 as usize].is_connected();
-        let device = self.device(RailId(attempt.rail), attempt.remote.ip()).filter(|_| !is_loose).map(str::to_string);
+        let is_loose = attempt.is_loose() && !self.peers[attempt.vc].is_connected();
+        let device =
+            self.host.device(RailId(attempt.rail), attempt.remote.ip()).filter(|_| !is_loose).map(str::to_string);
         let source = rail.source_for(attempt.remote.ip()).map(|ip| rail.at(ip, attempt.local_port));
         let Some(source) = source else {
             return self.attempt_failed(at, AttemptError::Network(ErrorKind::AddrNotAvailable.into()), now);
         };
         let watched = self.attempts[at]
-            .start_connecting(source, device.as_deref(), self.congestion.initial_algorithm(), now)
+            .start_connecting(source, device.as_deref(), self.links.tcp.congestion.initial_algorithm(), now)
             .and_then(|stream| {
                 self.poller
-                    .add(stream.as_fd(), Kind::Stream, Token::Attempt(at).number())
+                    .add(stream.as_fd(), Kind::Stream, TcpSocket::Attempt(at).number())
                     .map_err(AttemptError::Network)
             });
         if let Err(error) = watched {
@@ -136,23 +133,17 @@ impl Endpoint {
         }
     }
 
-    /// The interface to which a connection over a rail is bound, so that routes do not lead it over another one. None where
-    /// the peer is on this node.
-    pub(in crate::endpoint) fn device(&self, rail: RailId, remote: IpAddr) -> Option<&str> {
-        self.rails[usize::from(rail.0)].device().filter(|_| !self.own_addresses.contains(&remote))
-    }
-
     pub(in crate::endpoint) fn attempt_ready(&mut self, at: usize, now: Instant) -> bool {
         let Some(attempt) = self.attempts.get_mut(at) else { return false };
-        let peer = &self.peers[attempt.vc.0 as usize];
+        let peer = &self.peers[attempt.vc];
         let Some(address) = &peer.address else { return false };
         let (rail, stream, class) = (attempt.rail, attempt.stream, attempt.class.number());
         let offer = Offer { rail, stream, class, grant: self.engine.first_grant(attempt.vc) };
         let Ok(nonce) = random() else { return false };
-        match attempt.advance(|| Initiator::start(&self.party, address, nonce, offer, peer.knows_us)) {
+        match attempt.advance(|| Initiator::start(&self.identity.party, address, nonce, offer, peer.knows_us)) {
             Ok(None) => {
                 let (vc, is_reached) = (attempt.vc, attempt.is_taken());
-                self.peers[vc.0 as usize].is_reached |= is_reached;
+                self.peers[vc].is_reached |= is_reached;
             }
             Ok(Some(established)) => self.attempt_succeeded(at, established, now),
             Err(error) => self.attempt_failed(at, error, now),
@@ -165,7 +156,7 @@ impl Endpoint {
         if let Some(addresses) = established.addresses {
             return self.told_addresses(&attempt, &addresses, now);
         }
-        self.peers[attempt.vc.0 as usize].knows_us |= established.is_acquainted;
+        self.peers[attempt.vc].knows_us |= established.is_acquainted;
         let name = LinkName { by_peer: false, rail: attempt.rail, stream: attempt.stream };
         self.link_up(attempt.vc, RailId(attempt.rail), name, established, now);
     }
@@ -173,13 +164,13 @@ impl Endpoint {
     /// The peer has told all its addresses: now it is connected.
     fn told_addresses(&mut self, attempt: &Attempt, list: &[u8], now: Instant) {
         let vc = attempt.vc;
-        self.attempts.retain(|_, other| other.vc != vc);
-        let Some(address) = &mut self.peers[vc.0 as usize].address else { return };
+        self.attempts.end(vc);
+        let Some(address) = &mut self.peers[vc].address else { return };
         if address.complete(list).is_err() {
-            let why = format!("{} tells addresses that are none", self.peers[vc.0 as usize].describe());
+            let why = format!("{} tells addresses that are none", self.peers[vc].describe());
             return self.lose_peer(vc, &why);
         }
-        log::debug!("{} has told all its addresses", self.peers[vc.0 as usize].describe());
+        log::debug!("{} has told all its addresses", self.peers[vc].describe());
         self.connect(vc, now);
     }
 
@@ -187,40 +178,40 @@ impl Endpoint {
         let attempt = &mut self.attempts[at];
         let vc = attempt.vc;
         if attempt.is_additional() {
-            let rail = &self.rails[usize::from(attempt.rail)].name;
+            let rail = &self.host[RailId(attempt.rail)].name;
             log::debug!("rail {rail} to {}: no further connection: {error}", attempt.remote);
             return self.additional_failed(at, now);
         }
-        let peer = &mut self.peers[vc.0 as usize];
+        let peer = &mut self.peers[vc];
         if error.is_yield() {
             peer.leave_connecting_to_it(now);
-            self.attempts.retain(|_, attempt| attempt.vc != vc);
+            self.attempts.end(vc);
             return;
         }
         if error.is_out_of_files() && (peer.is_connected() || now.since_ns(peer.since) >= PATIENCE_NS) {
             let attempt = self.attempts.remove(at);
             self.lost_added_way(vc, RailId(attempt.rail), now);
-            if !self.peers[vc.0 as usize].is_connected() {
+            if !self.peers[vc].is_connected() {
                 let why =
-                    format!("{} is out of reach: {}", self.peers[vc.0 as usize].describe(), self.files.exhausted());
+                    format!("{} is out of reach: {}", self.peers[vc].describe(), self.links.tcp.files.exhausted());
                 self.lose_all_peers(&why);
             }
             return;
         }
         let late = self.is_late(vc, now);
         let attempt = &mut self.attempts[at];
-        let peer = &mut self.peers[vc.0 as usize];
+        let peer = &mut self.peers[vc];
         let is_over = attempt.is_over(&error, !peer.known_paths.is_empty());
         // How long to go on after a failure is the engine's to say; and while other rails carry, there is time.
         if (attempt.is_reconnect || peer.is_connected() || !late) && !is_over {
             log::debug!(
                 "rail {} to {}: {error}; it is tried again",
-                self.rails[usize::from(attempt.rail)].name,
+                self.host[RailId(attempt.rail)].name,
                 attempt.remote
             );
             let is_reached = error.is_out_of_files() || attempt.is_reconnect;
             attempt.pause(error, now);
-            if !is_reached && !self.peers[vc.0 as usize].is_connected() {
+            if !is_reached && !self.peers[vc].is_connected() {
                 self.try_other_ways(vc, now);
             }
             self.tell_unreachable(vc);
@@ -228,11 +219,11 @@ impl Endpoint {
             return;
         }
         let is_short_of_files = error.is_refused_for_files() && peer.known_paths.is_empty();
-        let rail = &self.rails[usize::from(attempt.rail)];
+        let rail = &self.host[RailId(attempt.rail)];
         let own = rail.source_for(attempt.remote.ip()).unwrap_or(rail.ip());
-        peer.attempt_errors.push(format!("rail {} ({own} to {})", rail.name, attempt.errors(&error)));
+        peer.attempt_errors.push(format!("{} ({own} to {})", rail.describe(), attempt.errors(&error)));
         self.attempts.remove(at);
-        let peer = &self.peers[vc.0 as usize];
+        let peer = &self.peers[vc];
         if is_short_of_files && !peer.is_connected() {
             let why = format!("{} is out of reach: {}", peer.describe(), peer.attempt_errors.join("; "));
             return self.lose_all_peers(&why);
@@ -243,64 +234,52 @@ impl Endpoint {
     /// A peer cannot be reached for want of files. What was sent to it, and has completed as it was copied, is lost, and the
     /// user may wait for what others send once they have that: all that is under way ends, at once.
     fn lose_all_peers(&mut self, why: &str) {
-        for at in 0..self.peers.len() {
-            if !matches!(self.peers[at].role, Role::Itself | Role::Lost) {
-                self.lose_peer(VcId(at as u32), why);
+        for vc in self.peers.channels() {
+            if !matches!(self.peers[vc].role, Role::Itself | Role::Lost) {
+                self.lose_peer(vc, why);
             }
         }
     }
 
     /// Tells the user, once, that there is no way to a peer over any rail so far.
     fn tell_unreachable(&mut self, vc: VcId) {
-        let mut attempts = self.attempts.iter().map(|(_, attempt)| attempt).filter(|attempt| attempt.vc == vc);
+        let mut attempts = self.attempts.to(vc);
         let is_hopeless = |attempt: &Attempt| {
             attempt.has_tried_all() && attempt.error.as_ref().is_some_and(AttemptError::is_unreachable)
         };
-        let peer = &self.peers[vc.0 as usize];
+        let peer = &self.peers[vc];
         if peer.is_told_unreachable || peer.is_connected() || !peer.known_paths.is_empty() || !attempts.all(is_hopeless)
         {
             return;
         }
-        let outage = |rail: &Rail| Some(format!("rail {} {}", rail.name, outage(&rail.interface)?));
-        let outages: Vec<String> = self.rails.iter().filter_map(outage).collect();
+        let outages = self.host.outages();
         let why = if outages.is_empty() { "the network says that there is no way".into() } else { outages.join(", ") };
         let seconds = self.patience(vc).as_secs();
         log::warn!("waits for the network, up to {seconds} s: {}", self.out_of_reach(vc, &why));
-        self.peers[vc.0 as usize].is_told_unreachable = true;
+        self.peers[vc].is_told_unreachable = true;
     }
 
     /// Ends a peer to which the last way has turned out to be blocked, with nothing left in reserve.
     fn lose_if_out_of_reach(&mut self, vc: VcId, now: Instant) {
-        let peer = &self.peers[vc.0 as usize];
-        let trying = self.attempts.iter().any(|(_, attempt)| attempt.vc == vc);
+        let peer = &self.peers[vc];
+        let trying = self.attempts.are_to(vc);
         if !trying && !peer.is_connected() && peer.role == Role::Initiator {
             if self.begin_next_class(vc, now) {
                 return;
             }
-            let why = self.peers[vc.0 as usize].attempt_errors.join("; ");
+            let why = self.peers[vc].attempt_errors.join("; ");
             self.lose_peer(vc, &self.out_of_reach(vc, &why));
         }
     }
 
-    /// What the kernel says of a new connection, with the least round trip of others over the same way: its own may have
-    /// waited behind what these have sent, which makes no distance.
-    fn with_known_distance(&self, rail: RailId, remote: IpAddr, info: TcpInfo) -> TcpInfo {
-        let others = self.links.streams.iter().map(|(_, link)| link);
-        let same = others.filter(|link| link.common.rail == rail && link.remote.ip() == remote);
-        let least = same.map(|link| link.sampled.min_rtt_ns).filter(|rtt_ns| *rtt_ns > 0).min().unwrap_or(u64::MAX);
-        TcpInfo { rtt_ns: info.rtt_ns.min(least), min_rtt_ns: info.min_rtt_ns.min(least), ..info }
-    }
-
-    /// Connections have come or gone: the kernel asks idle peers as often as their number allows.
+    /// Connections have come or gone: the kernel asks idle peers as often as their number allows, until the endpoint closes.
     pub(in crate::endpoint) fn pace_keepalive(&mut self) {
-        if !self.is_closing && self.keepalive.adapt(self.links.streams.len()) {
-            for (_, link) in &self.links.streams {
-                // A connection that keeps the pace of before is asked too often, or too rarely.
-                let _ = socket::ask_every(&link.socket, self.keepalive.every());
-            }
+        if !self.progress.is_closing {
+            self.links.tcp.pace_keepalive();
         }
     }
 
+    /// A connection is proven.
     pub(in crate::endpoint) fn link_up(
         &mut self,
         vc: VcId,
@@ -311,28 +290,27 @@ impl Endpoint {
     ) {
         let Established { socket: stream, grant, early, keys, class, .. } = established;
         let Ok(remote) = stream.peer_addr() else { return };
-        let probes_often = socket::tune(&stream, self.keepalive.every()).unwrap_or_else(|error| {
+        let probes_often = socket::tune(&stream, self.links.tcp.keepalive.every()).unwrap_or_else(|error| {
             log::warn!("a connection to {remote} keeps the kernel's settings: {error}");
             false
         });
-        let speed = self.rails[usize::from(rail.0)].speed;
+        let speed = self.host[rail].speed;
         let Ok(subchannel) = self.engine.subchannel_up(vc, rail, speed, grant) else { return };
-        let info = self.with_known_distance(rail, remote.ip(), tcp_info(stream.as_fd()).unwrap_or_default());
-        let entry = self.links.streams.vacant_entry();
-        let at = entry.key();
-        let renamed = self.poller.rename(stream.as_fd(), Kind::Stream, Token::Link(at).number());
+        let info = self.links.tcp.with_known_distance(rail, remote.ip(), tcp_info(stream.as_fd()).unwrap_or_default());
+        let at = self.links.tcp.vacant_key();
+        let renamed = self.poller.rename(stream.as_fd(), Kind::Stream, TcpSocket::Link(at).number());
         self.engine.path_measured(now, subchannel, path(&info));
-        let course = self.congestion.phase_of(&stream, &info, speed);
+        let course = self.links.tcp.congestion.phase_of(&stream, &info, speed);
         let protection = Protection::of(keys, self.settings.checksum);
         let mut link = StreamLink::new(stream, protection, subchannel, rail, remote, name, course);
         let fed = link.receive.feed(&early);
-        entry.insert(StreamLink { probes_often, sampled: info, class, ..link });
-        let peer = &mut self.peers[vc.0 as usize];
-        peer.set_link(subchannel.index, LinkId::Stream(at));
+        self.links.tcp.insert(StreamLink { probes_often, sampled: info, class, ..link });
+        let peer = &mut self.peers[vc];
+        peer.set_link(subchannel.index, LinkId::Tcp(at));
         // What is worse is not needed, and what is better is tried on.
         let is_sparing = self.is_sparing(vc);
         // Where a connection is made by need, the peer has added the rail itself.
-        let has_added = self.connects_by_need && !name.is_additional();
+        let has_added = self.attempts.by_need && !name.is_additional();
         self.attempts.retain(|_, attempt| {
             if attempt.vc != vc {
                 return true;
@@ -344,19 +322,19 @@ impl Endpoint {
             let is_done = attempt.class > class || is_sparing && attempt.class == class;
             !is_done && !is_added
         });
-        let peer = &mut self.peers[vc.0 as usize];
+        let peer = &mut self.peers[vc];
         if !name.is_additional() {
             peer.remember_path(KnownPath { rail: rail.0, stream: name.stream, class, remote: remote.ip() });
         }
         self.stand_by(vc);
-        self.counters.connected(rail, self.links_over(vc, rail), &info);
+        self.diagnostics.counters.connected(rail, self.links_over(vc, rail), &info);
         self.pace_keepalive();
         // Of a path within this host only the processors are the limit.
-        if !self.own_addresses.contains(&remote.ip()) {
+        if !self.host.has(remote.ip()) {
             self.manage_streams_of(at);
         }
         if let Err(error) = renamed {
-            self.link_failed(LinkId::Stream(at), &format!("it cannot be watched: {error}"));
+            self.link_failed(LinkId::Tcp(at), &format!("it cannot be watched: {error}"));
             return;
         }
         let protected = match (self.settings.encryption, self.settings.checksum) {
@@ -364,18 +342,17 @@ impl Endpoint {
             (false, true) => ", with checksums",
             (false, false) => "",
         };
-        let segments = if self.links.streams[at].has_short_segments() { ", in short segments" } else { "" };
+        let segments = if self.links.tcp[at].has_short_segments() { ", in short segments" } else { "" };
         let in_reserve = if class == Class::Rail { "" } else { ", in reserve" };
-        let name = &self.rails[usize::from(rail.0)].name;
+        let name = &self.host[rail].name;
         log::info!("rail {name}: connected to {remote}{protected}{segments}{in_reserve}");
         if let Err(error) = fed {
-            self.link_failed(LinkId::Stream(at), &error.to_string());
+            self.link_failed(LinkId::Tcp(at), &error.to_string());
             return;
         }
         self.engine.writable(subchannel, FIRST_BUDGET);
-        self.tell_name(at);
-        self.offer_shared_memory(at);
-        self.offer_ofi(at);
+        self.links.tcp.tell_name(at);
+        self.offer_others(at);
         self.process_received(at, now);
     }
 }

@@ -5,15 +5,14 @@ use fishplate_engine::{Instant, RailId, SubchannelId, VcId};
 use crate::ablation::Mechanism;
 use crate::connect::outgoing::{Attempt, MIN_BACKOFF_NS};
 use crate::endpoint::Endpoint;
-use crate::endpoint::links::SHARED_MEMORY;
 use crate::endpoint::peer::Role;
 use crate::link::StreamLink;
 use crate::link_kind::{Ending, LinkId};
 use crate::link_name::LinkName;
 use crate::socket;
 
-/// Most reads of a link that ends, of [`MOST_READS`](crate::endpoint::receive::MOST_READS) each: more than the kernel holds.
-const MOST_LAST_READS: usize = 64;
+/// Most reads of a link that ends, of [`MAX_READS`](crate::endpoint::tcp::receive::MAX_READS) each: more than the kernel holds.
+const MAX_LAST_READS: usize = 64;
 
 /// What is to be set up in the place of a link that has failed.
 struct Missed {
@@ -30,7 +29,7 @@ impl Endpoint {
         match ending {
             Ending::LetGo => self.link_closed(id, subchannel, "it was let go"),
             Ending::InOrder => {
-                self.peers[subchannel.vc.0 as usize].is_closing = true;
+                self.peers[subchannel.vc].is_closing = true;
                 self.link_closed(id, subchannel, "the peer closes");
             }
             Ending::Abrupt => {
@@ -50,7 +49,7 @@ impl Endpoint {
         self.engine.subchannel_down(now, subchannel, why);
         self.apply_memory_actions();
         self.stand_by(subchannel.vc);
-        if !self.peers[subchannel.vc.0 as usize].is_connected() {
+        if !self.peers[subchannel.vc].is_connected() {
             self.all_links_lost(subchannel.vc, now);
         }
     }
@@ -58,39 +57,29 @@ impl Endpoint {
     /// Ends links whose sockets have taken nothing more, once what has come over them is read: the peer's last words may be
     /// among it.
     pub(in crate::endpoint) fn fail_broken_links(&mut self) {
-        while let Some(at) = self.broken.pop() {
-            let Some(link) = self.links.streams.get_mut(at) else { continue };
-            if let Some(cause) = link.broken.take() {
-                self.link_failed(LinkId::Stream(at), &cause);
-            }
+        while let Some((at, cause)) = self.links.tcp.take_broken() {
+            self.link_failed(LinkId::Tcp(at), &cause);
         }
     }
 
     /// A link has failed. What has come over it is taken; what it carried goes over others, or waits for one.
     pub(in crate::endpoint) fn link_failed(&mut self, id: LinkId, cause: &str) {
         let now = self.read_clock();
-        if let LinkId::Stream(at) = id {
-            self.read_to_the_end(at, now);
-        }
+        self.take_last_frames(id, now);
         let Some(subchannel) = self.links.get(id).map(|link| link.common().subchannel) else { return };
         let why = self.failure_text(id, cause);
-        if let LinkId::Stream(at) = id
-            && self.links.streams[at].name.is_additional()
-            && self.links_over(subchannel.vc, self.links.streams[at].common.rail) <= 1
-        {
-            self.lost_added_way(subchannel.vc, self.links.streams[at].common.rail, now);
-        }
         let missed = match id {
-            LinkId::Stream(at) => self.attempt_after(at, now),
-            LinkId::Memory(_) | LinkId::Ofi(_) => None,
+            LinkId::Tcp(at) => self.attempt_after(at, now),
+            // Links of other kinds are set up over connections, by those who have set them up.
+            _ => None,
         };
         self.recover_sent(id, subchannel);
         self.remove_link(id);
         let is_over = self.engine.is_quiet_with(subchannel.vc);
-        let peer = &mut self.peers[subchannel.vc.0 as usize];
+        let peer = &mut self.peers[subchannel.vc];
         peer.is_closing |= peer.said_goodbye && is_over;
         // What the user hears at the end is whether anything was lost.
-        let level = if self.is_closing || peer.said_goodbye { log::Level::Info } else { log::Level::Warn };
+        let level = if self.progress.is_closing || peer.said_goodbye { log::Level::Info } else { log::Level::Warn };
         log::log!(level, "{} {why}", peer.describe());
         peer.last_failure.clone_from(&why);
         if self.lose_if_closed(subchannel.vc) {
@@ -99,7 +88,7 @@ impl Endpoint {
         self.engine.subchannel_down(now, subchannel, &why);
         self.apply_memory_actions();
         self.stand_by(subchannel.vc);
-        let peer = &mut self.peers[subchannel.vc.0 as usize];
+        let peer = &mut self.peers[subchannel.vc];
         if let Some(missed) = missed {
             let pause_ns = peer.flap_damping(missed.rail.0).failed(now);
             let is_damped = !self.settings.ablation.is_off(Mechanism::FlapDamping);
@@ -114,27 +103,32 @@ impl Endpoint {
     }
 
     /// Takes what has come over a stream that is about to end. That may end it in good order.
-    fn read_to_the_end(&mut self, at: usize, now: Instant) {
-        let Some(link) = self.links.streams.get_mut(at) else { return };
+    pub(in crate::endpoint) fn read_to_the_end(&mut self, at: usize, now: Instant) {
+        let Some(link) = self.links.tcp.get_mut(at) else { return };
         if std::mem::replace(&mut link.is_ending, true) {
             return;
         }
         let StreamLink { lent, receive, .. } = link;
         lent.end_receiving(receive);
         self.collect_received(at, now);
-        let mut left = MOST_LAST_READS;
-        while left > 0 && self.links.streams.contains(at) && self.read_link(at, now) {
+        let mut left = MAX_LAST_READS;
+        while left > 0 && self.links.tcp.contains(at) && self.read_link(at, now) {
             left -= 1;
         }
     }
 
     /// A stream is about to end by failure: how it is set up anew, if it is missed. One that was set up while others carried
     /// is not.
-    fn attempt_after(&self, at: usize, now: Instant) -> Option<Missed> {
-        let link = &self.links.streams[at];
+    fn attempt_after(&mut self, at: usize, now: Instant) -> Option<Missed> {
+        let link = &self.links.tcp[at];
+        let (vc, rail) = (link.common.subchannel.vc, link.common.rail);
+        if link.name.is_additional() && self.links_over(vc, rail) <= 1 {
+            self.lost_added_way(vc, rail, now);
+        }
+        let link = &self.links.tcp[at];
         socket::abort_on_close(&link.socket);
-        let needs_short = link.may_lose_long_packets() && !self.own_addresses.contains(&link.remote.ip());
-        let attempt = Attempt::new(link.common.subchannel.vc, link.name.rail, link.name.stream, link.remote, now);
+        let needs_short = link.may_lose_long_packets() && !self.host.has(link.remote.ip());
+        let attempt = Attempt::new(vc, link.name.rail, link.name.stream, link.remote, now);
         let attempt = attempt.of_class(link.class).with_short_segments(needs_short);
         (!link.name.is_additional()).then_some(Missed { rail: link.common.rail, rtt_ns: link.sampled.rtt_ns, attempt })
     }
@@ -148,8 +142,8 @@ impl Endpoint {
 
     /// What the clock says. (A progress call that finds something in memory may not have looked at it.)
     fn read_clock(&mut self) -> Instant {
-        self.now = self.clock.now();
-        self.now
+        self.progress.now = self.clock.now();
+        self.progress.now
     }
 
     /// The peer has broken the protocol on a link, as `how` says: that ends it.
@@ -157,40 +151,30 @@ impl Endpoint {
         let Some(link) = self.links.get(id) else { return };
         let vc = link.common().subchannel.vc;
         let cause = format!("the peer broke the protocol: {how}");
-        let why = format!("{} is lost: {}", self.peers[vc.0 as usize].describe(), self.failure_text(id, &cause));
+        let why = format!("{} is lost: {}", self.peers[vc].describe(), self.failure_text(id, &cause));
         self.lose_peer(vc, &why);
     }
 
     fn failure_text(&self, id: LinkId, cause: &str) -> String {
-        match id {
-            LinkId::Stream(at) => {
-                let link = &self.links.streams[at];
-                let rail = &self.rails[usize::from(link.common.rail.0)];
-                let own = link.socket.local_addr().map_or(rail.ip(), |own| own.ip());
-                format!("rail {} ({own} to {}): {cause}", rail.name, link.remote)
-            }
-            LinkId::Memory(_) => format!("rail {SHARED_MEMORY}: {cause}"),
-            LinkId::Ofi(at) => format!("rail {}: {cause}", self.ofi_rail_name(self.links.ofi[at].common.rail)),
-        }
+        let Some(link) = self.links.get(id) else { return cause.into() };
+        let way = link.way().map(|way| format!(" ({way})")).unwrap_or_default();
+        format!("rail {}{way}: {cause}", self.rail_name(link.common().rail))
     }
 
     /// Whether there is a link to the peer that is not being retired.
     pub(in crate::endpoint) fn has_usable_link(&self, vc: VcId) -> bool {
-        self.peers[vc.0 as usize].links.iter().flatten().any(|id| match id {
-            LinkId::Stream(at) => !self.links.streams[*at].retirement.has_begun(),
-            LinkId::Memory(_) | LinkId::Ofi(_) => true,
-        })
+        let mut links = self.peers[vc].links.iter().flatten().filter_map(|id| self.links.get(*id));
+        links.any(|link| link.is_usable())
     }
 
     /// No link to a peer is left: now both sides reconnect, over all rails at once, without back-off.
     pub(in crate::endpoint) fn all_links_lost(&mut self, vc: VcId, now: Instant) {
         self.attempts.retain(|_, attempt| attempt.vc != vc || !attempt.is_additional());
         self.restart_reach(vc, now);
-        let peer = &mut self.peers[vc.0 as usize];
+        let peer = &mut self.peers[vc];
         match peer.role {
             Role::Initiator => {
-                let attempts = self.attempts.iter_mut().map(|(_, attempt)| attempt);
-                attempts.filter(|attempt| attempt.vc == vc).for_each(|attempt| attempt.retry_now(now));
+                self.attempts.to_mut(vc).for_each(|attempt| attempt.retry_now(now));
                 self.try_other_ways(vc, now);
             }
             Role::Acceptor if peer.address.is_some() && !peer.is_closing => {
@@ -201,7 +185,7 @@ impl Endpoint {
             _ => {
                 peer.since = now;
                 if peer.role == Role::Acceptor && !peer.is_closing {
-                    self.nameless.push(vc);
+                    self.peers.add_nameless(vc);
                 }
             }
         }
@@ -216,23 +200,23 @@ impl Endpoint {
         }
         while let Some(vc) = self.engine.poll_unreachable_peer() {
             let causes = self.engine.outage(vc).map_or(String::new(), |(_, causes)| causes);
-            let (peer, seconds) = (self.peers[vc.0 as usize].describe(), self.settings.timeout.as_secs());
-            let others = self.left_out();
+            let (peer, seconds) = (self.peers[vc].describe(), self.settings.timeout.as_secs());
+            let others = self.host.left_out();
             let why = format!("{peer} is lost: no rail to it has come back for {seconds} s: {causes}; {others}");
             self.lose_peer(vc, &why);
         }
     }
 
-    /// The link of a peer over `rail` that is called `line` by the side that sets links up, one of whose rails may lead to
+    /// The link of a peer over `rail` that is called `name` by the side that sets links up, one of whose rails may lead to
     /// several of the other's.
     pub(in crate::endpoint) fn find_link(&self, vc: VcId, name: LinkName, rail: RailId) -> Option<usize> {
-        let mut streams = self.peers[vc.0 as usize].streams();
-        streams.find(|at| (self.links.streams[*at].name, self.links.streams[*at].common.rail) == (name, rail))
+        let mut links = self.links.tcp.of_peer(&self.peers[vc]);
+        links.find(|(_, link)| (link.name, link.common.rail) == (name, rail)).map(|(at, _)| at)
     }
 
     /// Ends a peer that has said goodbye, once its last link is shut. True if it is ended.
     pub(in crate::endpoint) fn lose_if_closed(&mut self, vc: VcId) -> bool {
-        let peer = &self.peers[vc.0 as usize];
+        let peer = &self.peers[vc];
         let closed = peer.is_closing && !peer.is_connected();
         if closed {
             let why = format!("{} has closed its endpoint", peer.describe());
@@ -243,14 +227,14 @@ impl Endpoint {
 
     /// Ends a peer that was reached when every rail says that nobody listens there any more: its process has ended.
     pub(in crate::endpoint) fn lose_if_gone(&mut self, vc: VcId) {
-        let peer = &self.peers[vc.0 as usize];
-        let attempts = || self.attempts.iter().map(|(_, attempt)| attempt).filter(|attempt| attempt.vc == vc);
+        let peer = &self.peers[vc];
+        let attempts = || self.attempts.to(vc);
         // Of a way that never led to it an answer may be anybody's.
         let was_connected = attempts().any(|attempt| attempt.is_reconnect);
         let is_again = |attempt: &&Attempt| attempt.is_reconnect || !was_connected && peer.is_reached;
         let best = attempts().filter(is_again).map(|attempt| attempt.class).min();
-        let mut again = attempts().filter(is_again).filter(|attempt| Some(attempt.class) == best).peekable();
-        if !peer.is_connected() && again.peek().is_some() && again.all(Attempt::is_refused) {
+        let again = || attempts().filter(is_again).filter(|attempt| Some(attempt.class) == best);
+        if !peer.is_connected() && best.is_some() && again().all(Attempt::is_refused) {
             let before = match peer.last_failure.as_str() {
                 "" => String::new(),
                 before => format!("; before that, {before}"),
@@ -270,25 +254,15 @@ impl Endpoint {
     pub(in crate::endpoint) fn remove_link(&mut self, id: LinkId) {
         let Some(link) = self.links.get(id) else { return };
         let (rail, subchannel) = (link.common().rail, link.common().subchannel);
-        let peer = &mut self.peers[subchannel.vc.0 as usize];
+        let peer = &mut self.peers[subchannel.vc];
         peer.links[usize::from(subchannel.index)] = None;
-        let counts = match id {
-            LinkId::Stream(at) => self.remove_stream(at).final_counts(),
-            LinkId::Memory(at) => self.remove_shared(at).common.counts,
-            LinkId::Ofi(at) => self.remove_ofi(at),
-        };
-        self.counters.add(rail, &counts, self.clock.now());
+        let counts = self.take_out(id);
+        self.diagnostics.counters.add(rail, &counts, self.clock.now());
     }
 
-    fn remove_stream(&mut self, at: usize) -> StreamLink {
-        self.held.remove(at);
-        self.unacknowledged_datagrams.retain(|other| *other != at);
-        self.stalled.retain(|other| *other != at);
-        self.awaiting_kernel_acks.retain(|other| *other != at);
-        if self.active_link == Some(at) {
-            self.active_link = None;
-        }
-        let link = self.links.streams.remove(at);
+    /// Takes a connection out.
+    pub(in crate::endpoint) fn remove_tcp(&mut self, at: usize) -> StreamLink {
+        let link = self.links.tcp.remove(at);
         self.pace_keepalive();
         link
     }
@@ -302,11 +276,10 @@ impl Endpoint {
 
     /// Closes everything that a peer has.
     fn drop_connections(&mut self, vc: VcId) {
-        let links: Vec<LinkId> = self.peers[vc.0 as usize].links.iter().flatten().copied().collect();
+        let links: Vec<LinkId> = self.peers[vc].links.iter().flatten().copied().collect();
         links.into_iter().for_each(|link| self.remove_link(link));
-        self.remove_ofi_ends(vc);
-        self.attempts.retain(|_, attempt| attempt.vc != vc);
-        self.stream_groups.retain(|group| !group.is_to(vc));
-        self.peers[vc.0 as usize].role = Role::Lost;
+        self.end_set_up(vc);
+        self.links.tcp.groups.retain(|group| !group.is_to(vc));
+        self.peers[vc].role = Role::Lost;
     }
 }

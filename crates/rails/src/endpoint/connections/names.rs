@@ -4,21 +4,24 @@ use fishplate_engine::VcId;
 use fishplate_engine::wire::{Body, HOST_NAME_LEN, Header};
 
 use crate::endpoint::Endpoint;
+use crate::endpoint::tcp::TcpLinks;
 use crate::process;
 
-impl Endpoint {
-    /// Tells the peer of a stream, which has just come up, who this is.
-    pub(in crate::endpoint) fn tell_name(&mut self, at: usize) {
+impl TcpLinks {
+    /// Tells the peer of a link, which has just come up, who this is.
+    pub fn tell_name(&mut self, at: usize) {
         let mut host = [0; HOST_NAME_LEN];
         host.iter_mut().zip(process::host().bytes()).for_each(|(to, byte)| *to = byte);
         let header = Header::without_acknowledgement(Body::Name { rank: process::rank(), host });
-        self.links.streams[at].transmit.push_header(&header);
+        self[at].transmit.push_header(&header);
         self.mark_dirty(at);
     }
+}
 
+impl Endpoint {
     /// A peer has told who it is.
     pub(in crate::endpoint) fn name_came(&mut self, vc: VcId, rank: Option<u32>, host: &[u8]) {
-        self.peers[vc.0 as usize].name = Some(name(rank, host));
+        self.peers[vc].name = Some(name(rank, host));
     }
 }
 

@@ -7,11 +7,8 @@ use std::time::Duration;
 
 use fishplate_engine::{Instant, VcId};
 
-use crate::connect::outgoing::Attempt;
-use crate::discover::outage;
 use crate::endpoint::Endpoint;
 use crate::endpoint::peer::{Peer, Role};
-use crate::rail::Rail;
 use crate::socket::SILENT_FOR_NS;
 
 impl Endpoint {
@@ -19,12 +16,10 @@ impl Endpoint {
     /// what else may listen there is rare. Where nobody does, that is an answer.
     pub(in crate::endpoint) fn patience(&self, vc: VcId) -> Duration {
         let (most, least) = (self.settings.timeout, self.settings.start_timeout);
-        let peer = &self.peers[vc.0 as usize];
-        let mut attempts =
-            self.attempts.iter().map(|(_, attempt)| attempt).filter(|attempt| attempt.vc == vc).peekable();
+        let peer = &self.peers[vc];
         if peer.is_reached {
             most
-        } else if attempts.peek().is_some() && attempts.all(Attempt::is_refused) {
+        } else if self.attempts.are_refused(vc) {
             least
         } else {
             Duration::from_nanos(peer.since.0).max(least).min(most)
@@ -33,7 +28,7 @@ impl Endpoint {
 
     /// Whether a peer that was never connected has had its time, of which none counts in which this host is cut off.
     pub(in crate::endpoint) fn is_late(&mut self, vc: VcId, now: Instant) -> bool {
-        let peer = &self.peers[vc.0 as usize];
+        let peer = &self.peers[vc];
         let waited = |since: Instant| Duration::from_nanos(now.since_ns(since));
         if waited(peer.since) >= self.settings.timeout {
             return true;
@@ -43,7 +38,7 @@ impl Endpoint {
         }
         let is_cut_off = self.is_cut_off();
         if is_cut_off {
-            self.peers[vc.0 as usize].cut_off_at = now;
+            self.peers[vc].cut_off_at = now;
         }
         !is_cut_off
     }
@@ -51,18 +46,16 @@ impl Endpoint {
     /// Whether it is this host, or the network next to it, that is away: its rails have gone down, or it had peers on other hosts
     /// and reaches none of them.
     fn is_cut_off(&self) -> bool {
-        let mut rails = Rail::preferred(&self.rails).iter();
-        let are_down = self.rails_were_up && rails.all(|rail| outage(&rail.interface).is_some());
-        let is_elsewhere = |peer: &Peer| peer.known_paths.iter().any(|way| !self.own_addresses.contains(&way.remote));
+        let is_elsewhere = |peer: &Peer| peer.known_paths.iter().any(|way| !self.host.has(way.remote));
         let is_there = |peer: &Peer| matches!(peer.role, Role::Initiator | Role::Acceptor) && !peer.is_closing;
         let mut others = self.peers.iter().filter(|peer| is_there(peer) && is_elsewhere(peer)).peekable();
-        are_down || (others.peek().is_some() && !others.any(Peer::is_connected))
+        self.host.is_down() || (others.peek().is_some() && !others.any(Peer::is_connected))
     }
 
     /// Gives up peers that were to set up the connections themselves, and have not.
     pub(super) fn lose_silent_initiators(&mut self, now: Instant) {
-        for at in 0..self.peers.len() {
-            let (vc, peer) = (VcId(at as u32), &self.peers[at]);
+        for vc in self.peers.channels() {
+            let peer = &self.peers[vc];
             let waits = peer.role == Role::Acceptor && !peer.is_connected();
             // It would have its own connection by now.
             if waits && peer.left_to_it_at.is_some_and(|then| now.since_ns(then) >= SILENT_FOR_NS) {
@@ -78,7 +71,7 @@ impl Endpoint {
 
     /// The peer has not set up the connections that were left to it: perhaps only this side finds a way.
     fn try_again(&mut self, vc: VcId, now: Instant) {
-        let peer = &mut self.peers[vc.0 as usize];
+        let peer = &mut self.peers[vc];
         let since = peer.since;
         peer.left_to_it_at = None;
         if peer.known_paths.is_empty() {
@@ -86,7 +79,7 @@ impl Endpoint {
         } else {
             self.reconnect(vc, now);
         }
-        self.peers[vc.0 as usize].since = since;
+        self.peers[vc].since = since;
     }
 }
 
@@ -103,7 +96,7 @@ mod tests {
         let (mut pair, others) = (Pair::open(), Pair::open());
         let address = others.ends[0].address().clone();
         let vc = pair.ends[0].peer(&address);
-        let peer = &mut pair.ends[0].peers[vc.0 as usize];
+        let peer = &mut pair.ends[0].peers[vc];
         (peer.role, peer.since) = (Role::Initiator, Instant(seconds * S));
         (pair, others, vc)
     }
@@ -115,9 +108,9 @@ mod tests {
             let end = &mut pair.ends[0];
             let late = |end: &mut Endpoint, seconds| end.is_late(vc, Instant((ran + seconds) * S));
             assert_eq!([waits - 1, waits].map(|seconds| late(end, seconds)), [false, true], "after {ran} s");
-            end.peers[vc.0 as usize].is_reached = true;
+            end.peers[vc].is_reached = true;
             assert_eq!([899, 900].map(|seconds| late(end, seconds)), [false, true], "after {ran} s, reached");
-            pair.ends[0].peers[vc.0 as usize].role = Role::Idle;
+            pair.ends[0].peers[vc].role = Role::Idle;
             pair.close();
             others.close();
         }
@@ -128,14 +121,14 @@ mod tests {
         let (mut pair, others, vc) = with_stranger(1);
         let end = &mut pair.ends[0];
         // The other one counts as one of another host.
-        end.own_addresses.clear();
+        end.host.addresses.clear();
         assert!(end.is_late(vc, Instant(31 * S)));
-        let links: Vec<usize> = end.links.streams.iter().map(|(at, _)| at).collect();
-        links.into_iter().for_each(|at| end.link_failed(LinkId::Stream(at), "as the test has it"));
+        let links: Vec<usize> = end.links.tcp.iter().map(|(at, _)| at).collect();
+        links.into_iter().for_each(|at| end.link_failed(LinkId::Tcp(at), "as the test has it"));
         assert!(!end.is_late(vc, Instant(31 * S)));
         pair.exchange();
         assert!(!pair.ends[0].is_late(vc, Instant(60 * S)) && pair.ends[0].is_late(vc, Instant(61 * S)));
-        pair.ends[0].peers[vc.0 as usize].role = Role::Idle;
+        pair.ends[0].peers[vc].role = Role::Idle;
         pair.close();
         others.close();
     }

@@ -19,15 +19,15 @@ const UNANSWERED_NS: u64 = 1_500_000_000;
 impl Endpoint {
     /// Ways to a peer of one class.
     pub(in crate::endpoint) fn ways(&self, vc: VcId, class: Class) -> Vec<Pair> {
-        let Some(address) = &self.peers[vc.0 as usize].address else { return Vec::new() };
-        let peer = pairing::Peer { rails: &address.rails, preferred: address.preferred, own: &self.own_addresses };
-        pair_class(&self.rails, peer, class)
+        let Some(address) = &self.peers[vc].address else { return Vec::new() };
+        let peer = pairing::Peer { rails: &address.rails, preferred: address.preferred, own: &self.host.addresses };
+        pair_class(&self.host.rails, peer, class)
     }
 
     /// Starts to set up connections to the peer's addresses, over the ways that are tried so far, or of the first class that has
     /// any. False: no rail leads to any.
     pub(in crate::endpoint) fn begin_attempts(&mut self, vc: VcId, now: Instant) -> bool {
-        let reach = self.peers[vc.0 as usize].reach;
+        let reach = self.peers[vc].reach;
         let mut finds_way = false;
         for class in Class::ALL.into_iter().filter(|class| *class <= reach) {
             finds_way |= self.begin_class(vc, class, now);
@@ -37,11 +37,11 @@ impl Endpoint {
 
     /// The same over the ways of the next class that has any.
     pub(in crate::endpoint) fn begin_next_class(&mut self, vc: VcId, now: Instant) -> bool {
-        let reach = self.peers[vc.0 as usize].reach;
+        let reach = self.peers[vc].reach;
         for class in Class::ALL.into_iter().filter(|class| *class > reach) {
             self.set_reach(vc, class, now);
             if self.begin_class(vc, class, now) {
-                let peer = self.peers[vc.0 as usize].describe();
+                let peer = self.peers[vc].describe();
                 log::info!("no rail is known to lead to {peer}: what is in reserve is tried");
                 return true;
             }
@@ -51,7 +51,7 @@ impl Endpoint {
 
     /// Ways up to this class are tried from now on.
     pub(in crate::endpoint) fn set_reach(&mut self, vc: VcId, class: Class, now: Instant) {
-        let peer = &mut self.peers[vc.0 as usize];
+        let peer = &mut self.peers[vc];
         (peer.reach, peer.reach_since) = (class, now);
     }
 
@@ -59,13 +59,13 @@ impl Endpoint {
     pub(in crate::endpoint) fn service_reserve(&mut self, now: Instant) {
         // Of each peer: whether a way is answered, and whether all have been tried.
         let mut sought: BTreeMap<VcId, (bool, bool)> = BTreeMap::new();
-        for (_, attempt) in &self.attempts {
+        for (_, attempt) in &*self.attempts {
             let (is_answered, all_tried) = sought.entry(attempt.vc).or_insert((false, true));
             *is_answered |= attempt.is_answered();
             *all_tried &= attempt.has_tried_all();
         }
         sought.retain(|vc, (is_answered, all_tried)| {
-            let peer = &self.peers[vc.0 as usize];
+            let peer = &self.peers[*vc];
             let is_sought = peer.is_sought() && !peer.is_closing && peer.reach < Class::LAST;
             is_sought && !*is_answered && (*all_tried || now.since_ns(peer.reach_since) >= UNANSWERED_NS)
         });
@@ -74,7 +74,7 @@ impl Endpoint {
 
     /// All links to a peer have failed: it has as long to answer over the best ways that it had as at first.
     pub(in crate::endpoint) fn restart_reach(&mut self, vc: VcId, now: Instant) {
-        let ways = &self.peers[vc.0 as usize].known_paths;
+        let ways = &self.peers[vc].known_paths;
         let best = ways.iter().map(|way| way.class).min().unwrap_or(Class::Rail);
         self.set_reach(vc, best, now);
     }
@@ -90,29 +90,29 @@ mod tests {
     use crate::sys::memory::UserMemory;
 
     fn link(end: &Endpoint, class: Class) -> Option<usize> {
-        end.links.streams.iter().find(|(_, link)| link.class == class).map(|(at, _)| at)
+        end.links.tcp.iter().find(|(_, link)| link.class == class).map(|(at, _)| at)
     }
 
     /// Bytes that the first endpoint has sent over the link of a class.
     fn sent(pair: &Pair, class: Class) -> u64 {
-        link(&pair.ends[0], class).map_or(0, |at| pair.ends[0].links.streams[at].common.counts.tx_bytes)
+        link(&pair.ends[0], class).map_or(0, |at| pair.ends[0].links.tcp[at].common.counts.tx_bytes)
     }
 
     #[test]
     fn a_link_in_reserve_carries_only_while_no_better_one_does() {
         let mut pair = Pair::open();
         let (vc, now) = (pair.names[0], pair.now(0));
-        let remote = pair.ends[0].links.streams.iter().next().unwrap().1.remote;
-        let has_both = |pair: &mut Pair| pair.ends.iter().all(|end| end.links.streams.len() == 2);
+        let remote = pair.ends[0].links.tcp.iter().next().unwrap().1.remote;
+        let has_both = |pair: &mut Pair| pair.ends.iter().all(|end| end.links.tcp.len() == 2);
         pair.ends[0].attempts.insert(Attempt::new(vc, 0, 1, remote, now).of_class(Class::Virtual));
         pair.until(has_both);
         pair.exchange();
         assert!(pair.ends.iter().all(|end| link(end, Class::Virtual).is_some()), "both sides know the class");
         assert_eq!(sent(&pair, Class::Virtual), 0);
         let end = &mut pair.ends[0];
-        end.link_failed(LinkId::Stream(link(end, Class::Rail).unwrap()), "as the test has it");
+        end.link_failed(LinkId::Tcp(link(end, Class::Rail).unwrap()), "as the test has it");
         end.attempts.clear();
-        pair.until(|pair| pair.ends.iter().all(|end| end.links.streams.len() == 1));
+        pair.until(|pair| pair.ends.iter().all(|end| end.links.tcp.len() == 1));
         pair.exchange();
         let before = sent(&pair, Class::Virtual);
         assert!(before > 0);
@@ -138,11 +138,11 @@ mod tests {
         address.rails.insert(0, vec!["203.0.113.9".parse().unwrap()]);
         address.preferred = 1;
         // It counts as one of another host.
-        here.own_addresses.clear();
+        here.host.addresses.clear();
         let (vc, now) = (here.peer(&address), here.clock.now());
         here.connect(vc, now);
         let start = std::time::Instant::now();
-        while !here.peers[vc.0 as usize].is_connected() {
+        while !here.peers[vc].is_connected() {
             here.progress();
             there.progress();
             assert!(start.elapsed() < crate::endpoint::test_pair::PATIENCE, "no connection");

@@ -3,8 +3,8 @@
 use fishplate_engine::{Instant, VcId};
 
 use crate::address::Address;
-use crate::discover::{self, Class, Network, survey};
-use crate::endpoint::{Endpoint, Rail};
+use crate::discover::{Class, Network};
+use crate::endpoint::Endpoint;
 
 /// How often to look for a way, in nanoseconds: it takes some system calls a pair of addresses.
 const LOOK_NS: u64 = 100_000_000;
@@ -20,12 +20,9 @@ pub struct SeekingPeers {
 impl Endpoint {
     /// No rail leads to the peer: that is told, and looked for again until the timeout. At once an error where nothing can come.
     pub(in crate::endpoint) fn seek(&mut self, vc: VcId, now: Instant) {
-        let peer = &self.peers[vc.0 as usize];
+        let peer = &self.peers[vc];
         let Some(address) = &peer.address else { return };
-        let why = if self.rails.iter().all(Rail::is_of_host_alone) {
-            let others = || format!("no network interface leads to other hosts: {}", self.other_interfaces);
-            // Either names all interfaces already.
-            let why = self.no_way.clone().unwrap_or_else(others);
+        let why = if let Some(why) = self.host.no_way_out() {
             Some(format!("{} is out of reach: {why}", peer.describe()))
         } else if address.rails.iter().all(Vec::is_empty) {
             Some(self.out_of_reach(vc, "it is on another host, and has no interface that leads out of there"))
@@ -35,44 +32,44 @@ impl Endpoint {
         if let Some(why) = why {
             return self.lose_peer(vc, &why);
         }
-        let (peer, seconds, others) = (peer.describe(), self.patience(vc).as_secs(), self.left_out());
+        let (peer, seconds, others) = (peer.describe(), self.patience(vc).as_secs(), self.host.left_out());
         // Where this side does not know all addresses, the other one mostly connects.
         let level = if address.has_more { log::Level::Debug } else { log::Level::Warn };
         log::log!(
             level,
             "waits for the network, up to {seconds} s: no rail of this node has a route to {peer}; {others}"
         );
-        self.seeking.peers.push((vc, 0));
-        self.seeking.next_look = now.plus_ns(LOOK_NS);
+        self.attempts.seeking.peers.push((vc, 0));
+        self.attempts.seeking.next_look = now.plus_ns(LOOK_NS);
     }
 
-    /// There is a peer at `address`: who comes by its name must have its token. It is connected now if it could not connect to what it knows of this endpoint's addresses,
-    /// which are not all, while this endpoint knows better.
+    /// There is a peer at `address`: who comes by its name must have its token. It is connected now if it could not connect to
+    /// what it knows of this endpoint's addresses, which are not all, while this endpoint knows better.
     pub fn meet(&mut self, address: &Address) {
         self.acquaint(address);
-        let Some(listed) = &self.listed else { return };
+        let Some(listed) = &self.identity.listed else { return };
         let theirs = || address.rails.iter().flatten();
         let reaches = |own: &Network| theirs().any(|ip| own.contains(*ip));
         let is_listed = |own: &Network| listed.rails.iter().flatten().any(|ip| *ip == own.ip);
-        let own = || self.rails.iter().flat_map(|rail| &rail.addresses).filter(|own| reaches(own));
+        let own = || self.host.rails.iter().flat_map(|rail| &rail.addresses).filter(|own| reaches(own));
         if own().next().is_none() || own().any(is_listed) {
             return;
         }
         let vc = self.peer(address);
-        if self.peers[vc.0 as usize].is_idle() {
+        if self.peers[vc].is_idle() {
             self.connect(vc, self.clock.now());
         }
     }
 
     /// Looks whether there is a way by now.
     pub(in crate::endpoint) fn service_seeking(&mut self, now: Instant) {
-        if self.seeking.peers.is_empty() || now < self.seeking.next_look {
+        if self.attempts.seeking.peers.is_empty() || now < self.attempts.seeking.next_look {
             return;
         }
-        self.seeking.next_look = now.plus_ns(LOOK_NS);
-        self.refresh_addresses();
-        for (vc, before) in std::mem::take(&mut self.seeking.peers) {
-            let peer = &self.peers[vc.0 as usize];
+        self.attempts.seeking.next_look = now.plus_ns(LOOK_NS);
+        self.host.refresh(&self.settings.rails);
+        for (vc, before) in std::mem::take(&mut self.attempts.seeking.peers) {
+            let peer = &self.peers[vc];
             if !peer.is_sought() {
                 continue;
             }
@@ -82,39 +79,15 @@ impl Endpoint {
                 continue;
             }
             if ways > 0 || !self.is_late(vc, now) {
-                self.seeking.peers.push((vc, ways));
+                self.attempts.seeking.peers.push((vc, ways));
                 continue;
             }
-            let own: Vec<String> = self.rails.iter().map(describe).collect();
-            let why = format!("no rail of this node has a route to it: {}", own.join("; "));
-            self.lose_peer(vc, &self.out_of_reach(vc, &why));
+            self.lose_peer(vc, &self.out_of_reach(vc, &self.host.routeless()));
         }
     }
 
     /// That a peer is out of reach, for the reason `why`, with what is no rail here.
     pub(in crate::endpoint) fn out_of_reach(&self, vc: VcId, why: &str) -> String {
-        format!("{} is out of reach: {why}; {}", self.peers[vc.0 as usize].describe(), self.left_out())
+        format!("{} is out of reach: {why}; {}", self.peers[vc].describe(), self.host.left_out())
     }
-
-    /// Interfaces that are no rails, and why.
-    pub(in crate::endpoint) fn left_out(&self) -> String {
-        format!("no rails: {}", self.other_interfaces)
-    }
-
-    /// Takes note of addresses that rails have got since.
-    fn refresh_addresses(&mut self) {
-        let Ok(interfaces) = survey(&self.settings.rails) else { return };
-        for new in Rail::all(&interfaces) {
-            if let Some(rail) = self.rails.iter_mut().find(|rail| rail.is(&new)) {
-                rail.addresses = new.addresses;
-            }
-        }
-        self.other_interfaces = discover::reasons(&interfaces);
-        self.own_addresses = interfaces.iter().flat_map(|one| &one.addresses).map(|address| address.ip).collect();
-    }
-}
-
-fn describe(rail: &Rail) -> String {
-    let addresses: Vec<String> = rail.addresses.iter().map(|own| format!("{}/{}", own.ip, own.prefix)).collect();
-    format!("{} with {}", rail.name, addresses.join(", "))
 }

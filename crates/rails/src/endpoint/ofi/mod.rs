@@ -9,22 +9,28 @@ mod connect;
 mod transfer;
 
 use std::collections::HashMap;
+use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use fishplate_engine::{Instant, RailId, VcId};
+use slab::Slab;
 
 use super::Endpoint;
+use super::status_page::rail_without_address;
+use crate::link_kind::Counts;
+use crate::live::{self, State};
 use crate::ofi::adapters::{Adapter, SYSFS};
 use crate::ofi::wanted::{Wanted, named, names_interfaces};
-use crate::ofi::{self, SharedRail};
+use crate::ofi::{self, OfiLink, SharedRail};
 use crate::process;
 use crate::rail::Rail;
 use crate::settings::Settings;
 
-/// The rails of an endpoint by such providers.
+/// The links of an endpoint over such providers, each under a key, and its rails by them.
 #[derive(Default)]
-pub struct OfiState {
+pub struct OfiLinks {
+    links: Slab<OfiLink>,
     rails: Vec<OfiRail>,
 }
 
@@ -70,10 +76,10 @@ impl Pause {
     }
 }
 
-impl OfiState {
+impl OfiLinks {
     /// Opens the rails that the settings name, or those of adapters where it names none. One that cannot be opened is told,
     /// and left out. `rails` are those over interfaces.
-    pub fn open(settings: &Settings, rails: &[Rail]) -> OfiState {
+    pub fn open(settings: &Settings, rails: &[Rail]) -> OfiLinks {
         let named = named(&settings.rails);
         let is_named = named.is_some();
         let wanted = match named {
@@ -81,7 +87,7 @@ impl OfiState {
             None if settings.encryption || process::is_alone() == Some(true) => Vec::new(),
             None => ofi::find(&settings.rails),
         };
-        let mut opened = OfiState::default();
+        let mut opened = OfiLinks::default();
         for wanted in wanted {
             let rail = match settings.encryption {
                 true => Err("with FISHPLATE_ENCRYPTION=on nothing goes over it, as it cannot be encrypted".into()),
@@ -102,12 +108,12 @@ impl OfiState {
         opened
     }
 
-    /// How many there are.
-    pub fn len(&self) -> usize {
+    /// How many rails there are.
+    pub fn rail_count(&self) -> usize {
         self.rails.len()
     }
 
-    /// Their names.
+    /// The names of the rails.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.rails.iter().map(|rail| rail.name.as_str())
     }
@@ -132,9 +138,30 @@ impl OfiState {
         ofi::lock(&self.rails[0].rail).close("a test");
     }
 
+    /// Whether links may come up over a rail.
+    pub fn has_rails(&self) -> bool {
+        !self.rails.is_empty()
+    }
+
     /// Whether a rail has links to be, or had one that failed.
     pub fn is_connecting(&self, rail: usize) -> bool {
         self.rails[rail].ends.iter().flatten().any(|end| end.link.is_none())
+    }
+}
+
+impl Deref for OfiLinks {
+    type Target = Slab<OfiLink>;
+
+    #[inline]
+    fn deref(&self) -> &Slab<OfiLink> {
+        &self.links
+    }
+}
+
+impl DerefMut for OfiLinks {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Slab<OfiLink> {
+        &mut self.links
     }
 }
 
@@ -161,11 +188,20 @@ fn add(rails: &mut Vec<OfiRail>, wanted: Wanted, mut rail: ofi::Rail, own_rails:
 impl Endpoint {
     /// The number under which such a rail is counted: they are behind the interfaces.
     pub(in crate::endpoint) fn ofi_rail(&self, rail: usize) -> RailId {
-        RailId((self.rails.len() + rail) as u8)
+        RailId((self.host.rails.len() + rail) as u8)
     }
 
-    /// How a message calls the rail of a link.
-    pub(in crate::endpoint) fn ofi_rail_name(&self, rail: RailId) -> &str {
-        self.ofi.rails.get(usize::from(rail.0) - self.rails.len()).map_or("", |rail| rail.name.as_str())
+    /// A rail of the number `at` for `fishplate top`, over which `sum` has gone.
+    pub(super) fn ofi_page(&self, at: usize, sum: &Counts) -> live::Rail {
+        let is_over = |link: &&OfiLink| usize::from(link.common.rail.0) == at;
+        let links = self.links.ofi.iter().map(|(_, link)| link).filter(is_over).count() as u32;
+        let rail = at - self.host.rails.len();
+        let state = match links {
+            1.. => State::Up,
+            _ if self.links.ofi.is_connecting(rail) => State::Connecting,
+            _ if self.diagnostics.counters.has_ended(at) => State::Ended,
+            _ => State::Idle,
+        };
+        rail_without_address(&self.links.ofi.rails[rail].name, (state, links), sum)
     }
 }

@@ -2,58 +2,60 @@
 
 use fishplate_engine::{Instant, Transmit};
 
+use super::OfiLinks;
 use crate::endpoint::Endpoint;
 use crate::endpoint::send::BUDGET;
-use crate::link::Unreadable;
-use crate::link_kind::{LinkId, LinkKind, Places};
+use crate::link_kind::{CHANGED, Link, LinkId, Places};
 use crate::ofi::{Failure, News, OfiLink, lock};
 
 impl Endpoint {
     /// Moves data of all links. True if there was anything.
     #[inline]
     pub(in crate::endpoint) fn poll_ofi(&mut self, now: Instant) -> bool {
-        self.ofi.len() > 0 && self.poll_ofi_rails(now)
+        self.links.ofi.rail_count() > 0 && self.poll_ofi_rails(now)
     }
 
     fn poll_ofi_rails(&mut self, now: Instant) -> bool {
         let mut moved = false;
-        for rail in 0..self.ofi.rails.len() {
-            let Endpoint { ofi, memory, bounces, .. } = self;
-            if !lock(&ofi.rails[rail].rail).poll(Places { memory, bounces }) {
+        for rail in 0..self.links.ofi.rails.len() {
+            let Endpoint { links, memory, bounces, .. } = self;
+            if !lock(&links.ofi.rails[rail].rail).poll(Places { memory, bounces }) {
                 continue;
             }
             moved = true;
             loop {
-                let news = lock(&self.ofi.rails[rail].rail).next(&self.memory, &mut self.bounces);
+                let news = lock(&self.links.ofi.rails[rail].rail).next(&self.memory, &mut self.bounces);
                 let Some((end, news)) = news else { break };
                 self.ofi_news((rail, end), news, now);
             }
         }
         if moved {
-            self.poll_interval.active_link_had_data();
-            self.release_active_link();
+            self.came_without_socket();
         }
         moved
     }
 
     fn ofi_news(&mut self, (rail, end): (usize, usize), news: News, now: Instant) {
-        let link = self.ofi.rails[rail].ends[end].as_ref().and_then(|end| end.link);
+        let link = self.links.ofi.rails[rail].ends[end].as_ref().and_then(|end| end.link);
         match (news, link) {
             (News::Up, _) => self.ofi_link_up(rail, end),
             (News::Failed(Failure::Broken(why)), _) => self.ofi_ended(rail, end, &why),
             (News::Failed(Failure::Changed), Some(link)) => self.frame_was_changed(LinkId::Ofi(link)),
-            (News::Failed(Failure::Changed), None) => self.ofi_ended(rail, end, &Unreadable::Changed.to_string()),
+            (News::Failed(Failure::Changed), None) => self.ofi_ended(rail, end, CHANGED),
             (News::Failed(Failure::Protocol(how)), Some(link)) => self.protocol_violation(LinkId::Ofi(link), &how),
             (News::Failed(Failure::Protocol(how)), None) => self.ofi_ended(rail, end, &how),
-            (News::Header(header), Some(link)) => {
-                let Some(placement) = self.handle_header(LinkId::Ofi(link), header, now) else { return };
+            (News::Header(mut header), Some(link)) => {
+                let subchannel = self.links.ofi[link].header_came(&mut header, now);
+                let taken = self.handle_header(LinkId::Ofi(link), subchannel, &header, now);
+                let Some(placement) = taken else { return };
                 if header.body.payload_len() > 0 {
-                    lock(&self.ofi.rails[rail].rail).place(end, placement, &self.memory, &mut self.bounces);
+                    lock(&self.links.ofi.rails[rail].rail).place(end, placement, &self.memory, &mut self.bounces);
                 }
                 self.end_ofi_if_over(link);
             }
             (News::Placed(len), Some(link)) => {
-                self.payload_placed(LinkId::Ofi(link), len, now);
+                let subchannel = self.links.ofi[link].payload_came(len);
+                self.payload_placed(subchannel, now);
                 self.end_ofi_if_over(link);
             }
             (News::Writable, Some(link)) => {
@@ -86,14 +88,15 @@ impl Endpoint {
         engine.writable(link.common.subchannel, budget);
         true
     }
+}
 
+impl OfiLinks {
     /// Sends what waits, as far as it can go. True once everything has gone.
-    pub(in crate::endpoint) fn flush_ofi(&mut self) -> bool {
-        let Endpoint { ofi, memory, bounces, links, .. } = self;
-        for rail in &ofi.rails {
-            lock(&rail.rail).poll(Places { memory, bounces });
+    pub fn flush(&mut self, places: Places<'_>) -> bool {
+        for rail in &self.rails {
+            lock(&rail.rail).poll(places);
         }
         let waits = |link: &OfiLink| link.has_waiting() || lock(&link.rail).has_sends();
-        !links.ofi.iter().any(|(_, link)| waits(link))
+        !self.links.iter().any(|(_, link)| waits(link))
     }
 }

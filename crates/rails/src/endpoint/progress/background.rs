@@ -4,22 +4,17 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use crate::endpoint::Endpoint;
-use crate::link_kind::LinkKind;
-use crate::shared_memory::Sender;
 
 impl Endpoint {
     /// Number of progress calls so far: if it stays the same, the application is not in MPI.
     pub fn progress_calls(&self) -> u64 {
-        self.calls
+        self.progress.calls
     }
 
     /// Whether sends wait for a socket whose kernel buffer was full.
     #[inline]
     pub fn has_blocked_sends(&self) -> bool {
-        !self.stalled.is_empty()
-            || !self.transfers.is_empty()
-            || self.links.memory.iter().any(|(_, link)| link.sender.is_blocked())
-            || self.links.ofi.iter().any(|(_, link)| link.has_waiting())
+        self.links.has_blocked_sends()
     }
 
     /// Whether anything that was posted has not ended, so that what comes from the network may be for it.
@@ -33,12 +28,6 @@ impl Endpoint {
         self.engine.has_pending_operations() || self.engine.is_accessible()
     }
 
-    /// Whether all peers that are connected share memory: a transfer takes so little then that it need not begin at once.
-    pub fn has_only_memory_peers(&self) -> bool {
-        let mut connected = self.peers.iter().filter(|peer| peer.is_connected());
-        !self.shared_memory.is_empty() && connected.all(|peer| peer.shared_memory.is_some())
-    }
-
     /// A descriptor that is readable while a socket of the endpoint is ready, if [`Endpoint::progress_in_background`] was called
     /// last.
     pub fn readiness_fd(&self) -> io::Result<OwnedFd> {
@@ -48,26 +37,22 @@ impl Endpoint {
     /// Hands the kernel what it takes by now of what was posted. Nothing is read.
     pub fn flush_posted(&mut self) {
         let now = self.clock.now();
-        for at in std::mem::take(&mut self.stalled) {
-            self.unblock(at);
-        }
+        self.links.tcp.unblock_stalled();
         self.collect_sends();
-        self.query_kernel_acks(now);
-        self.poll_taken_of_shared(now, Sender::is_blocked);
-        self.poll_ofi(now);
+        self.links.tcp.query_kernel_acks(&mut self.engine, now);
+        self.advance_without_sockets(now);
         self.pump(now);
-        self.ring_bells(true);
+        self.links.ring_bells(true);
     }
 
     /// All that [`Endpoint::progress`] does; from then on all sockets are in the poll set, and peers that share memory ring.
     /// False if more has come by now.
     pub fn progress_in_background(&mut self) -> bool {
-        self.looks.expect();
-        self.pause_transfers(self.now);
+        self.progress.looks.expect();
+        self.pause_transfers(self.progress.now);
         self.progress();
         self.resume_transfers();
         self.register_active_link();
-        // Nothing wakes anybody for what comes over a provider's endpoint.
-        self.sleep_shared_memory() && self.links.ofi.is_empty()
+        self.links.sleep()
     }
 }

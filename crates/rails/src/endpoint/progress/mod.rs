@@ -1,15 +1,15 @@
 //! The progress loop: moves bytes between sockets, memory and the engine.
 //!
 //! [`Endpoint::progress`] looks at memory that peers share and, when a look is due (`looks`), polls the active link and, now and
-//! then, all others (`poll_set`, `poll_interval`, `token`), handles timers, and lets the send path pump. `background` is for the
-//! progress thread, while the application is not in MPI.
+//! then, all others (`poll_interval`, `token`), handles timers, and lets the send path pump. `state` says what is due in a call.
+//! `background` is for the progress thread, while the application is not in MPI.
 //!
 //! Called by the user, who is the provider. Nothing here blocks for longer than a thread takes for what it was lent.
 
 mod background;
-pub(in crate::endpoint) mod looks;
+mod looks;
 pub(in crate::endpoint) mod poll_interval;
-mod poll_set;
+pub(in crate::endpoint) mod state;
 pub(in crate::endpoint) mod token;
 
 use std::time::Duration;
@@ -17,17 +17,9 @@ use std::time::Duration;
 use fishplate_engine::Instant;
 
 use crate::endpoint::Endpoint;
+use crate::endpoint::tcp::socket::TcpSocket;
 use crate::sys::poll::Ready;
 use crate::ticks::{self, Span};
-
-use token::Token;
-
-/// How often attempts to connect are serviced, and paths sampled, in nanoseconds.
-const TICK_NS: u64 = 5_000_000;
-
-/// Calls in a row that find something in shared memory and do nothing else: all that is timed, and a look at the clock, would
-/// take a good part of a short message.
-const MOST_SKIPPED: u32 = 16;
 
 impl Endpoint {
     /// Moves data. True if anything happened.
@@ -40,35 +32,33 @@ impl Endpoint {
     /// waited long. `has_yielded`: it has given it away since the last call.
     #[inline]
     pub fn set_crowded(&mut self, is_crowded: bool, has_yielded: bool) {
-        self.is_crowded = is_crowded;
-        self.looks.set_yielded(has_yielded);
+        self.progress.is_crowded = is_crowded;
+        self.progress.looks.set_yielded(has_yielded);
     }
 
     /// Until when [`Endpoint::progress`] would find nothing, unless something is posted.
     #[inline]
     pub fn pause(&self) -> Span {
-        let looks_at_memory =
-            !self.shared_memory.is_empty() || !self.links.ofi.is_empty() || !self.transfers.is_empty();
-        if looks_at_memory || self.is_crowded { Span::OVER } else { self.looks.pause() }
+        let looks = self.links.may_come_without_socket() || !self.links.tcp.transfers.is_empty();
+        if looks { Span::OVER } else { self.progress.pause() }
     }
 
     /// The same; waits up to `timeout` for a socket if there is nothing to do.
     pub(in crate::endpoint) fn progress_for(&mut self, timeout: Duration) -> bool {
-        self.calls += 1;
+        self.progress.calls += 1;
         self.flush_held();
-        self.wake_shared_memory();
-        let mut moved = self.poll_shared_memory(self.now, !timeout.is_zero());
-        if moved && timeout.is_zero() && self.skipped < MOST_SKIPPED {
-            self.skipped += 1;
-            self.pump(self.now);
+        self.links.wake();
+        let mut moved = self.poll_memory(self.progress.now, !timeout.is_zero());
+        if moved && timeout.is_zero() && self.progress.skips() {
+            self.pump(self.progress.now);
             return true;
         }
-        self.skipped = 0;
-        let is_due = self.is_crowded || !self.transfers.is_empty() || !self.looks.pause().goes_on();
+        self.progress.skips_nothing();
+        let is_due = !self.links.tcp.transfers.is_empty() || self.progress.is_look_due();
         if !moved && timeout.is_zero() && !is_due {
-            moved = !self.links.ofi.is_empty() && self.poll_ofi(self.clock.now());
+            moved = self.links.has_devices() && self.poll_devices(self.clock.now());
             if !moved {
-                self.ring_bells(true);
+                self.links.ring_bells(true);
                 return false;
             }
         }
@@ -78,17 +68,14 @@ impl Endpoint {
     /// Looks at the sockets and at what is due, and sends what can be.
     fn look(&mut self, mut moved: bool, timeout: Duration) -> bool {
         let now = self.clock.now();
-        self.now = now;
-        let is_rare = self.looks.begin(now);
+        self.progress.now = now;
+        let is_rare = self.progress.looks.begin(now);
         moved |= if timeout.is_zero() { self.collect_transfers(now) } else { self.pause_transfers(now) };
-        moved |= self.poll_ofi(now);
+        moved |= self.poll_devices(now);
         moved = self.poll_sockets(now, moved, timeout, is_rare);
-        if now >= self.next_tick {
-            self.next_tick = now.plus_ns(TICK_NS);
+        if self.progress.ticks(now) {
             ticks::measure();
-            self.service_unproven(now);
-            self.service_shared_memory(now);
-            self.service_ofi(now);
+            self.service_set_up(now);
             self.publish_rail_bytes();
             self.write_status_page(now);
             self.service_attempts(now);
@@ -96,33 +83,33 @@ impl Endpoint {
             // Before the engine gives anything up: after a long computation, only the kernel knows what has been acknowledged.
             self.sample_paths(now);
             self.processor_time
-                .news(self.transfers.parallel())
+                .news(self.links.tcp.transfers.parallel())
                 .into_iter()
                 .for_each(|cost| self.engine.processor_measured(cost));
-            self.retransmit_datagrams(now);
+            self.links.tcp.retransmit_datagrams(now);
         }
-        self.query_kernel_acks(now);
+        self.links.tcp.query_kernel_acks(&mut self.engine, now);
         self.engine.handle_timeout(now);
         self.apply_engine_failures();
         moved |= self.pump(now);
         self.fail_broken_links();
-        self.answer_goodbyes();
-        self.ring_bells(true);
+        self.links.tcp.answer_goodbyes(&self.engine);
+        self.links.ring_bells(true);
         if !timeout.is_zero() {
             self.resume_transfers();
         }
         moved = moved || self.buffer_sends(now);
         match moved {
-            true => self.looks.expect(),
-            false => self.looks.nothing_came(self.clock.now(), self.expects_news()),
+            true => self.progress.looks.expect(),
+            false => self.progress.looks.nothing_came(self.clock.now(), self.expects_news()),
         }
         moved
     }
 
     /// Whether somebody is connected, or connects, whose sockets may have something that the user waits for.
     fn expects_news(&self) -> bool {
-        let has_sockets = !self.links.streams.is_empty() || !self.attempts.is_empty();
-        has_sockets && !self.shared_memory.is_all()
+        let has_sockets = !self.links.tcp.is_empty() || !self.attempts.is_empty();
+        has_sockets && !self.links.expects_no_socket()
     }
 
     /// Polls the active link and, now and then, all others. Where looks are `rare`, it is one as they are.
@@ -135,11 +122,8 @@ impl Endpoint {
         if !timeout.is_zero() {
             self.register_active_link();
         }
-        let polls_others = self.active_link.is_some() || !self.shared_memory.is_empty() || !self.links.ofi.is_empty();
-        let is_due = match self.shared_memory.is_all() {
-            true => self.poll_interval.is_overdue(now),
-            false => self.poll_interval.is_due(now, self.calls),
-        };
+        let polls_others = self.links.tcp.active.is_some() || self.links.may_come_without_socket();
+        let is_due = self.progress.is_poll_due(now, !self.links.expects_no_socket());
         if !polls_others || is_due || !timeout.is_zero() {
             let timeout = if moved { Duration::ZERO } else { timeout };
             moved |= self.poll_all(timeout, now);
@@ -159,41 +143,17 @@ impl Endpoint {
         if asked.is_err() {
             return false;
         }
-        let active = self.active_link.map(|at| [Token::Link(at).number(), Token::Datagrams(at).number()]);
+        let active = self.links.tcp.active.map(|at| [TcpSocket::Link(at).number(), TcpSocket::Datagrams(at).number()]);
         let others =
             ready.iter().take(count).flatten().any(|event| active.is_none_or(|active| !active.contains(&event.token)));
         let mut moved = false;
         for event in ready.into_iter().take(count).flatten() {
-            moved |= self.handle_ready(event, now);
+            moved |= self.socket_ready(event, now);
         }
-        self.poll_interval.polled(now, self.calls, others);
-        if self.poll_interval.is_longest() && timeout.is_zero() {
-            self.deregister_active_link();
+        self.progress.polled(now, others);
+        if self.progress.poll_interval.is_longest() && timeout.is_zero() {
+            self.links.tcp.deregister_active(&self.poller);
         }
         moved
-    }
-
-    fn handle_ready(&mut self, event: Ready, now: Instant) -> bool {
-        match Token::of(event.token) {
-            Token::Listener(at) => self.accept_all(at, now),
-            Token::Attempt(at) => self.attempt_ready(at, now),
-            Token::Incoming(at) => self.incoming_ready(at, now),
-            Token::Datagrams(at) => self.read_datagrams(at, now),
-            Token::SharedListener => self.accept_shared_memory(now),
-            Token::Arriving(at) => self.shared_memory_arrived(at),
-            Token::Offered(at) => self.shared_memory_answered(at),
-            Token::Shared(at) => self.shared_memory_rang(at, event.ended),
-            Token::Link(at) => {
-                if event.writable {
-                    self.unblock(at);
-                }
-                if event.ended
-                    && let Some(link) = self.links.streams.get_mut(at)
-                {
-                    link.hung_up = true;
-                }
-                event.readable && !self.defer_read(at) && self.read_link(at, now)
-            }
-        }
     }
 }

@@ -7,9 +7,10 @@ use std::os::fd::BorrowedFd;
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, VcId};
 
+use super::socket::MemorySocket;
 use crate::endpoint::Endpoint;
+use crate::endpoint::messenger::Messenger;
 use crate::endpoint::peer::Role;
-use crate::endpoint::progress::token::Token;
 use crate::endpoint::send::BUDGET;
 use crate::link_kind::LinkId;
 use crate::logger::STRANGERS;
@@ -20,88 +21,84 @@ use crate::sys::poll::Kind;
 use crate::sys::tcp_info::TcpInfo;
 
 /// Most connections over which memory is to come and has not. Only processes of the same user get so far.
-const MOST_ARRIVING: usize = 1024;
+const MAX_ARRIVING: usize = 1024;
 
 impl Endpoint {
-    /// Link `at` has come up: offers its peer to share memory, if that may be.
-    pub(in crate::endpoint) fn offer_shared_memory(&mut self, at: usize) {
-        let link = &self.links.streams[at];
-        let vc = link.common.subchannel.vc;
-        if !link.name.by_peer || link.name.is_additional() || !self.may_share_memory(vc, at) {
+    /// A connection has come up: offers its peer to share memory, if that may be.
+    pub(in crate::endpoint) fn offer_shared_memory(&mut self, over: Messenger) {
+        if !over.by_peer || over.is_additional || !self.may_share_memory(over) {
             return;
         }
         let Some(listener) = self.shared_memory_listener() else { return };
-        let secret = &mut self.peers[vc.0 as usize].shared_memory_secret;
-        if secret.is_none() {
-            *secret = random().ok().map(u128::from_le_bytes);
-        }
-        let Some(secret) = *secret else { return };
-        self.links.streams[at]
-            .transmit
-            .push_header(&Header::without_acknowledgement(Body::SharedMemory { listener, secret }));
-        self.mark_dirty(at);
+        let new = || random().ok().map(u128::from_le_bytes);
+        let Some(secret) = self.links.memory.secret(over.vc, new) else { return };
+        self.tell(over, &Header::without_acknowledgement(Body::SharedMemory { listener, secret }));
     }
 
-    /// The peer of link `at` offers to share memory.
-    pub(in crate::endpoint) fn shared_memory_offered(&mut self, at: usize, listener: u64, secret: u128, now: Instant) {
-        let vc = self.links.streams[at].common.subchannel.vc;
-        let is_passed = self.shared_memory.offered.iter().any(|(_, offered)| offered.vc == vc);
-        if is_passed || !self.may_share_memory(vc, at) {
+    /// The peer of a connection offers to share memory.
+    pub(in crate::endpoint) fn shared_memory_offered(
+        &mut self,
+        over: Messenger,
+        listener: u64,
+        secret: u128,
+        now: Instant,
+    ) {
+        let is_passed = self.links.memory.offered.iter().any(|(_, offered)| offered.vc == over.vc);
+        if is_passed || !self.may_share_memory(over) {
             return;
         }
-        let passed = Offered::pass(vc, listener, secret, now).and_then(|offered| {
-            let entry = self.shared_memory.offered.vacant_entry();
-            self.poller.add(offered.socket(), Kind::Stream, Token::Offered(entry.key()).number())?;
+        let passed = Offered::pass(over.vc, listener, secret, now).and_then(|offered| {
+            let entry = self.links.memory.offered.vacant_entry();
+            self.poller.add(offered.socket(), Kind::Stream, MemorySocket::Offered(entry.key()).number())?;
             entry.insert(offered);
             Ok(())
         });
         if let Err(error) = passed {
-            log::info!("no memory is shared with {}: {error}", self.peers[vc.0 as usize].describe());
+            log::info!("no memory is shared with {}: {error}", self.peers[over.vc].describe());
         }
     }
 
-    /// Whether the peer of link `at` is on this host, and may share memory.
-    fn may_share_memory(&self, vc: VcId, at: usize) -> bool {
-        let has_none = self.peers[vc.0 as usize].shared_memory.is_none();
-        self.settings.shared_memory && has_none && self.own_addresses.contains(&self.links.streams[at].remote.ip())
+    /// Whether the peer of a connection is on this host, and may share memory.
+    fn may_share_memory(&self, over: Messenger) -> bool {
+        self.settings.shared_memory && !self.shares_memory(over.vc) && self.host.has(over.remote)
     }
 
     /// The name of the socket at which memory is taken.
     fn shared_memory_listener(&mut self) -> Option<u64> {
-        if self.shared_memory.listener.is_none() {
+        if self.links.memory.listener.is_none() {
             let opened = Listener::open().and_then(|listener| {
-                self.poller.add(listener.socket(), Kind::Stream, Token::SharedListener.number())?;
+                self.poller.add(listener.socket(), Kind::Stream, MemorySocket::Listener.number())?;
                 Ok(listener)
             });
             match opened {
-                Ok(listener) => self.shared_memory.listener = Some(listener),
+                Ok(listener) => self.links.memory.listener = Some(listener),
                 Err(error) => log::info!("no memory is shared: {error}"),
             }
         }
-        self.shared_memory.listener.as_ref().map(|listener| listener.name)
+        self.links.memory.listener.as_ref().map(|listener| listener.name)
     }
 
     /// Takes connections over which memory is to come.
     pub(in crate::endpoint) fn accept_shared_memory(&mut self, now: Instant) -> bool {
         let mut any = false;
-        while let Some(listener) = &self.shared_memory.listener {
+        while let Some(listener) = &self.links.memory.listener {
             // Any user of the host can connect.
-            if !self.unproven.may_accept() {
-                self.accept_paused = true;
+            if !self.listening.unproven.may_accept() {
+                self.listening.is_paused = true;
                 return any;
             }
             let accepted = match listener.accept(now) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return any,
                 accepted => accepted,
             };
-            self.unproven.accepted();
+            self.listening.unproven.accepted();
             match accepted {
-                Ok(Some(arriving)) if self.shared_memory.arriving.len() < MOST_ARRIVING => {
+                Ok(Some(arriving)) if self.links.memory.arriving.len() < MAX_ARRIVING => {
                     any = true;
-                    let at = self.shared_memory.arriving.insert(arriving);
-                    let socket = self.shared_memory.arriving[at].socket();
-                    if self.poller.add(socket, Kind::Stream, Token::Arriving(at).number()).is_err() {
-                        self.shared_memory.arriving.remove(at);
+                    let at = self.links.memory.arriving.insert(arriving);
+                    let socket = self.links.memory.arriving[at].socket();
+                    if self.poller.add(socket, Kind::Stream, MemorySocket::Arriving(at).number()).is_err() {
+                        self.links.memory.arriving.remove(at);
                     }
                 }
                 Ok(Some(_)) => log::warn!(
@@ -113,7 +110,7 @@ impl Endpoint {
                 }
                 Err(_) => {
                     // Out of files, mostly. The poll set reports waiting connections only once.
-                    self.accept_paused = true;
+                    self.listening.is_paused = true;
                     return any;
                 }
             }
@@ -123,20 +120,19 @@ impl Endpoint {
 
     /// Something has come over such a connection.
     pub(in crate::endpoint) fn shared_memory_arrived(&mut self, at: usize) -> bool {
-        let Some(arriving) = self.shared_memory.arriving.get(at) else { return false };
+        let Some(arriving) = self.links.memory.arriving.get(at) else { return false };
         let came = arriving.receive();
         if came.as_ref().is_err_and(|error| error.kind() == ErrorKind::WouldBlock) {
             return false;
         }
-        let arriving = self.shared_memory.arriving.remove(at);
+        let arriving = self.links.memory.arriving.remove(at);
         let opened = came.and_then(|(secret, file)| {
-            let is_expected = |(_, peer): &(usize, &crate::endpoint::peer::Peer)| {
-                let is_there = matches!(peer.role, Role::Initiator | Role::Acceptor);
-                is_there && peer.shared_memory.is_none() && peer.shared_memory_secret == Some(secret)
+            let is_expected = |vc: &VcId| {
+                let is_there = matches!(self.peers[*vc].role, Role::Initiator | Role::Acceptor);
+                is_there && !self.shares_memory(*vc) && self.links.memory.is_secret_of(*vc, secret)
             };
-            let found = self.peers.iter().enumerate().find(is_expected);
-            let (vc, _) = found.ok_or(ErrorKind::PermissionDenied)?;
-            Ok((VcId(vc as u32), Arriving::open(arriving, &file)?))
+            let vc = self.peers.channels().find(is_expected).ok_or(ErrorKind::PermissionDenied)?;
+            Ok((vc, Arriving::open(arriving, &file)?))
         });
         match opened {
             Ok((vc, shared)) => self.shared_link_up(vc, shared),
@@ -147,16 +143,16 @@ impl Endpoint {
 
     /// A peer answers to memory that it was offered.
     pub(in crate::endpoint) fn shared_memory_answered(&mut self, at: usize) -> bool {
-        let Some(offered) = self.shared_memory.offered.get_mut(at) else { return false };
+        let Some(offered) = self.links.memory.offered.get_mut(at) else { return false };
         let answered = offered.is_answered();
         if answered.as_ref().is_err_and(|error| error.kind() == ErrorKind::WouldBlock) {
             return false;
         }
-        let offered = self.shared_memory.offered.remove(at);
+        let offered = self.links.memory.offered.remove(at);
         match answered {
             Ok(()) => self.shared_link_up(offered.vc, offered.into_shared()),
             Err(error) => {
-                let peer = self.peers[offered.vc.0 as usize].describe();
+                let peer = self.peers[offered.vc].describe();
                 log::info!("no memory is shared with {peer}: it refuses ({error})");
             }
         }
@@ -166,19 +162,19 @@ impl Endpoint {
     /// Ends set-ups that take too long, and notes which links are in use.
     pub(in crate::endpoint) fn service_shared_memory(&mut self, now: Instant) {
         let is_young = |since: Instant| now.since_ns(since) < MOST_NS;
-        self.shared_memory.arriving.retain(|_, arriving| is_young(arriving.since));
-        self.shared_memory.offered.retain(|_, offered| is_young(offered.since));
-        self.shared_memory.is_all = self.expects_only_memory();
+        self.links.memory.arriving.retain(|_, arriving| is_young(arriving.since));
+        self.links.memory.offered.retain(|_, offered| is_young(offered.since));
+        self.links.memory.is_all = self.expects_only_memory();
         let rail = self.shared_memory_rail();
-        for (_, link) in &self.links.memory {
-            self.counters.touch(rail, &link.common.counts, now);
+        for (_, link) in &*self.links.memory {
+            self.diagnostics.counters.touch(rail, &link.common.counts, now);
         }
     }
 
     /// A link is proven.
     fn shared_link_up(&mut self, vc: VcId, shared: Shared) {
         let rail = self.shared_memory_rail();
-        let is_taken = self.peers[vc.0 as usize].shared_memory.is_some();
+        let is_taken = self.shares_memory(vc);
         let is_read = if shared.process.is_some() { "read where they are" } else { "copied" };
         // The other connections have said what the peer grants.
         let Some(subchannel) = (!is_taken).then(|| self.engine.subchannel_up(vc, rail, None, 0).ok()).flatten() else {
@@ -186,16 +182,14 @@ impl Endpoint {
         };
         let mut link = SharedMemoryLink::new(shared, subchannel, rail);
         self.engine.registrations().for_each(|registration| link.exposed.add(registration));
-        let at = self.links.memory.insert(link);
-        self.shared_memory.keys.push(at);
-        let peer = &mut self.peers[vc.0 as usize];
-        peer.shared_memory = Some(at);
+        let at = self.links.memory.add(link);
+        let peer = &mut self.peers[vc];
         peer.set_link(subchannel.index, LinkId::Memory(at));
-        self.counters.connected(rail, 1, &TcpInfo::default());
+        self.diagnostics.counters.connected(rail, 1, &TcpInfo::default());
         log::info!("shared memory: connected to {}; its long messages are {is_read}", peer.describe());
         self.engine.prefer(subchannel);
         let socket: BorrowedFd<'_> = self.links.memory[at].socket();
-        match self.poller.rename(socket, Kind::Stream, Token::Shared(at).number()) {
+        match self.poller.rename(socket, Kind::Stream, MemorySocket::Link(at).number()) {
             Ok(()) => self.engine.writable(subchannel, BUDGET),
             Err(error) => self.link_failed(LinkId::Memory(at), &format!("it cannot be watched: {error}")),
         }

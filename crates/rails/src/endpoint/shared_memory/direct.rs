@@ -10,9 +10,9 @@ use crate::shared_memory::SharedMemoryLink;
 impl Endpoint {
     /// Makes a write. False: it has to be posted.
     pub(in crate::endpoint) fn write_directly(&mut self, request: &WriteRequest) -> bool {
-        let Some(at) = self.peers[request.vc.0 as usize].shared_memory else { return false };
+        let Some(at) = self.links.memory.of_peer(request.vc) else { return false };
         let Endpoint { links, engine, memory, .. } = self;
-        let (link, len) = (&mut links.memory[at], request.payload.len());
+        let (link, len) = (&mut links.memory.links[at], request.payload.len());
         let is_too_long = request.inject && len > INJECT_SIZE;
         // Of immediate data the peer has to hear.
         let may = request.data.is_none() && !is_too_long && !link.hung_up && engine.may_access_directly(request.vc);
@@ -27,9 +27,9 @@ impl Endpoint {
 
     /// Makes a read. False: it has to be posted.
     pub(in crate::endpoint) fn read_directly(&mut self, request: &ReadRequest) -> bool {
-        let Some(at) = self.peers[request.vc.0 as usize].shared_memory else { return false };
+        let Some(at) = self.links.memory.of_peer(request.vc) else { return false };
         let Endpoint { links, engine, memory, .. } = self;
-        let link = &mut links.memory[at];
+        let link = &mut links.memory.links[at];
         let may = !link.hung_up && engine.may_access_directly(request.vc);
         if !may || !link.direct.read(request.from, &request.buffer, memory) {
             return false;

@@ -1,8 +1,8 @@
 //! Links in shared memory to the peers of this host. While a peer has one, everything goes over it ([`Engine::prefer`]);
 //! its links over the rails stand by.
 //!
-//! `connect` sets them up, `transfer` moves frames, `direct` makes one-sided operations without frames, `sleep` has peers ring while nobody polls. What such a link
-//! is without an endpoint is in [`crate::shared_memory`].
+//! [`SharedMemoryLinks`] has them. `connect` sets them up, `transfer` moves frames, `direct` makes one-sided operations without
+//! frames, `socket` names the sockets beside the memory. What such a link is without an endpoint is in [`crate::shared_memory`].
 //!
 //! Called by the progress loop, by the send path, and by the connections over the rails, of which each set-up begins.
 //!
@@ -10,69 +10,46 @@
 
 mod connect;
 mod direct;
-mod sleep;
+mod links;
+pub(in crate::endpoint) mod socket;
 mod transfer;
 
 use fishplate_engine::VcId;
-use slab::Slab;
 
 use super::Endpoint;
-use crate::shared_memory::SharedMemoryLink;
-use crate::shared_memory::setup::{Arriving, Listener, Offered};
+use super::status_page::rail_without_address;
+use crate::link_kind::Counts;
+use crate::live::{self, State};
 
-/// What an endpoint has of it, beside the links.
-#[derive(Default)]
-pub struct SharedMemoryState {
-    /// Where peers bring memory; opened for the first that is asked to.
-    listener: Option<Listener>,
-    /// Connections over which memory is to come.
-    arriving: Slab<Arriving>,
-    /// Memory that was offered and is not taken yet.
-    offered: Slab<Offered>,
-    /// The keys of the links.
-    keys: Vec<usize>,
-    /// Something was sent, and it was not asked since then, behind a fence, whether its receiver sleeps.
-    unrung: bool,
-    /// Peers are asked to ring.
-    is_asleep: bool,
-    /// See [`SharedMemoryState::is_all`].
-    is_all: bool,
-}
+pub use links::SharedMemoryLinks;
 
-impl SharedMemoryState {
-    /// Whether there are none.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.keys.is_empty()
-    }
-
-    /// Whether nothing but what is in shared memory is expected, as far as is known of the last few milliseconds.
-    #[inline]
-    pub fn is_all(&self) -> bool {
-        self.is_all && !self.is_empty()
-    }
-}
+/// What counters and `fishplate top` call shared memory, in the place of an interface.
+pub const SHARED_MEMORY: &str = "shm";
 
 impl Endpoint {
-    /// Whether all peers share memory, and nobody is about to connect: then sockets have nothing that anybody waits for.
-    pub(in crate::endpoint) fn expects_only_memory(&self) -> bool {
-        let sets_up = !self.shared_memory.arriving.is_empty() || !self.shared_memory.offered.is_empty();
-        self.has_only_memory_peers() && self.attempts.is_empty() && self.links.ofi.is_empty() && !sets_up
-    }
-
-    /// Whether what was sent to a peer last is in shared memory, all of it.
+    /// Whether messages to a peer go through memory that both share.
     #[inline]
-    pub(in crate::endpoint) fn is_in_shared_memory(&self, vc: VcId) -> bool {
-        let link = self.peers[vc.0 as usize].shared_memory.map(|at| &self.links.memory[at]);
-        link.is_some_and(|link| !link.sender.is_blocked())
+    pub fn shares_memory(&self, vc: VcId) -> bool {
+        self.links.memory.of_peer(vc).is_some()
     }
 
-    /// Takes a link out.
-    pub(in crate::endpoint) fn remove_shared(&mut self, at: usize) -> SharedMemoryLink {
-        let link = self.links.memory.remove(at);
-        self.shared_memory.keys.retain(|key| *key != at);
-        let peer = &mut self.peers[link.common.subchannel.vc.0 as usize];
-        (peer.shared_memory, peer.shared_memory_secret) = (None, None);
-        link
+    /// Whether all peers that are connected share memory: a transfer takes so little then that it need not begin at once.
+    pub fn has_only_memory_peers(&self) -> bool {
+        let mut connected = self.peers.channels().filter(|vc| self.peers[*vc].is_connected());
+        !self.links.memory.is_empty() && connected.all(|vc| self.shares_memory(vc))
+    }
+
+    /// Whether all peers share memory, and nobody is about to connect: then sockets have nothing that anybody waits for.
+    fn expects_only_memory(&self) -> bool {
+        let sets_up = self.links.memory.is_any_coming() || !self.attempts.is_empty();
+        self.has_only_memory_peers() && !self.links.has_devices() && !sets_up
+    }
+
+    /// Shared memory as a rail, once it was used.
+    pub(super) fn shared_memory_page(&self, sum: &Counts) -> Option<live::Rail> {
+        let links = self.links.memory.len() as u32;
+        let state = if links > 0 { State::Up } else { State::Ended };
+        let has_ended = || self.diagnostics.counters.has_ended(usize::from(self.shared_memory_rail().0));
+        (links > 0 || has_ended()).then(|| rail_without_address(SHARED_MEMORY, (state, links), sum))
     }
 }

@@ -3,26 +3,27 @@
 use fishplate_engine::wire::Header;
 use fishplate_engine::{Instant, Payload, SendRequest, Transmit};
 
+use super::SharedMemoryLinks;
 use crate::endpoint::Endpoint;
 use crate::endpoint::send::BUDGET;
-use crate::link_kind::{LinkId, LinkKind, Places};
+use crate::link_kind::{Link, LinkId, Places};
 use crate::shared_memory::{BadRecord, Placed, Record, Sender, SharedMemoryLink, kind};
 use crate::sys::process_memory::Known;
 
 /// Records of one link that are taken in one call, so that one busy peer does not keep the others, or the user, waiting.
-const MOST_RECORDS: usize = 64;
+const MAX_RECORDS: usize = 64;
 
 /// And bytes, or little more: what the processor copies in a fraction of a millisecond.
-const MOST_BYTES: u64 = 4 << 20;
+const MAX_BYTES: u64 = 4 << 20;
 /// Looks at each link in one call until something comes: a look takes a nanosecond, the call, with what is around it, two
 /// hundred, in which nothing that comes would be noticed.
 const LOOKS: usize = 32;
 /// Links that are looked at so often. With many, one round takes long enough.
-const MOST_LOOKED_AT: usize = 4;
+const MAX_LOOKED_AT: usize = 4;
 
 /// A peer whose end was open when the poll set was asked, no more than so many nanoseconds ago, still has its process number
 /// to itself: the system gives away all others before.
-const MOST_RUNNING_NS: u64 = 100_000_000;
+const MAX_RUNNING_NS: u64 = 100_000_000;
 
 /// What nobody waits for is looked at in one of so many calls: that costs a cache line which the peer writes.
 const LOOK_EVERY: u64 = 64;
@@ -32,18 +33,18 @@ impl Endpoint {
     /// there was anything.
     #[inline]
     pub(in crate::endpoint) fn poll_shared_memory(&mut self, now: Instant, is_closing: bool) -> bool {
-        !self.shared_memory.is_empty() && self.poll_shared_links(now, is_closing)
+        !self.links.memory.is_empty() && self.poll_shared_links(now, is_closing)
     }
 
     fn poll_shared_links(&mut self, now: Instant, is_closing: bool) -> bool {
         let links = &self.links.memory;
         let has_come = |at: &usize| links[*at].receiver.has_record();
-        let looks = if self.is_crowded { 0 } else { LOOKS };
-        let _ = (0..looks).any(|_| self.shared_memory.keys.iter().take(MOST_LOOKED_AT).any(has_come));
-        let looks_at_all = is_closing || self.calls.is_multiple_of(LOOK_EVERY);
+        let looks = if self.progress.is_crowded { 0 } else { LOOKS };
+        let _ = (0..looks).any(|_| self.links.memory.keys.iter().take(MAX_LOOKED_AT).any(has_come));
+        let looks_at_all = is_closing || self.progress.calls.is_multiple_of(LOOK_EVERY);
         let mut moved = false;
         let mut position = 0;
-        while let Some(&at) = self.shared_memory.keys.get(position) {
+        while let Some(&at) = self.links.memory.keys.get(position) {
             position += 1;
             let link = &self.links.memory[at];
             if link.receiver.has_record() {
@@ -57,8 +58,7 @@ impl Endpoint {
             }
         }
         if moved {
-            self.poll_interval.active_link_had_data();
-            self.release_active_link();
+            self.came_without_socket();
         }
         moved
     }
@@ -66,7 +66,7 @@ impl Endpoint {
     /// Looks what peers have taken over links where `is_asked` of what was sent.
     pub(in crate::endpoint) fn poll_taken_of_shared(&mut self, now: Instant, is_asked: impl Fn(&Sender) -> bool) {
         let mut position = 0;
-        while let Some(&at) = self.shared_memory.keys.get(position) {
+        while let Some(&at) = self.links.memory.keys.get(position) {
             position += 1;
             if is_asked(&self.links.memory[at].sender) {
                 self.look_at_shared(at, now);
@@ -77,14 +77,15 @@ impl Endpoint {
     /// Takes a frame from the engine to a link in shared memory. True, as nothing has to follow.
     #[inline]
     pub(in crate::endpoint) fn enqueue_in_memory(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
-        let Endpoint { links, shared_memory, memory, bounces, .. } = self;
-        let link = &mut links.memory[at];
+        let Endpoint { links, memory, bounces, .. } = self;
+        let SharedMemoryLinks { links, unrung, .. } = &mut links.memory;
+        let link = &mut links[at];
         let Transmit { header, source, copy, .. } = transmit;
         if header.body.is_counted() {
             link.count_sent(&header.body, source.len());
         }
         link.sender.push(header, source, *copy, Places { memory, bounces });
-        shared_memory.unrung = true;
+        *unrung = true;
         if link.sender.is_blocked() {
             self.look_at_shared(at, now);
         }
@@ -100,7 +101,7 @@ impl Endpoint {
     /// long way. `may_complete`: as soon as its memory may be used again.
     #[inline]
     pub(in crate::endpoint) fn send_in_shared_memory(&mut self, request: &SendRequest, may_complete: bool) -> bool {
-        let Some(at) = self.peers[request.vc.0 as usize].shared_memory else { return false };
+        let Some(at) = self.links.memory.of_peer(request.vc) else { return false };
         if !(may_complete || request.inject && !request.notify) {
             return false;
         }
@@ -108,15 +109,16 @@ impl Endpoint {
         if !self.links.memory[at].sender.takes_copy(len, request.inject) {
             return false;
         }
-        let Endpoint { links, shared_memory, engine, memory, now, .. } = self;
-        let link = &mut links.memory[at];
-        let Some((subchannel, header)) = engine.send_in_memory(*now, request) else { return false };
+        let Endpoint { links, engine, memory, progress, .. } = self;
+        let SharedMemoryLinks { links, unrung, .. } = &mut links.memory;
+        let link = &mut links[at];
+        let Some((subchannel, header)) = engine.send_in_memory(progress.now, request) else { return false };
         debug_assert_eq!(subchannel, link.common.subchannel);
         link.common.counts.tx_bytes += len;
         link.common.counts.tx_messages += 1;
         link.sender.push_copy(&header, &request.payload, memory);
         link.ring_if_asleep(false);
-        shared_memory.unrung = true;
+        *unrung = true;
         true
     }
 
@@ -137,10 +139,11 @@ impl Endpoint {
                 return true;
             }
         }
-        let Endpoint { links, shared_memory, memory, bounces, .. } = self;
-        let link = &mut links.memory[at];
+        let Endpoint { links, memory, bounces, .. } = self;
+        let SharedMemoryLinks { links, unrung, .. } = &mut links.memory;
+        let link = &mut links[at];
         if link.sender.is_blocked() {
-            shared_memory.unrung |= link.sender.flush(Places { memory, bounces });
+            *unrung |= link.sender.flush(Places { memory, bounces });
             if !link.sender.is_blocked() {
                 self.engine.writable(subchannel, BUDGET);
             }
@@ -152,9 +155,9 @@ impl Endpoint {
     /// Takes the records of a link, up to the limit of one call.
     fn read_shared(&mut self, at: usize, now: Instant) {
         let before = self.links.memory[at].common.counts.rx_bytes;
-        for _ in 0..MOST_RECORDS {
+        for _ in 0..MAX_RECORDS {
             let Some(link) = self.links.memory.get(at) else { return };
-            if link.common.counts.rx_bytes - before >= MOST_BYTES {
+            if link.common.counts.rx_bytes - before >= MAX_BYTES {
                 break;
             }
             let taken = match link.receiver.record() {
@@ -179,11 +182,13 @@ impl Endpoint {
         if record.kind == kind::REST {
             return self.place_record(at, record, 0, now);
         }
-        let (header, header_len) = self.links.memory[at].receiver.header(record)?;
+        let (mut header, header_len) = self.links.memory[at].receiver.header(record)?;
         if self.take_whole(at, record, (&header, header_len), now)? {
             return Ok(());
         }
-        let Some(placement) = self.handle_header(LinkId::Memory(at), header, now) else { return Ok(()) };
+        let subchannel = self.links.memory[at].header_came(&mut header, now);
+        let taken = self.handle_header(LinkId::Memory(at), subchannel, &header, now);
+        let Some(placement) = taken else { return Ok(()) };
         let Endpoint { links, bounces, .. } = self;
         let Some(link) = links.memory.get_mut(at) else { return Ok(()) };
         link.receiver.begin(record, (&header, header_len), placement, bounces)?;
@@ -198,10 +203,10 @@ impl Endpoint {
     /// gone then.
     #[inline(never)]
     fn place_record(&mut self, at: usize, record: &Record, from: usize, now: Instant) -> Result<(), BadRecord> {
-        let Endpoint { links, memory, bounces, poll_interval, clock, .. } = self;
+        let Endpoint { links, memory, bounces, progress, clock, .. } = self;
         let SharedMemoryLink { receiver, hung_up, .. } = &mut links.memory[at];
         let placed = if record.kind == kind::LENT {
-            let is_running = !*hung_up && clock.now().since_ns(poll_interval.last_poll()) < MOST_RUNNING_NS;
+            let is_running = !*hung_up && clock.now().since_ns(progress.poll_interval.last_poll()) < MAX_RUNNING_NS;
             let known = if is_running { Known::Running } else { Known::ByMark };
             match receiver.place_lent((record, known), from, memory, bounces) {
                 Ok(placed) => placed,
@@ -214,7 +219,8 @@ impl Endpoint {
             receiver.place(record, from, memory, bounces)?
         };
         if let Placed::Whole(len) = placed {
-            self.payload_placed(LinkId::Memory(at), len, now);
+            let subchannel = self.links.memory[at].payload_came(len);
+            self.payload_placed(subchannel, now);
         }
         if let Some(link) = self.links.memory.get_mut(at) {
             link.receiver.finish(record);

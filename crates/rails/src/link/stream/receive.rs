@@ -16,6 +16,7 @@ use super::{Filled, filled};
 use crate::bounce_buffers::BounceBuffers;
 use crate::encryption::Opening;
 use crate::handshake::MAX_ANSWER_LEN;
+use crate::link_kind::CHANGED;
 use crate::sys::io::{receive, receive_own};
 use crate::sys::memory::UserMemory;
 
@@ -99,7 +100,7 @@ impl fmt::Display for Unreadable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Unreadable::Malformed(malformed) => malformed.fmt(f),
-            Unreadable::Changed => f.write_str("a frame was changed on its way: its checksum is wrong"),
+            Unreadable::Changed => f.write_str(CHANGED),
         }
     }
 }

@@ -36,7 +36,8 @@ pub use registration::{LentPiece, Registration};
 use std::ffi::{CStr, c_char};
 
 /// A call of libfabric has failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{call}: {text} ({number})")]
 pub struct Error {
     /// Which call.
     pub call: &'static str,
@@ -45,14 +46,6 @@ pub struct Error {
     /// What it means.
     pub text: String,
 }
-
-impl std::fmt::Display for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {} ({})", self.call, self.text, self.number)
-    }
-}
-
-impl std::error::Error for Error {}
 
 /// # Safety
 /// `string` is null or a C string.

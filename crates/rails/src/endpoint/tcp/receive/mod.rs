@@ -10,4 +10,4 @@ pub(in crate::endpoint) mod process;
 pub(in crate::endpoint) mod read;
 
 /// Reads of one link in one call, so that one busy peer does not keep the others, or the user, waiting.
-const MOST_READS: usize = 16;
+const MAX_READS: usize = 16;

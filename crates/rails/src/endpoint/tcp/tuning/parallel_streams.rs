@@ -17,11 +17,12 @@ use fishplate_engine::limits::{MAX_STREAMS, MAX_TO_A_PEER};
 use fishplate_engine::policy::RATE_ERROR;
 use fishplate_engine::wire::Body;
 use fishplate_engine::{Instant, PADDING_SEGMENT, PathEstimate, RailId, VcId};
+use slab::Slab;
 
 use crate::ablation::Mechanism;
 use crate::connect::outgoing::Attempt;
 use crate::endpoint::Endpoint;
-use crate::endpoint::links::Links;
+use crate::endpoint::tcp::TcpLinks;
 use crate::link::{NEAR_RTT_NS, StreamLink};
 use crate::link_name::{ASKS, FIRST_ADDITIONAL};
 use crate::random::random;
@@ -81,11 +82,11 @@ impl Endpoint {
     /// Manages the number of streams beside link `at` from now on, if the setting is automatic.
     pub(in crate::endpoint) fn manage_streams_of(&mut self, at: usize) {
         let Streams::Automatic { most } = self.settings.streams else { return };
-        let link = &self.links.streams[at];
-        let Some(group) = self.stream_groups.iter().find(|group| group.has(link)) else {
+        let link = &self.links.tcp[at];
+        let Some(group) = self.links.tcp.groups.iter().find(|group| group.has(link)) else {
             let (vc, rail, remote) = (link.common.subchannel.vc, link.common.rail, link.remote.ip());
             let (stream_count, filling) = (StreamCount::new(most), Filling::Nothing);
-            self.stream_groups.push(StreamGroup { vc, rail, remote, stream_count, filling });
+            self.links.tcp.groups.push(StreamGroup { vc, rail, remote, stream_count, filling });
             return;
         };
         let is_near = self.least_round_trip_ns(link) <= NEAR_RTT_NS;
@@ -99,7 +100,7 @@ impl Endpoint {
 
     /// A stream that is on trial stands by: the side that has set it up fills it, the other one waits for its first message.
     fn set_on_trial(&mut self, at: usize, is_on_trial: bool) {
-        let link = &mut self.links.streams[at];
+        let link = &mut self.links.tcp[at];
         link.is_on_trial = is_on_trial;
         let vc = link.common.subchannel.vc;
         self.stand_by(vc);
@@ -107,11 +108,11 @@ impl Endpoint {
 
     /// Fills the streams of a group that are to be filled from now on, and no others.
     fn fill_streams(&mut self, at: usize) {
-        let filling = self.stream_groups[at].stream_count.filling();
-        if std::mem::replace(&mut self.stream_groups[at].filling, filling) == filling {
+        let filling = self.links.tcp.groups[at].stream_count.filling();
+        if std::mem::replace(&mut self.links.tcp.groups[at].filling, filling) == filling {
             return;
         }
-        let group = &self.stream_groups[at];
+        let group = &self.links.tcp.groups[at];
         let is_filled = |link: &StreamLink| match filling {
             Filling::Nothing => false,
             Filling::Carrying => !link.is_on_trial,
@@ -134,59 +135,60 @@ impl Endpoint {
     /// A frame has come over a stream that is on trial. If it is more than padding, the trial of the peer's is over.
     pub(in crate::endpoint) fn came_on_trial(&mut self, at: usize, body: &Body) {
         let is_message = body.is_counted() && !matches!(body, Body::Padding { .. } | Body::Ping);
-        if self.links.streams[at].name.by_peer && is_message {
+        if self.links.tcp[at].name.by_peer && is_message {
             self.set_on_trial(at, false);
         }
     }
 
     /// The streams of a group that this side has on trial carry messages from now on.
     fn end_trial(&mut self, at: usize) {
-        let group = &self.stream_groups[at];
-        let links = self.peers[group.vc.0 as usize].streams();
+        let group = &self.links.tcp.groups[at];
+        let links = self.links.tcp.of_peer(&self.peers[group.vc]);
         let is_own = |link: &StreamLink| {
             group.has(link) && link.is_on_trial && !link.name.by_peer && !link.retirement.has_begun()
         };
-        let own: Vec<usize> = links.filter(|at| is_own(&self.links.streams[*at])).collect();
+        let own: Vec<usize> = links.filter(|(_, link)| is_own(link)).map(|(at, _)| at).collect();
         own.into_iter().for_each(|at| self.set_on_trial(at, false));
     }
 
     /// Sets up and retires streams, depending on the samples.
     pub(in crate::endpoint) fn adjust_streams(&mut self, now: Instant) {
-        if !self.stream_groups.is_empty() && !self.settings.ablation.is_off(Mechanism::ParallelStreams) {
+        if !self.links.tcp.groups.is_empty() && !self.settings.ablation.is_off(Mechanism::ParallelStreams) {
             self.adjust_stream_groups(now);
         }
-        self.service_retiring_links();
+        self.links.tcp.service_retiring(&mut self.engine, now);
     }
 
     fn adjust_stream_groups(&mut self, now: Instant) {
         let is_filled = |group: &&StreamGroup| group.filling != Filling::Nothing;
-        let mut on_trial: Vec<RailId> = self.stream_groups.iter().filter(is_filled).map(|group| group.rail).collect();
-        for at in 0..self.stream_groups.len() {
-            let may_try = !on_trial.contains(&self.stream_groups[at].rail);
+        let mut on_trial: Vec<RailId> =
+            self.links.tcp.groups.iter().filter(is_filled).map(|group| group.rail).collect();
+        for at in 0..self.links.tcp.groups.len() {
+            let may_try = !on_trial.contains(&self.links.tcp.groups[at].rail);
             let Some(sample) = self.sample_streams(at, may_try, now) else {
-                if self.stream_groups[at].filling != Filling::Nothing {
-                    self.stream_groups[at].stream_count.failed(0, now);
+                if self.links.tcp.groups[at].filling != Filling::Nothing {
+                    self.links.tcp.groups[at].stream_count.failed(0, now);
                     self.fill_streams(at);
                 }
                 continue;
             };
-            let Endpoint { stream_groups, rails, links, .. } = self;
-            let StreamGroup { rail, stream_count, .. } = &mut stream_groups[at];
-            let name = &rails[usize::from(rail.0)].name;
+            let TcpLinks { groups, links, .. } = &mut self.links.tcp;
+            let StreamGroup { rail, stream_count, .. } = &mut groups[at];
+            let name = &self.host[*rail].name;
             let port_bytes = || interface::sent_bytes(name).unwrap_or_else(|| acknowledged_over(links, *rail));
             match stream_count.decide(&sample, port_bytes) {
                 Some(wanted) if wanted > sample.streams => self.add_streams(at, wanted - sample.streams, now),
                 Some(wanted) => self.retire_streams(at, sample.streams - wanted, now),
                 None => {}
             }
-            let was_filled = self.stream_groups[at].filling != Filling::Nothing;
+            let was_filled = self.links.tcp.groups[at].filling != Filling::Nothing;
             self.fill_streams(at);
-            match (was_filled, self.stream_groups[at].filling) {
+            match (was_filled, self.links.tcp.groups[at].filling) {
                 (true, Filling::Nothing) => {
                     self.share_verdict(at);
                     self.end_trial(at);
                 }
-                (false, Filling::Carrying | Filling::All) => on_trial.push(self.stream_groups[at].rail),
+                (false, Filling::Carrying | Filling::All) => on_trial.push(self.links.tcp.groups[at].rail),
                 _ => {}
             }
         }
@@ -194,17 +196,18 @@ impl Endpoint {
 
     /// What padding has shown over a rail to one peer holds for the others that are near: it is the port that was tried.
     fn share_verdict(&mut self, at: usize) {
-        let (rail, pause) = (self.stream_groups[at].rail, self.stream_groups[at].stream_count.pause());
+        let (rail, pause) = (self.links.tcp.groups[at].rail, self.links.tcp.groups[at].stream_count.pause());
         let is_near =
             |group: &StreamGroup| self.links_of(group).any(|link| self.least_round_trip_ns(link) <= NEAR_RTT_NS);
-        let is_meant: Vec<bool> = self.stream_groups.iter().map(|group| group.rail == rail && is_near(group)).collect();
-        let meant = self.stream_groups.iter_mut().zip(is_meant).filter(|(_, is_meant)| *is_meant);
+        let is_meant: Vec<bool> =
+            self.links.tcp.groups.iter().map(|group| group.rail == rail && is_near(group)).collect();
+        let meant = self.links.tcp.groups.iter_mut().zip(is_meant).filter(|(_, is_meant)| *is_meant);
         meant.for_each(|(group, _)| group.stream_count.wait_for(pause));
     }
 
     /// `may_try`: no streams over the rail are on trial.
     fn sample_streams(&self, at: usize, may_try: bool, now: Instant) -> Option<Sample> {
-        let group = &self.stream_groups[at];
+        let group = &self.links.tcp.groups[at];
         let mut sample = Sample {
             now,
             streams: 0,
@@ -212,7 +215,7 @@ impl Endpoint {
             has_backlog: false,
             acknowledged: 0,
             min_rtt_ns: u64::MAX,
-            speed: self.rails[usize::from(group.rail.0)].speed,
+            speed: self.host[group.rail].speed,
             may_try: may_try && self.carries_enough(group),
         };
         let has_backlog = self.engine.has_backlog(group.vc);
@@ -246,16 +249,16 @@ impl Endpoint {
     /// one delays the short frames that find their way there, for nothing.
     fn carries_enough(&self, group: &StreamGroup) -> bool {
         let rate = |link: &StreamLink| self.engine.path(link.common.subchannel).map_or(0.0, |path| path.rate);
-        let all = self.peers[group.vc.0 as usize].streams().map(|at| rate(&self.links.streams[at]));
+        let all = self.links.tcp.of_peer(&self.peers[group.vc]).map(|(_, link)| rate(link));
         let own: f64 = self.links_of(group).map(rate).sum();
         own >= all.fold(0.0, f64::max) * RATE_ERROR
     }
 
     /// What is known of the streams of a rail.
     pub(in crate::endpoint) fn streams_of(&self, rail: RailId) -> StreamsOfRail {
-        let to_each = (0..self.peers.len()).map(|vc| self.links_over(VcId(vc as u32), rail));
+        let to_each = self.peers.channels().map(|vc| self.links_over(vc, rail));
         let mut all = StreamsOfRail { streams: to_each.max().unwrap_or(0), estimate: Estimate::default() };
-        for group in self.stream_groups.iter().filter(|group| group.rail == rail) {
+        for group in self.links.tcp.groups.iter().filter(|group| group.rail == rail) {
             let Estimate { flow, port } = group.stream_count.estimate();
             all.estimate.flow = greater(all.estimate.flow, flow);
             all.estimate.port = greater(all.estimate.port, port);
@@ -265,13 +268,13 @@ impl Endpoint {
 
     /// Starts to set up `count` more streams.
     pub(in crate::endpoint) fn add_streams(&mut self, at: usize, count: u8, now: Instant) {
-        let group = &self.stream_groups[at];
+        let group = &self.links.tcp.groups[at];
         let (vc, rail) = (group.vc, group.rail);
-        let port = self.peers[vc.0 as usize].address.as_ref().map(|address| address.port);
+        let port = self.peers[vc].address.as_ref().map(|address| address.port);
         let Some(port) = port.filter(|_| self.has_room_for(vc, usize::from(count))) else {
             return self.set_up_failed(at, now);
         };
-        let remote = self.rails[usize::from(rail.0)].at(group.remote, port);
+        let remote = self.host[rail].at(group.remote, port);
         let own = self.links_of(group).filter(|link| link.name.is_additional() && !link.name.by_peer);
         let mut taken: Vec<u8> = own.map(|link| link.name.stream).collect();
         let is_short = self.links_of(group).all(StreamLink::has_short_segments);
@@ -292,7 +295,7 @@ impl Endpoint {
             let attempt = Attempt::new(vc, rail.0, stream, remote, now).of_class(class).with_local_port(local_port);
             self.attempts.insert(attempt.with_short_segments(is_short));
         }
-        let name = &self.rails[usize::from(rail.0)].name;
+        let name = &self.host[rail].name;
         log::info!("rail {name} to {remote}: {count} more connections, to see whether they carry more");
     }
 
@@ -302,70 +305,64 @@ impl Endpoint {
         if self.links_over(attempt.vc, RailId(attempt.rail)) == 0 {
             self.lost_added_way(attempt.vc, RailId(attempt.rail), now);
         }
-        let Some(at) = self.stream_groups.iter().position(|group| group.is_tried_by(&attempt)) else { return };
-        if !self.attempts.iter().any(|(_, other)| self.stream_groups[at].is_tried_by(other)) {
+        let Some(at) = self.links.tcp.groups.iter().position(|group| group.is_tried_by(&attempt)) else { return };
+        if !self.attempts.iter().any(|(_, other)| self.links.tcp.groups[at].is_tried_by(other)) {
             self.set_up_failed(at, now);
         }
     }
 
     fn set_up_failed(&mut self, at: usize, now: Instant) {
-        let streams = self.links_of(&self.stream_groups[at]).count();
-        self.stream_groups[at].stream_count.failed(streams as u8, now);
+        let streams = self.links_of(&self.links.tcp.groups[at]).count();
+        self.links.tcp.groups[at].stream_count.failed(streams as u8, now);
     }
 
     fn links_of(&self, group: &StreamGroup) -> impl Iterator<Item = &StreamLink> {
-        let links = self.peers[group.vc.0 as usize].streams();
-        links.map(|at| &self.links.streams[at]).filter(|link| group.has(link))
+        self.links.tcp.of_peer(&self.peers[group.vc]).map(|(_, link)| link).filter(|link| group.has(link))
     }
 
     /// Whether so many more connections to a peer stay within the limits.
     fn has_room_for(&self, vc: VcId, count: usize) -> bool {
-        let of_peer = self.peers[vc.0 as usize].streams().count() + count;
-        let all = self.links.streams.len() + self.attempts.len() + count;
-        of_peer <= MAX_TO_A_PEER && self.files.has_room_for_streams(all)
+        let of_peer = self.links.tcp.of_peer(&self.peers[vc]).count() + count;
+        let all = self.links.tcp.len() + self.attempts.len() + count;
+        of_peer <= MAX_TO_A_PEER && self.links.tcp.files.has_room_for_streams(all)
     }
 
     /// Whether the peer may set up another stream beside a connection of its.
     pub(in crate::endpoint) fn accepts_additional(&self, vc: VcId, rail: RailId, remote: IpAddr) -> bool {
-        let peer = &self.peers[vc.0 as usize];
-        let links = peer.streams().map(|at| &self.links.streams[at]);
-        let same = links.filter(|link| (link.common.rail, link.remote.ip()) == (rail, remote)).count();
+        let peer = &self.peers[vc];
+        let links = self.links.tcp.of_peer(peer);
+        let same = links.filter(|(_, link)| (link.common.rail, link.remote.ip()) == (rail, remote)).count();
         // Where both sides find that one rail is not enough, one of them adds the others.
-        let is_added = self.connects_by_need && self.is_tried(vc, rail);
+        let is_added = self.attempts.by_need && self.attempts.are_over(vc, rail);
         let is_wanted = peer.is_connected() && !peer.is_closing && !is_added;
         is_wanted && same < usize::from(MAX_STREAMS) && self.has_room_for(vc, 1)
     }
 
     /// Begins to retire `count` streams that this side has set up.
     pub(in crate::endpoint) fn retire_streams(&mut self, at: usize, count: u8, now: Instant) {
-        let group = &self.stream_groups[at];
-        let links = self.peers[group.vc.0 as usize].streams();
-        let own = links.filter(|at| {
-            let link = &self.links.streams[*at];
+        let group = &self.links.tcp.groups[at];
+        let links = self.links.tcp.of_peer(&self.peers[group.vc]);
+        let own = links.filter(|(_, link)| {
             group.has(link) && link.name.is_additional() && !link.name.by_peer && !link.retirement.has_begun()
         });
-        let mut own: Vec<usize> = own.collect();
+        let mut own: Vec<usize> = own.map(|(at, _)| at).collect();
         // Those that were set up first are to a switch as different as they can be.
         own.sort_by_key(|at| {
-            let link = &self.links.streams[*at];
+            let link = &self.links.tcp[*at];
             Reverse((link.is_on_trial, link.name.stream))
         });
         own.truncate(usize::from(count));
         for at in own {
-            let link = &self.links.streams[at];
-            log::info!(
-                "rail {}: a connection to {} is let go",
-                self.rails[usize::from(link.common.rail.0)].name,
-                link.remote
-            );
-            self.retire_link(at, now);
+            let link = &self.links.tcp[at];
+            log::info!("rail {}: a connection to {} is let go", self.host[link.common.rail].name, link.remote);
+            self.links.tcp.retire(at, &mut self.engine, now);
         }
     }
 }
 
 /// Bytes acknowledged on all links of a rail, whoever the peer is.
-fn acknowledged_over(links: &Links, rail: RailId) -> u64 {
-    let links = links.streams.iter().map(|(_, link)| link).filter(|link| link.common.rail == rail);
+fn acknowledged_over(links: &Slab<StreamLink>, rail: RailId) -> u64 {
+    let links = links.iter().map(|(_, link)| link).filter(|link| link.common.rail == rail);
     links.map(|link| link.sampled.acknowledged_bytes).sum()
 }
 

@@ -22,7 +22,7 @@ fn either_side_sets_up_streams_and_lets_its_own_go_under_traffic() {
     pair.exchange_until(4);
     pair.add_streams(1, 2);
     pair.exchange_until(6);
-    let busy = pair.ends[0].links.streams.iter().filter(|(_, link)| link.common.counts.tx_bytes > 0).count();
+    let busy = pair.ends[0].links.tcp.iter().filter(|(_, link)| link.common.counts.tx_bytes > 0).count();
     assert!(busy > 1, "all goes over one");
     // More than it has set up.
     pair.retire_streams(1, 5);
@@ -52,7 +52,7 @@ fn a_stream_that_breaks_is_not_set_up_again() {
     let mut pair = Pair::open();
     pair.add_streams(0, 2);
     pair.exchange_until(3);
-    let additional = pair.ends[0].links.streams.iter().find(|(_, link)| link.name.is_additional());
+    let additional = pair.ends[0].links.tcp.iter().find(|(_, link)| link.name.is_additional());
     additional.unwrap().1.socket.shutdown(Shutdown::Both).unwrap();
     pair.exchange_until(2);
     pair.close();
@@ -61,11 +61,11 @@ fn a_stream_that_breaks_is_not_set_up_again() {
 #[test]
 fn a_peer_that_lets_go_of_what_has_to_stay_breaks_the_protocol() {
     let mut pair = Pair::open();
-    let at = pair.ends[0].links.streams.iter().next().unwrap().0;
+    let at = pair.ends[0].links.tcp.iter().next().unwrap().0;
     let now = pair.now(0);
     let end = &mut pair.ends[0];
-    let header = end.engine.bare_header(now, end.links.streams[at].common.subchannel, Body::Leave);
-    end.links.streams[at].transmit.push(&header, &Source::User(Payload::EMPTY), false, &end.memory, &end.bounces);
+    let header = end.engine.bare_header(now, end.links.tcp[at].common.subchannel, Body::Leave);
+    end.links.tcp[at].transmit.push(&header, &Source::User(Payload::EMPTY), false, &end.memory, &end.bounces);
     end.flush(at);
     let buffer = [0; 8];
     pair.ends[1].recv(RecvRequest {

@@ -6,20 +6,20 @@
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, Transmit};
 
-use super::BUDGET;
 use crate::ablation::Mechanism;
 use crate::endpoint::Endpoint;
-use crate::endpoint::progress::token::Token;
+use crate::endpoint::send::BUDGET;
+use crate::endpoint::tcp::socket::TcpSocket;
 use crate::link::{Datagrams, NEAR_RTT_NS};
 use crate::sys::poll::Kind;
 
 /// Links of an endpoint that have datagrams, at most: each has one more socket.
-const MOST_LINKS: usize = 64;
+const MAX_LINKS: usize = 64;
 
 impl Endpoint {
     /// Sends a frame, before which hardly anything is not acknowledged, as a datagram if that can be.
     pub(in crate::endpoint) fn try_send_datagram(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
-        let link = &mut self.links.streams[at];
+        let link = &mut self.links.tcp[at];
         let Some(datagrams) = link.datagrams.as_mut().filter(|datagrams| datagrams.is_open()) else {
             if link.sampled.min_rtt_ns <= NEAR_RTT_NS && link.send_sequence.should_offer() {
                 self.offer_datagrams(at);
@@ -39,85 +39,63 @@ impl Endpoint {
         }
         link.send_sequence.sent_as_datagram(now);
         link.common.counts.tx_datagrams += 1;
-        if !std::mem::replace(&mut datagrams.listed, true) {
-            self.unacknowledged_datagrams.push(at);
-        }
         self.engine.writable(link.common.subchannel, BUDGET);
+        self.links.tcp.datagram_left(at);
         true
     }
 
     /// Takes datagrams on a link from now on, if that may be.
     fn open_datagrams(&mut self, at: usize) {
-        let link = &self.links.streams[at];
-        let others = self.links.streams.iter().filter(|(_, link)| link.datagrams.is_some()).count();
-        let connections = self.links.streams.len() + self.attempts.len();
-        let has_many = others >= MOST_LINKS || !self.files.has_room_for_datagrams(connections, others);
+        let link = &self.links.tcp[at];
+        let others = self.links.tcp.iter().filter(|(_, link)| link.datagrams.is_some()).count();
+        let connections = self.links.tcp.len() + self.attempts.len();
+        let has_many = others >= MAX_LINKS || !self.links.tcp.files.has_room_for_datagrams(connections, others);
         let is_set = self.settings.datagrams && !self.settings.ablation.is_off(Mechanism::Datagrams);
-        let is_wanted = is_set && !self.settings.encryption && self.held.enabled;
+        let is_wanted = is_set && !self.settings.encryption && self.links.tcp.held.enabled;
         if has_many || !is_wanted || link.name.is_additional() {
             return;
         }
         let Ok(mut local) = link.socket.local_addr() else { return };
         // Not all processes of a host begin to look at the same one.
-        local.set_port(self.address.port);
-        let device = self.device(link.common.rail, link.remote.ip());
+        local.set_port(self.identity.address.port);
+        let device = self.host.device(link.common.rail, link.remote.ip());
         let opened = Datagrams::open(local, device, self.settings.ports, self.settings.checksum);
         let opened = opened.and_then(|datagrams| {
             if link.in_poll_set {
-                self.poller.add(datagrams.socket(), Kind::Datagrams, Token::Datagrams(at).number())?;
+                self.poller.add(datagrams.socket(), Kind::Datagrams, TcpSocket::Datagrams(at).number())?;
             }
             Ok(datagrams)
         });
         match opened {
-            Ok(datagrams) => self.links.streams[at].datagrams = Some(Box::new(datagrams)),
-            Err(error) => log::debug!("no datagrams from {}: {error}", self.links.streams[at].remote),
+            Ok(datagrams) => self.links.tcp[at].datagrams = Some(Box::new(datagrams)),
+            Err(error) => log::debug!("no datagrams from {}: {error}", self.links.tcp[at].remote),
         }
     }
 
     /// Announces to the peer where datagrams are received, if they are, and whether its own arrive.
     pub(in crate::endpoint) fn offer_datagrams(&mut self, at: usize) {
-        if self.links.streams[at].datagrams.is_none() {
+        if self.links.tcp[at].datagrams.is_none() {
             self.open_datagrams(at);
         }
-        let link = &mut self.links.streams[at];
+        let link = &mut self.links.tcp[at];
         let Some(datagrams) = &link.datagrams else { return };
         let Ok(body) = datagrams.offer() else { return };
         datagrams.send_probe();
         link.transmit.push_header(&Header::without_acknowledgement(body));
-        self.mark_dirty(at);
+        self.links.tcp.mark_dirty(at);
     }
 
     /// The peer takes datagrams.
     pub(in crate::endpoint) fn datagrams_offered(&mut self, at: usize, (port, secret, heard): (u16, u64, bool)) {
-        if self.links.streams[at].datagrams.is_none() {
+        if self.links.tcp[at].datagrams.is_none() {
             self.offer_datagrams(at);
         }
-        let link = &mut self.links.streams[at];
+        let link = &mut self.links.tcp[at];
         let mut remote = link.remote;
         remote.set_port(port);
         let Some(datagrams) = &mut link.datagrams else { return };
         if let Err(error) = datagrams.accept(remote, secret, heard) {
             log::debug!("no datagrams to {remote}: {error}");
         }
-    }
-
-    /// Frames that left as datagrams and were not acknowledged for long go into their streams. True if there were any.
-    pub(in crate::endpoint) fn retransmit_datagrams(&mut self, now: Instant) -> bool {
-        let mut repeated = false;
-        let out = std::mem::take(&mut self.unacknowledged_datagrams);
-        for at in out {
-            let Some(link) = self.links.streams.get_mut(at) else { continue };
-            let Some(datagrams) = &mut link.datagrams else { continue };
-            if link.send_sequence.awaits_datagram_ack(now) {
-                self.unacknowledged_datagrams.push(at);
-                continue;
-            }
-            datagrams.listed = false;
-            if link.retransmit_datagrams() {
-                repeated = true;
-                self.mark_dirty(at);
-            }
-        }
-        repeated
     }
 }

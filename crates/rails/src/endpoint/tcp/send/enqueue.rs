@@ -4,7 +4,7 @@ use fishplate_engine::wire::Body;
 use fishplate_engine::{Instant, Payload, Source, Transmit};
 
 use crate::endpoint::Endpoint;
-use crate::link_kind::LinkKind;
+use crate::link_kind::Link;
 
 /// Payloads that are borrowed only for the call are copied into the queue up to this many bytes: cheaper than a piece of their own in
 /// the system call.
@@ -13,13 +13,13 @@ const COPY_IF_BORROWED: u64 = 8 << 10;
 impl Endpoint {
     /// Takes a frame from the engine to its stream. True if no flush has to follow.
     pub(in crate::endpoint) fn enqueue_on_stream(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
-        let link = &mut self.links.streams[at];
+        let link = &mut self.links.tcp[at];
         if transmit.header.body.is_counted() {
             link.count_sent(&transmit.header.body, transmit.source.len());
             if link.send_sequence.may_use_datagram() && self.try_send_datagram(at, transmit, now) {
                 return true;
             }
-            let link = &mut self.links.streams[at];
+            let link = &mut self.links.tcp[at];
             link.retransmit_datagrams();
             let resume = link.send_sequence.sent_on_stream(now);
             link.resume(resume);
@@ -30,7 +30,7 @@ impl Endpoint {
     /// Puts a frame into the queue of its stream. True if that was flushed, or is held back, already.
     fn push_to_stream(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
         let Endpoint { links, memory, bounces, .. } = self;
-        let queue = &mut links.streams[at].transmit;
+        let queue = &mut links.tcp.links[at].transmit;
         let Transmit { header, source, copy, .. } = transmit;
         match source {
             // The kernel copies it, from where it is. (With checksums it may change before that.)
@@ -38,21 +38,21 @@ impl Endpoint {
                 if *copy && payload.len() > COPY_IF_BORROWED && queue.is_empty() && !queue.is_checked() =>
             {
                 queue.push(header, source, false, memory, bounces);
-                self.track_kernel_ack(at, transmit);
+                self.links.tcp.track_kernel_ack(at, transmit);
                 self.send_borrowed(at, payload, now);
                 true
             }
             _ => {
                 queue.push(header, source, *copy, memory, bounces);
                 if header.body.is_counted() {
-                    self.track_kernel_ack(at, transmit);
+                    self.links.tcp.track_kernel_ack(at, transmit);
                 }
                 // Padding measures how far apart its frames arrive: each is a segment of its own.
                 if matches!(header.body, Body::Padding { .. }) {
                     self.flush(at);
                     return true;
                 }
-                self.mark_dirty(at);
+                self.links.tcp.mark_dirty(at);
                 false
             }
         }
@@ -63,7 +63,7 @@ impl Endpoint {
         if !self.hold_back(at, now) {
             self.flush(at);
         }
-        if let Some(link) = self.links.streams.get_mut(at) {
+        if let Some(link) = self.links.tcp.get_mut(at) {
             link.transmit.detach(payload, &self.memory);
         }
     }

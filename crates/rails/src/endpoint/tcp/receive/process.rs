@@ -5,7 +5,7 @@ use fishplate_engine::{Instant, Placement};
 
 use crate::endpoint::Endpoint;
 use crate::link::{Arrived, StreamLink, Unreadable};
-use crate::link_kind::{LinkId, LinkKind};
+use crate::link_kind::{Link, LinkId};
 
 /// What has brought a frame of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ impl Endpoint {
     /// Hands what was read of a link's stream to the engine. False if the link is gone.
     pub(in crate::endpoint) fn process_received(&mut self, at: usize, now: Instant) -> bool {
         loop {
-            let Some(link) = self.links.streams.get_mut(at) else { return false };
+            let Some(link) = self.links.tcp.get_mut(at) else { return false };
             match link.receive.next(&self.memory, &mut self.bounces) {
                 Ok(None) => return true,
                 Ok(Some(Arrived::Header(header))) => {
@@ -28,41 +28,32 @@ impl Endpoint {
                 }
                 Ok(Some(Arrived::Payload(len))) => {
                     if link.receive_sequence.end_stream_frame() {
-                        self.payload_placed(LinkId::Stream(at), len, now);
+                        let subchannel = link.payload_came(len);
+                        self.payload_placed(subchannel, now);
                     }
                 }
                 Err(Unreadable::Malformed(malformed)) => {
-                    self.protocol_violation(LinkId::Stream(at), &malformed.to_string());
+                    self.protocol_violation(LinkId::Tcp(at), &malformed.to_string());
                     return false;
                 }
                 Err(Unreadable::Changed) => {
                     // Where the next frame begins is not known.
                     link.is_ending = true;
-                    self.frame_was_changed(LinkId::Stream(at));
+                    self.frame_was_changed(LinkId::Tcp(at));
                     return false;
                 }
             }
         }
     }
 
-    /// A frame that came over a link was changed on its way: the link fails, so that what the peer has no acknowledgement of
-    /// comes again.
-    pub(in crate::endpoint) fn frame_was_changed(&mut self, id: LinkId) {
-        if let Some(link) = self.links.get_mut(id) {
-            link.common_mut().counts.changed_frames += 1;
-            let so_far = self.changed_frames_of(id);
-            self.link_failed(id, &format!("{}; frames changed on this rail so far: {so_far}", Unreadable::Changed));
-        }
-    }
-
     /// A frame begins on the stream. False if the link is gone.
     fn begin_frame(&mut self, at: usize, mut header: Header, now: Instant) -> bool {
-        let link = &mut self.links.streams[at];
+        let link = &mut self.links.tcp[at];
         let (len, is_counted) = (u64::from(header.body.payload_len()), header.body.is_counted());
         match header.body {
             Body::Resume { number } if link.receive_sequence.resume(number).is_ok() => return true,
             Body::Resume { .. } => {
-                self.protocol_violation(LinkId::Stream(at), "it leaves frames out");
+                self.protocol_violation(LinkId::Tcp(at), "it leaves frames out");
                 return false;
             }
             Body::Datagrams { port, secret, received } => {
@@ -70,31 +61,26 @@ impl Endpoint {
                 return true;
             }
             Body::Leave if !link.peer_leaves() => {
-                self.protocol_violation(LinkId::Stream(at), "it lets go of a connection that has to stay");
+                self.protocol_violation(LinkId::Tcp(at), "it lets go of a connection that has to stay");
                 return false;
-            }
-            Body::Description { total, offset, part } => {
-                let came = self.description_came(at, (total, offset), &part);
-                if let Err(how) = came {
-                    self.protocol_violation(LinkId::Stream(at), how);
-                }
-                return self.links.streams.contains(at);
             }
             Body::Name { rank, host } => {
                 let vc = link.common.subchannel.vc;
                 self.name_came(vc, rank, &host);
                 return true;
             }
-            Body::SharedMemory { listener, secret } => {
-                self.shared_memory_offered(at, listener, secret, now);
-                return true;
+            Body::Description { .. } | Body::SharedMemory { .. } => {
+                if let Err(how) = self.offer_came(at, &header.body, now) {
+                    self.protocol_violation(LinkId::Tcp(at), how);
+                }
+                return self.links.tcp.contains(at);
             }
             _ => {}
         }
         if link.is_on_trial {
             self.came_on_trial(at, &header.body);
         }
-        let link = &mut self.links.streams[at];
+        let link = &mut self.links.tcp[at];
         let is_duplicate = is_counted && !link.receive_sequence.begin_stream_frame();
         if is_counted && !is_duplicate {
             match self.take_message(at, &mut header, Carrier::Stream, now) {
@@ -102,12 +88,16 @@ impl Endpoint {
                 taken => return taken.is_some(),
             }
         }
+        let link = &mut self.links.tcp[at];
         let placement = match is_duplicate {
             // It has come as a datagram.
             true => Some(Placement::Discard),
-            false => self.handle_header(LinkId::Stream(at), header, now),
+            false => {
+                let subchannel = link.header_came(&mut header, now);
+                self.handle_header(LinkId::Tcp(at), subchannel, &header, now)
+            }
         };
-        let (Some(placement), Some(link)) = (placement, self.links.streams.get_mut(at)) else { return false };
+        let (Some(placement), Some(link)) = (placement, self.links.tcp.get_mut(at)) else { return false };
         if is_counted {
             link.datagrams.iter_mut().for_each(|datagrams| datagrams.stream_had_frame());
         }
@@ -133,7 +123,7 @@ impl Endpoint {
             return Some(false);
         }
         let Endpoint { links, engine, memory, .. } = self;
-        let link = links.streams.get_mut(at)?;
+        let link = links.tcp.get_mut(at)?;
         header.ack = link.newest_acknowledgement(header.ack, now);
         let StreamLink { receive, datagrams, receive_sequence, common, .. } = link;
         let receive = match (by, &mut *datagrams) {
@@ -156,49 +146,9 @@ impl Endpoint {
             }
             Ok(false) => Some(false),
             Err(violation) => {
-                self.protocol_violation(LinkId::Stream(at), &violation.to_string());
+                self.protocol_violation(LinkId::Tcp(at), &violation.to_string());
                 None
             }
         }
-    }
-
-    /// Where the payload of a frame that is taken goes. `None`: the link is gone.
-    #[inline]
-    pub(in crate::endpoint) fn handle_header(
-        &mut self,
-        link: LinkId,
-        mut header: Header,
-        now: Instant,
-    ) -> Option<Placement> {
-        let subchannel = match link {
-            LinkId::Stream(at) => self.links.streams[at].header_came(&mut header, now),
-            LinkId::Memory(at) => self.links.memory[at].header_came(&mut header, now),
-            LinkId::Ofi(at) => self.links.ofi[at].header_came(&mut header, now),
-        };
-        match self.engine.handle_header(now, subchannel, &header) {
-            Ok(placement) => {
-                self.apply_memory_actions();
-                if header.body == Body::Bye {
-                    self.goodbye_came(link, subchannel.vc);
-                }
-                Some(placement)
-            }
-            Err(violation) => {
-                self.protocol_violation(link, &violation.to_string());
-                None
-            }
-        }
-    }
-
-    /// The payload of the last frame that was taken is where it belongs.
-    #[inline]
-    pub(in crate::endpoint) fn payload_placed(&mut self, link: LinkId, len: u64, now: Instant) {
-        let subchannel = match link {
-            LinkId::Stream(at) => self.links.streams[at].payload_came(len),
-            LinkId::Memory(at) => self.links.memory[at].payload_came(len),
-            LinkId::Ofi(at) => self.links.ofi[at].payload_came(len),
-        };
-        self.engine.payload_placed(now, subchannel);
-        self.apply_memory_actions();
     }
 }

@@ -4,32 +4,32 @@ use std::io;
 
 use fishplate_engine::Instant;
 
-use super::MOST_READS;
+use super::MAX_READS;
 use super::process::Carrier;
 use crate::endpoint::Endpoint;
-use crate::endpoint::progress::token::Token;
+use crate::endpoint::tcp::socket::TcpSocket;
 use crate::link::{Arrived, Datagram, DatagramKind};
-use crate::link_kind::LinkId;
+use crate::link_kind::{Link, LinkId};
 use crate::sys::poll::Kind;
 
 impl Endpoint {
     /// Reads the datagrams of a link that the poll set has reported. True if there were frames.
     pub(in crate::endpoint) fn read_datagrams(&mut self, at: usize, now: Instant) -> bool {
         let mut moved = false;
-        for _ in 0..MOST_READS {
+        for _ in 0..MAX_READS {
             let Some(read) = self.read_datagram(at, now) else { return moved };
             moved |= read;
         }
-        if let Some(datagrams) = self.links.streams.get(at).and_then(|link| link.datagrams.as_ref()) {
+        if let Some(datagrams) = self.links.tcp.get(at).and_then(|link| link.datagrams.as_ref()) {
             // There may be more, which the poll set will not report again. (It is not in the set if this fails.)
-            let _ = self.poller.rename(datagrams.socket(), Kind::Datagrams, Token::Datagrams(at).number());
+            let _ = self.poller.rename(datagrams.socket(), Kind::Datagrams, TcpSocket::Datagrams(at).number());
         }
         moved
     }
 
     /// Reads a datagram of a link. `None`: there is none; true: it was the peer's.
     pub(in crate::endpoint) fn read_datagram(&mut self, at: usize, now: Instant) -> Option<bool> {
-        let link = self.links.streams.get_mut(at)?;
+        let link = self.links.tcp.get_mut(at)?;
         let datagrams = link.datagrams.as_mut()?;
         let has_waited = datagrams.early().is_some_and(|number| !link.receive_sequence.is_early(number));
         let came = if has_waited { datagrams.resume_early() } else { datagrams.fill() };
@@ -47,8 +47,8 @@ impl Endpoint {
                     self.engine.arrived_after(subchannel, self.known_empty_at(is_watched, polled_before));
                 }
                 self.engine.made_progress(now, subchannel);
-                if self.active_link == Some(at) {
-                    self.poll_interval.active_link_had_data();
+                if self.links.tcp.active == Some(at) {
+                    self.progress.poll_interval.active_link_had_data();
                 }
                 self.set_active_link(at);
                 if what == Datagram::Taken {
@@ -78,22 +78,22 @@ impl Endpoint {
     /// A datagram was changed on its way: it is dropped, and its frame comes again over the stream.
     #[cold]
     fn datagram_was_changed(&mut self, at: usize) {
-        let link = &mut self.links.streams[at];
+        let link = &mut self.links.tcp[at];
         link.common.counts.changed_frames += 1;
-        let (vc, rail) = (link.common.subchannel.vc, &self.rails[usize::from(link.common.rail.0)].name);
-        let so_far = self.changed_frames_of(LinkId::Stream(at));
+        let (vc, rail) = (link.common.subchannel.vc, &self.host[link.common.rail].name);
+        let so_far = self.changed_frames_of(LinkId::Tcp(at));
         // A bad wire changes thousands a second.
         let level = if so_far.is_power_of_two() { log::Level::Warn } else { log::Level::Debug };
         log::log!(
             level,
             "{} rail {rail}: a datagram was changed on its way: its checksum is wrong; frames changed on this rail so far: {so_far}",
-            self.peers[vc.0 as usize].describe()
+            self.peers[vc].describe()
         );
     }
 
     /// Takes a datagram that has waited for what has come now.
     pub(in crate::endpoint) fn resume_datagram(&mut self, at: usize, now: Instant) {
-        let Some(link) = self.links.streams.get(at) else { return };
+        let Some(link) = self.links.tcp.get(at) else { return };
         let early = link.datagrams.as_ref().and_then(|datagrams| datagrams.early());
         if early.is_some_and(|number| !link.receive_sequence.is_early(number)) {
             self.read_datagram(at, now);
@@ -102,7 +102,7 @@ impl Endpoint {
 
     /// Hands a datagram to the engine whose frame is the next one. It was read, and nothing of it was taken.
     fn process_datagram(&mut self, at: usize, now: Instant) {
-        let Some(link) = self.links.streams.get_mut(at) else { return };
+        let Some(link) = self.links.tcp.get_mut(at) else { return };
         let Some(datagrams) = link.datagrams.as_mut() else { return };
         let frame = match datagrams.next(&self.memory, &mut self.bounces) {
             Ok(Some(Arrived::Header(header))) if header.body.is_counted() => Some(header),
@@ -110,17 +110,20 @@ impl Endpoint {
         };
         let len = frame.map_or(0, |header| u64::from(header.body.payload_len()));
         let Some(mut header) = frame.filter(|_| datagrams.payload_is(len)) else {
-            return self.protocol_violation(LinkId::Stream(at), "a datagram is not one frame");
+            return self.protocol_violation(LinkId::Tcp(at), "a datagram is not one frame");
         };
         if self.take_message(at, &mut header, Carrier::Datagram, now) != Some(false) {
             return;
         }
-        let Some(placement) = self.handle_header(LinkId::Stream(at), header, now) else { return };
+        let subchannel = self.links.tcp[at].header_came(&mut header, now);
+        let Some(placement) = self.handle_header(LinkId::Tcp(at), subchannel, &header, now) else { return };
         if len == 0 {
             return;
         }
-        let Some(datagrams) = self.links.streams.get_mut(at).and_then(|link| link.datagrams.as_mut()) else { return };
+        let Some(link) = self.links.tcp.get_mut(at) else { return };
+        let Some(datagrams) = link.datagrams.as_mut() else { return };
         datagrams.place(placement, len, &self.memory, &mut self.bounces);
-        self.payload_placed(LinkId::Stream(at), len, now);
+        let subchannel = link.payload_came(len);
+        self.payload_placed(subchannel, now);
     }
 }

@@ -14,10 +14,10 @@ use crate::sys::tcp_info::{TcpInfo, tcp_info};
 impl Endpoint {
     /// Looks at all links that were in use since the last time.
     pub(in crate::endpoint) fn sample_paths(&mut self, now: Instant) {
-        let links: Vec<usize> = self.links.streams.iter().map(|(at, _)| at).collect();
+        let links: Vec<usize> = self.links.tcp.iter().map(|(at, _)| at).collect();
         for at in links {
             // The failure of one may have ended others.
-            if self.links.streams.contains(at) {
+            if self.links.tcp.contains(at) {
                 self.sample_path(at, now);
             }
         }
@@ -25,15 +25,15 @@ impl Endpoint {
     }
 
     fn sample_path(&mut self, at: usize, now: Instant) {
-        if self.connects_by_need {
+        if self.attempts.by_need {
             self.widen_by_use(at, now);
         }
         // Where files run out meanwhile, all peers are lost.
-        let Some(link) = self.links.streams.get_mut(at) else { return };
+        let Some(link) = self.links.tcp.get_mut(at) else { return };
         if !self.settings.ablation.is_off(Mechanism::TailLossProbe) {
             self.engine.probe_if_overdue(now, link.common.subchannel);
         }
-        self.counters.touch(link.common.rail, &link.common.counts, now);
+        self.diagnostics.counters.touch(link.common.rail, &link.common.counts, now);
         let is_idle = link.transmit.taken() == link.sampled_at_bytes && !link.sampled.is_waiting() && !link.blocked;
         if is_idle {
             return;
@@ -44,17 +44,17 @@ impl Endpoint {
         if info.acknowledged_bytes > link.sampled.acknowledged_bytes {
             self.engine.made_progress(now, link.common.subchannel);
         }
-        self.counters.measured(link.common.rail, &info);
+        self.diagnostics.counters.measured(link.common.rail, &info);
         let before = std::mem::replace(&mut link.sampled, info);
         link.unanswered_since = info.is_unanswered(link.probes_often).then(|| link.unanswered_since.unwrap_or(now));
         let is_stuck = info.unacknowledged > 0 && info.acknowledged_bytes == before.acknowledged_bytes;
         link.stuck_since = is_stuck.then(|| link.stuck_since.unwrap_or(now));
         let waited_ns = link.unanswered_since.map_or(0, |since| now.since_ns(since));
         self.widen_if_silent(link_vc, waited_ns, now);
-        let Some(link) = self.links.streams.get_mut(at) else { return };
+        let Some(link) = self.links.tcp.get_mut(at) else { return };
         // A peer that computes does answer, its kernel does.
         if waited_ns >= SILENT_FOR_NS && info.silent_ns >= SILENT_FOR_NS {
-            return self.link_failed(LinkId::Stream(at), "the other side has not answered for 3 s");
+            return self.link_failed(LinkId::Tcp(at), "the other side has not answered for 3 s");
         }
         link.common.counts.retransmitted = u64::from(info.retransmitted);
         self.engine.path_measured(now, link.common.subchannel, path(&info));

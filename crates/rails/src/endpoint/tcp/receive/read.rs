@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 
 use fishplate_engine::Instant;
 
-use super::MOST_READS;
+use super::MAX_READS;
 use crate::endpoint::Endpoint;
 use crate::link::Filled;
 use crate::link_kind::LinkId;
@@ -29,17 +29,17 @@ impl Endpoint {
     /// Reads a link until it has no more data, or up to the limit of one call.
     pub(in crate::endpoint) fn read_link(&mut self, at: usize, now: Instant) -> bool {
         let mut moved = false;
-        for _ in 0..MOST_READS {
-            let Some(link) = self.links.streams.get_mut(at) else { return moved };
+        for _ in 0..MAX_READS {
+            let Some(link) = self.links.tcp.get_mut(at) else { return moved };
             if link.receive.is_lent() {
                 link.read_deferred = true;
                 return moved;
             }
-            link.read_in_call = self.calls;
-            if self.lend_payload(at) {
+            link.read_in_call = self.progress.calls;
+            if self.links.tcp.lend_payload(at, &self.memory) {
                 return true;
             }
-            let link = &mut self.links.streams[at];
+            let link = &mut self.links.tcp[at];
             // A deferred read is of data from before the last poll.
             let was_in_set = link.in_poll_set && !link.read_deferred;
             let (held, missing) = (link.receive.held(), link.receive.missing());
@@ -57,7 +57,7 @@ impl Endpoint {
             }
         }
         // There may be more data, which the poll set will not report again.
-        self.rearm(at);
+        self.links.tcp.rearm(at, &self.poller);
         moved
     }
 
@@ -70,16 +70,17 @@ impl Endpoint {
         is_watched: bool,
         now: Instant,
     ) -> Read {
-        let Some(link) = self.links.streams.get_mut(at) else { return Read::Gone };
+        let is_active = self.links.tcp.active == Some(at);
+        let Some(link) = self.links.tcp.get_mut(at) else { return Read::Gone };
         link.read_deferred = false;
         match filled {
             Ok(Filled::End) => {
-                self.link_shut(LinkId::Stream(at));
+                self.link_shut(LinkId::Tcp(at));
                 Read::Gone
             }
             Ok(filled) => {
-                if self.active_link == Some(at) {
-                    self.poll_interval.active_link_had_data();
+                if is_active {
+                    self.progress.poll_interval.active_link_had_data();
                 }
                 let polled_before = std::mem::replace(&mut link.polled_at, now);
                 let (subchannel, hung_up, is_open) = (link.common.subchannel, link.hung_up, link.is_delivering(now));
@@ -102,7 +103,7 @@ impl Endpoint {
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Read::Interrupted,
             Err(error) => {
-                self.link_failed(LinkId::Stream(at), &error.to_string());
+                self.link_failed(LinkId::Tcp(at), &error.to_string());
                 Read::Gone
             }
         }

@@ -5,10 +5,12 @@ use std::io;
 
 use fishplate_engine::Instant;
 
-use super::Endpoint;
+use super::TcpLinks;
 use super::receive::read::Read;
+use crate::endpoint::Endpoint;
 use crate::link::{Filled, Moved, StreamLink, StreamTransfer};
 use crate::processor_time::CallCost;
+use crate::sys::memory::UserMemory;
 use crate::transfer::Threads;
 
 /// Payloads of so many bytes are lent at least: to copy them takes the time of some system calls, beside which handing them to a
@@ -66,31 +68,31 @@ impl Transfers {
     }
 }
 
-impl Endpoint {
+impl TcpLinks {
     /// Has a thread send what link `at` has queued, if that is long, there is more to be moved, and a thread is free for it.
     #[inline]
-    pub(in crate::endpoint) fn lend_queue(&mut self, at: usize) -> bool {
-        self.links.streams.get(at).is_some_and(|link| link.transmit.len() >= LEND_LEAST) && self.lend_long_queue(at)
+    pub fn lend_queue(&mut self, at: usize, memory: &UserMemory) -> bool {
+        self.links.get(at).is_some_and(|link| link.transmit.len() >= LEND_LEAST) && self.lend_long_queue(at, memory)
     }
 
-    fn lend_long_queue(&mut self, at: usize) -> bool {
-        let link = &self.links.streams[at];
-        !link.blocked && !link.is_shut && !link.transmit.is_lent() && self.lend(at, Way::Out)
+    fn lend_long_queue(&mut self, at: usize, memory: &UserMemory) -> bool {
+        let link = &self.links[at];
+        !link.blocked && !link.is_shut && !link.transmit.is_lent() && self.lend(at, Way::Out, memory)
     }
 
     /// Has a thread read the payload that link `at` is receiving, under the same conditions.
     #[inline]
-    pub(in crate::endpoint) fn lend_payload(&mut self, at: usize) -> bool {
-        let link = &self.links.streams[at];
-        link.receive.missing() >= LEND_LEAST && !link.is_ending && self.lend(at, Way::In)
+    pub fn lend_payload(&mut self, at: usize, memory: &UserMemory) -> bool {
+        let link = &self.links[at];
+        link.receive.missing() >= LEND_LEAST && !link.is_ending && self.lend(at, Way::In, memory)
     }
 
-    fn lend(&mut self, at: usize, way: Way) -> bool {
+    fn lend(&mut self, at: usize, way: Way, memory: &UserMemory) -> bool {
         if !self.is_one_of_many(at, way) {
             return false;
         }
-        let Endpoint { links, transfers, memory, .. } = self;
-        let StreamLink { transmit, receive, socket, lent, .. } = &mut links.streams[at];
+        let TcpLinks { links, transfers, .. } = self;
+        let StreamLink { transmit, receive, socket, lent, .. } = &mut links[at];
         let is_lent = match way {
             Way::Out => lent.send(transmit, (socket, memory), &mut transfers.threads),
             Way::In => lent.receive(receive, (socket, memory), &mut transfers.threads),
@@ -109,26 +111,28 @@ impl Endpoint {
             sends || receives
         };
         let may_help = !self.transfers.is_paused && self.transfers.threads.may_help();
-        let is_one = may_help && self.links.streams.iter().any(is_long);
+        let is_one = may_help && self.links.iter().any(is_long);
         if is_one {
             self.transfers.threads.want();
         }
         is_one
     }
+}
 
+impl Endpoint {
     /// Takes back what threads have moved. True if that was anything.
     #[inline]
     pub(in crate::endpoint) fn collect_transfers(&mut self, now: Instant) -> bool {
-        !self.transfers.is_empty() && self.collect_all_transfers(now)
+        !self.links.tcp.transfers.is_empty() && self.collect_all_transfers(now)
     }
 
     fn collect_all_transfers(&mut self, now: Instant) -> bool {
         let mut moved = false;
-        for at in std::mem::take(&mut self.transfers.lent) {
+        for at in std::mem::take(&mut self.links.tcp.transfers.lent) {
             moved |= self.collect_sent(at);
             moved |= self.collect_received(at, now);
-            if self.links.streams.get(at).is_some_and(|link| link.lent.is_any()) {
-                self.transfers.note(at);
+            if self.links.tcp.get(at).is_some_and(|link| link.lent.is_any()) {
+                self.links.tcp.transfers.note(at);
             }
         }
         moved
@@ -136,27 +140,28 @@ impl Endpoint {
 
     /// Takes back what threads have sent, and hands the kernel what is behind it. Nothing is read.
     pub(in crate::endpoint) fn collect_sends(&mut self) {
-        for at in self.transfers.lent.clone() {
+        for at in self.links.tcp.transfers.lent.clone() {
             self.collect_sent(at);
         }
     }
 
     fn collect_sent(&mut self, at: usize) -> bool {
-        let Some(StreamLink { transmit, lent, .. }) = self.links.streams.get_mut(at) else { return false };
+        let TcpLinks { links, transfers, .. } = &mut self.links.tcp;
+        let Some(StreamLink { transmit, lent, .. }) = links.get_mut(at) else { return false };
         if let Some(moved) = lent.collect_sent(transmit) {
-            self.transfers.count(moved, &mut self.processor_time.send);
+            transfers.count(moved, &mut self.processor_time.send);
         }
-        let link = &mut self.links.streams[at];
+        let link = &mut self.links.tcp[at];
         let Some(flushed) = link.lent.take_sent() else { return false };
         match flushed {
             // It was taken back early: another flush shows how it is.
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => self.mark_dirty(at),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => self.links.tcp.mark_dirty(at),
             flushed => {
                 self.flushed(at, flushed);
-                match self.links.streams.get(at) {
+                match self.links.tcp.get(at) {
                     // That the socket takes bytes again may have been reported while the thread had it.
-                    Some(link) if link.blocked => self.rearm(at),
-                    Some(link) if !link.transmit.is_empty() => self.mark_dirty(at),
+                    Some(link) if link.blocked => self.links.tcp.rearm(at, &self.poller),
+                    Some(link) if !link.transmit.is_empty() => self.links.tcp.mark_dirty(at),
                     _ => {}
                 }
             }
@@ -166,11 +171,12 @@ impl Endpoint {
 
     /// The same of what was read. What has come meanwhile was reported while the thread read, and is read now.
     pub(in crate::endpoint) fn collect_received(&mut self, at: usize, now: Instant) -> bool {
-        let Some(StreamLink { receive, lent, .. }) = self.links.streams.get_mut(at) else { return false };
+        let TcpLinks { links, transfers, .. } = &mut self.links.tcp;
+        let Some(StreamLink { receive, lent, .. }) = links.get_mut(at) else { return false };
         if let Some(moved) = lent.collect_received(receive) {
-            self.transfers.count(moved, &mut self.processor_time.receive);
+            transfers.count(moved, &mut self.processor_time.receive);
         }
-        let link = &mut self.links.streams[at];
+        let link = &mut self.links.tcp[at];
         let Some(filled) = link.lent.take_filled() else { return false };
         let was_ended_early = matches!(&filled, Err(error) if error.kind() == io::ErrorKind::Interrupted);
         let has_more = matches!(filled, Ok(Filled::More)) || was_ended_early || link.read_deferred || link.hung_up;
@@ -184,13 +190,13 @@ impl Endpoint {
     /// Nothing is with a thread when this returns, nor will be until [`Endpoint::resume_transfers`]: somebody is going to wait
     /// for the poll set, or the endpoint ends. True if anything was moved.
     pub(in crate::endpoint) fn pause_transfers(&mut self, now: Instant) -> bool {
-        self.transfers.is_paused = true;
+        self.links.tcp.transfers.is_paused = true;
         let mut moved = false;
-        while !self.transfers.is_empty() {
+        while !self.links.tcp.transfers.is_empty() {
             let any = self.collect_all_transfers(now);
             moved |= any;
-            if !any && !self.transfers.threads.are_here() {
-                self.transfers.lent.clear();
+            if !any && !self.links.tcp.transfers.threads.are_here() {
+                self.links.tcp.transfers.lent.clear();
             } else if !any {
                 std::thread::yield_now();
             }
@@ -200,7 +206,7 @@ impl Endpoint {
 
     /// Threads may have payloads again.
     pub(in crate::endpoint) fn resume_transfers(&mut self) {
-        self.transfers.is_paused = false;
+        self.links.tcp.transfers.is_paused = false;
     }
 }
 
@@ -220,7 +226,7 @@ mod tests {
 
     fn moved_by_threads(mut pair: Pair) -> u64 {
         (0..20).for_each(|_| pair.exchange());
-        pair.ends.iter().map(|end| end.transfers.moved).sum()
+        pair.ends.iter().map(|end| end.links.tcp.transfers.moved).sum()
     }
 
     #[test]

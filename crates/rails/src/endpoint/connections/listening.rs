@@ -1,0 +1,66 @@
+//! How an endpoint takes connections of others: where it listens, and what has come and is not proven.
+
+use std::os::fd::AsFd;
+
+use crate::connect::unproven::UnprovenConnections;
+use crate::endpoint::tcp::socket::TcpSocket;
+use crate::listen::Listener;
+use crate::process;
+use crate::sys::poll::{Kind, Poller};
+
+use super::refuser::Refuser;
+
+/// The listeners, and what they have taken.
+pub struct Listening {
+    pub listeners: Vec<Listener>,
+    pub unproven: UnprovenConnections,
+    pub refuser: Refuser,
+    /// Connections wait in the kernel that could not be accepted yet.
+    pub is_paused: bool,
+    /// Which listener is looked at first when that is over.
+    first: usize,
+}
+
+impl Listening {
+    /// Has the poll set tell of those who connect.
+    pub fn begin(listeners: Vec<Listener>, poller: &Poller) -> std::io::Result<Listening> {
+        for (at, listener) in listeners.iter().enumerate() {
+            listener.socket.set_nonblocking(true)?;
+            poller.add(listener.socket.as_fd(), Kind::Stream, TcpSocket::Listener(at).number())?;
+        }
+        let unproven = UnprovenConnections::new(process::ranks());
+        Ok(Listening { listeners, unproven, refuser: Refuser::begin(), is_paused: false, first: 0 })
+    }
+
+    /// Whether connections may wait that could not be accepted before: the listeners to look at then, in turn, as the one that
+    /// comes first may use all that may be taken.
+    pub fn resume(&mut self) -> Option<impl Iterator<Item = usize> + use<>> {
+        if !std::mem::take(&mut self.is_paused) {
+            return None;
+        }
+        let (first, count) = (self.first, self.listeners.len());
+        self.first = (first + 1) % count.max(1);
+        Some((first..count).chain(0..first))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn listeners_come_first_in_turn_once_others_may_be_accepted() {
+        let listener = || Listener { socket: TcpListener::bind("127.0.0.1:0").unwrap(), rail: None };
+        let mut listening =
+            Listening::begin(vec![listener(), listener(), listener()], &Poller::new().unwrap()).unwrap();
+        assert!(listening.resume().is_none(), "nobody waits");
+        let mut next = || {
+            listening.is_paused = true;
+            listening.resume().map(Iterator::collect::<Vec<_>>)
+        };
+        assert_eq!([next(), next()], [Some(vec![0, 1, 2]), Some(vec![1, 2, 0])]);
+        assert_eq!([next(), next()], [Some(vec![2, 0, 1]), Some(vec![0, 1, 2])]);
+    }
+}

@@ -1,0 +1,51 @@
+//! The receive path: what a link of whatever kind has brought goes to the engine, which says where each payload belongs.
+
+use fishplate_engine::wire::{Body, Header};
+use fishplate_engine::{Instant, Placement, SubchannelId};
+
+use super::Endpoint;
+use crate::link_kind::{CHANGED, LinkId};
+
+impl Endpoint {
+    /// Where the payload of a frame that is taken goes, which has come over a link, a subchannel of the engine's. `None`: the
+    /// link is gone.
+    #[inline]
+    pub(super) fn handle_header(
+        &mut self,
+        link: LinkId,
+        subchannel: SubchannelId,
+        header: &Header,
+        now: Instant,
+    ) -> Option<Placement> {
+        match self.engine.handle_header(now, subchannel, header) {
+            Ok(placement) => {
+                self.apply_memory_actions();
+                if header.body == Body::Bye {
+                    self.goodbye_came(link, subchannel.vc);
+                }
+                Some(placement)
+            }
+            Err(violation) => {
+                self.protocol_violation(link, &violation.to_string());
+                None
+            }
+        }
+    }
+
+    /// The payload of the last frame that was taken over a subchannel is where it belongs.
+    #[inline]
+    pub(super) fn payload_placed(&mut self, subchannel: SubchannelId, now: Instant) {
+        self.engine.payload_placed(now, subchannel);
+        self.apply_memory_actions();
+    }
+
+    /// A frame that came over a link was changed on its way: the link fails, so that what the peer has no acknowledgement of
+    /// comes again.
+    pub(super) fn frame_was_changed(&mut self, id: LinkId) {
+        if let Some(link) = self.links.get_mut(id) {
+            link.common_mut().counts.changed_frames += 1;
+            let so_far = self.changed_frames_of(id);
+            self.link_failed(id, &format!("{CHANGED}; frames changed on this rail so far: {so_far}"));
+        }
+    }
+}

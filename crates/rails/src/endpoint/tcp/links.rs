@@ -1,0 +1,492 @@
+//! The TCP links of an endpoint, and which of them have something to send, or wait for something.
+
+use std::io::Read;
+use std::net::{IpAddr, Shutdown};
+use std::ops::{Deref, DerefMut};
+
+use fishplate_engine::wire::Body;
+use fishplate_engine::{Engine, Instant, RailId};
+use slab::Slab;
+
+use super::send::batching::HeldLinks;
+use super::send::kernel_acks::KernelAckQueries;
+use super::transfers::Transfers;
+use super::tuning::parallel_streams::StreamGroup;
+use crate::endpoint::peer::Peer;
+use crate::keepalive::Keepalive;
+use crate::link::{CongestionControl, StreamLink};
+use crate::link_kind::LinkId;
+use crate::open_files::OpenFiles;
+use crate::socket;
+use crate::sys::tcp_info::TcpInfo;
+
+/// The links, each under a key, and lists of these keys. A link that was taken out is on no list.
+pub struct TcpLinks {
+    /// For those who need one of them and what is beside them: others use [`TcpLinks`] as the slab.
+    pub links: Slab<StreamLink>,
+    /// How connections react to congestion.
+    pub congestion: CongestionControl,
+    /// For how many connections the process has files.
+    pub files: OpenFiles,
+    /// How often kernels ask idle peers.
+    pub keepalive: Keepalive,
+    /// Streams that may become more.
+    pub groups: Vec<StreamGroup>,
+    /// Links whose frames are held back.
+    pub held: HeldLinks,
+    /// Long payloads that threads move.
+    pub transfers: Transfers,
+    /// Links with long frames in flight.
+    pub kernel_acks: KernelAckQueries,
+    /// How often something was handed to the kernel.
+    pub flushes: u64,
+    /// The link that was read with success most recently.
+    pub active: Option<usize>,
+    /// Links with something to send.
+    dirty: Vec<usize>,
+    /// Links with sockets that were full.
+    stalled: Vec<usize>,
+    /// Links with a datagram that may have to be retransmitted.
+    unacknowledged_datagrams: Vec<usize>,
+    /// Links over which goodbyes have come that are to be answered.
+    leaving: Vec<usize>,
+    /// Links whose sockets take nothing more, and may still have something that has come.
+    broken: Vec<usize>,
+}
+
+impl TcpLinks {
+    /// None so far.
+    pub fn new(
+        congestion: CongestionControl,
+        files: OpenFiles,
+        keepalive: Keepalive,
+        transfers: Transfers,
+        kernel_acks: KernelAckQueries,
+    ) -> TcpLinks {
+        TcpLinks {
+            links: Slab::new(),
+            congestion,
+            files,
+            keepalive,
+            groups: Vec::new(),
+            held: HeldLinks::default(),
+            transfers,
+            kernel_acks,
+            flushes: 0,
+            active: None,
+            dirty: Vec::new(),
+            stalled: Vec::new(),
+            unacknowledged_datagrams: Vec::new(),
+            leaving: Vec::new(),
+            broken: Vec::new(),
+        }
+    }
+
+    /// The links to a peer, with their keys.
+    pub fn of_peer(&self, peer: &Peer) -> impl Iterator<Item = (usize, &StreamLink)> {
+        peer.links.iter().filter_map(|link| match link {
+            Some(LinkId::Tcp(at)) => Some((*at, &self.links[*at])),
+            _ => None,
+        })
+    }
+
+    /// The links over a rail.
+    pub fn over(&self, rail: RailId) -> impl Iterator<Item = &StreamLink> {
+        self.links.iter().map(|(_, link)| link).filter(move |link| link.common.rail == rail)
+    }
+
+    /// Takes a link out.
+    pub fn remove(&mut self, at: usize) -> StreamLink {
+        let TcpLinks { dirty, stalled, unacknowledged_datagrams, leaving, broken, .. } = self;
+        for list in [dirty, stalled, unacknowledged_datagrams, leaving, broken] {
+            list.retain(|other| *other != at);
+        }
+        self.held.remove(at);
+        self.kernel_acks.remove(at);
+        if self.active == Some(at) {
+            self.active = None;
+        }
+        self.links.remove(at)
+    }
+
+    /// A link has something to send.
+    pub fn mark_dirty(&mut self, at: usize) {
+        if !std::mem::replace(&mut self.links[at].dirty, true) {
+            self.dirty.push(at);
+        }
+    }
+
+    /// Whether a link has something to send that is not held back.
+    #[inline]
+    pub fn has_dirty(&self) -> bool {
+        !self.dirty.is_empty()
+    }
+
+    /// The links that have something to send; for each [`TcpLinks::begin_flush`] is to follow.
+    pub fn take_dirty(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.dirty)
+    }
+
+    /// What a link has to send so far is seen to.
+    pub fn begin_flush(&mut self, at: usize) {
+        self.links.get_mut(at).into_iter().for_each(|link| link.dirty = false);
+    }
+
+    /// The memory of a list that was taken is used for the next one.
+    pub fn reuse(&mut self, mut list: Vec<usize>) {
+        if self.dirty.is_empty() {
+            list.clear();
+            self.dirty = list;
+        }
+    }
+
+    /// The socket of a link takes no more for now.
+    pub fn block(&mut self, at: usize) {
+        self.links[at].blocked = true;
+        if !self.stalled.contains(&at) {
+            self.stalled.push(at);
+        }
+    }
+
+    /// The socket of a link may take more again.
+    pub fn unblock(&mut self, at: usize) {
+        let Some(link) = self.links.get_mut(at).filter(|link| link.blocked) else { return };
+        link.blocked = false;
+        self.stalled.retain(|stalled| *stalled != at);
+        self.mark_dirty(at);
+    }
+
+    /// The same of all that were full.
+    pub fn unblock_stalled(&mut self) {
+        for at in std::mem::take(&mut self.stalled) {
+            self.unblock(at);
+        }
+    }
+
+    /// Whether sends wait for sockets, or for threads.
+    #[inline]
+    pub fn has_blocked_sends(&self) -> bool {
+        !self.stalled.is_empty() || !self.transfers.is_empty()
+    }
+
+    /// The kernel takes nothing more for a link, for the reason `cause`.
+    pub fn break_off(&mut self, at: usize, cause: String) {
+        let link = &mut self.links[at];
+        (link.blocked, link.broken) = (true, Some(cause));
+        self.broken.push(at);
+    }
+
+    /// One of the links that were broken off, with the reason, once.
+    pub fn take_broken(&mut self) -> Option<(usize, String)> {
+        while let Some(at) = self.broken.pop() {
+            if let Some(cause) = self.links.get_mut(at).and_then(|link| link.broken.take()) {
+                return Some((at, cause));
+            }
+        }
+        None
+    }
+
+    /// A frame of a link has left as a datagram.
+    pub fn datagram_left(&mut self, at: usize) {
+        let datagrams = self.links[at].datagrams.as_mut();
+        if datagrams.is_some_and(|datagrams| !std::mem::replace(&mut datagrams.listed, true)) {
+            self.unacknowledged_datagrams.push(at);
+        }
+    }
+
+    /// Whether a datagram may have to be retransmitted.
+    #[inline]
+    pub fn has_unacknowledged_datagrams(&self) -> bool {
+        !self.unacknowledged_datagrams.is_empty()
+    }
+
+    /// Frames that left as datagrams and were not acknowledged for long go into their streams. True if there were any.
+    pub fn retransmit_datagrams(&mut self, now: Instant) -> bool {
+        let mut any = false;
+        for at in std::mem::take(&mut self.unacknowledged_datagrams) {
+            let Some(link) = self.links.get_mut(at) else { continue };
+            let Some(datagrams) = &mut link.datagrams else { continue };
+            if link.send_sequence.awaits_datagram_ack(now) {
+                self.unacknowledged_datagrams.push(at);
+                continue;
+            }
+            datagrams.listed = false;
+            if link.retransmit_datagrams() {
+                any = true;
+                self.mark_dirty(at);
+            }
+        }
+        any
+    }
+
+    /// A goodbye has come over a link.
+    pub fn goodbye_came(&mut self, at: usize) {
+        self.leaving.push(at);
+    }
+
+    /// Peers that have said goodbye are answered once they have acknowledged everything: they have nothing to wait for then.
+    pub fn answer_goodbyes(&mut self, engine: &Engine) {
+        let TcpLinks { links, leaving, .. } = self;
+        leaving.retain(|at| {
+            let link = links.get_mut(*at).filter(|link| link.common.goodbye_received);
+            let Some(link) = link else { return false };
+            let is_over = link.transmit.is_empty() && engine.is_quiet_with(link.common.subchannel.vc);
+            if is_over {
+                link.shut();
+            }
+            !is_over
+        });
+    }
+
+    /// Sends nothing but acknowledgements over a link any more, and says so, unless nothing else connects the peer.
+    pub fn retire(&mut self, at: usize, engine: &mut Engine, now: Instant) {
+        let link = &mut self.links[at];
+        if !engine.retire(link.common.subchannel) {
+            return;
+        }
+        link.retirement.leave_sent = true;
+        let header = engine.bare_header(now, link.common.subchannel, Body::Leave);
+        link.transmit.push_header(&header);
+        self.mark_dirty(at);
+    }
+
+    /// Answers peers that retire a link, and shuts links that have drained.
+    pub fn service_retiring(&mut self, engine: &mut Engine, now: Instant) {
+        let leaving = self.links.iter().filter(|(_, link)| link.retirement.has_begun() && !link.retirement.is_shut);
+        for at in leaving.map(|(at, _)| at).collect::<Vec<_>>() {
+            let link = &mut self.links[at];
+            if !link.retirement.leave_sent {
+                self.retire(at, engine, now);
+                continue;
+            }
+            let is_drained = engine.is_drained(link.common.subchannel) && link.transmit.is_empty();
+            if link.retirement.leave_received && !link.name.by_peer && is_drained {
+                link.retirement.is_shut = true;
+                let _ = link.socket.shutdown(Shutdown::Write);
+            }
+        }
+    }
+
+    /// What the kernel says of a new connection, with the least round trip of others over the same way: its own may have
+    /// waited behind what these have sent, which makes no distance.
+    pub fn with_known_distance(&self, rail: RailId, remote: IpAddr, info: TcpInfo) -> TcpInfo {
+        let same = self.over(rail).filter(|link| link.remote.ip() == remote);
+        let least = same.map(|link| link.sampled.min_rtt_ns).filter(|rtt_ns| *rtt_ns > 0).min().unwrap_or(u64::MAX);
+        TcpInfo { rtt_ns: info.rtt_ns.min(least), min_rtt_ns: info.min_rtt_ns.min(least), ..info }
+    }
+
+    /// Connections have come or gone: the kernel asks idle peers as often as their number allows.
+    pub fn pace_keepalive(&mut self) {
+        if self.keepalive.adapt(self.links.len()) {
+            for (_, link) in &self.links {
+                // A connection that keeps the pace of before is asked too often, or too rarely.
+                let _ = socket::ask_every(&link.socket, self.keepalive.every());
+            }
+        }
+    }
+
+    /// Reads what is left of all, to be dropped. Closing a socket with unread bytes would reset it, and with it what the peer
+    /// has not read yet.
+    pub fn take_the_rest(&mut self) {
+        let mut sink = vec![0; 64 << 10];
+        for (_, link) in &self.links {
+            let mut socket = &*link.socket;
+            while socket.read(&mut sink).is_ok_and(|len| len > 0) {}
+        }
+    }
+}
+
+impl Deref for TcpLinks {
+    type Target = Slab<StreamLink>;
+
+    #[inline]
+    fn deref(&self) -> &Slab<StreamLink> {
+        &self.links
+    }
+}
+
+impl DerefMut for TcpLinks {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Slab<StreamLink> {
+        &mut self.links
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use fishplate_engine::{SubchannelId, VcId};
+
+    use super::*;
+    use crate::address::EndpointId;
+    use crate::link::{CongestionPhase, Protection};
+    use crate::link_name::LinkName;
+    use crate::settings::Settings;
+    use crate::sys::memory::UserMemory;
+    use crate::sys::poll::Poller;
+    use crate::transfer::{ThreadLimit, Threads};
+
+    fn none() -> TcpLinks {
+        let socket = crate::socket::unconnected("127.0.0.1".parse().unwrap()).unwrap();
+        TcpLinks::new(
+            CongestionControl::of_system(&socket),
+            OpenFiles::begin(1),
+            Keepalive::new(1),
+            Transfers::new(Threads::new(ThreadLimit::Fixed(0), 1, 1)),
+            KernelAckQueries::new(&Settings::default()),
+        )
+    }
+
+    /// A link to the peer of channel `vc` over this rail, and that peer's socket.
+    fn link(vc: u32, rail: u8) -> (StreamLink, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        socket.set_nonblocking(true).unwrap();
+        let (far, remote) = (listener.accept().unwrap().0, socket.peer_addr().unwrap());
+        let subchannel = SubchannelId { vc: VcId(vc), index: 0 };
+        let name = LinkName { by_peer: false, rail, stream: 0 };
+        let phase = CongestionPhase::Settled;
+        (StreamLink::new(socket, Protection::Nothing, subchannel, RailId(rail), remote, name, phase), far)
+    }
+
+    /// As many links as there are rails named, one to each of as many peers, and the peers' sockets.
+    fn links(rails: &[u8]) -> (TcpLinks, Vec<TcpStream>) {
+        let mut all = none();
+        let add = |(rail, vc): (&u8, u32)| {
+            let (link, far) = link(vc, *rail);
+            all.insert(link);
+            far
+        };
+        let far = rails.iter().zip(0..).map(add).collect();
+        (all, far)
+    }
+
+    #[test]
+    fn links_are_found_by_peer_and_by_rail() {
+        let (all, _far) = links(&[0, 1, 0]);
+        let counts = [0, 1, 2].map(|rail| all.over(RailId(rail)).count());
+        assert_eq!(counts, [2, 1, 0]);
+        let mut peer = Peer::new(EndpointId(1), false);
+        assert_eq!(all.of_peer(&peer).count(), 0);
+        peer.set_link(0, LinkId::Tcp(2));
+        peer.set_link(3, LinkId::Memory(0));
+        peer.set_link(1, LinkId::Tcp(1));
+        assert_eq!(all.of_peer(&peer).map(|(at, _)| at).collect::<Vec<_>>(), [2, 1]);
+    }
+
+    #[test]
+    fn a_link_with_something_to_send_is_listed_once_until_it_is_seen_to() {
+        let (mut all, _far) = links(&[0, 0]);
+        all.mark_dirty(1);
+        all.mark_dirty(1);
+        all.mark_dirty(0);
+        let dirty = all.take_dirty();
+        assert_eq!(dirty, [1, 0]);
+        all.mark_dirty(1);
+        assert!(!all.has_dirty(), "it is yet to be seen to");
+        all.begin_flush(1);
+        all.mark_dirty(1);
+        assert_eq!(all.take_dirty(), [1]);
+        all.reuse(dirty);
+        assert!(!all.has_dirty());
+    }
+
+    #[test]
+    fn a_full_socket_is_flushed_once_it_takes_more() {
+        let (mut all, _far) = links(&[0]);
+        all.unblock(0);
+        assert!(!all.has_dirty(), "it was not full");
+        all.block(0);
+        all.block(0);
+        assert!(all.has_blocked_sends());
+        all.unblock(0);
+        assert!(!all.has_blocked_sends() && !all[0].blocked);
+        assert_eq!(all.take_dirty(), [0]);
+        all.block(0);
+        all.unblock_stalled();
+        assert!(!all.has_blocked_sends());
+    }
+
+    #[test]
+    fn why_a_link_was_broken_off_is_told_once() {
+        let (mut all, _far) = links(&[0, 0]);
+        all.break_off(0, "as the test has it".into());
+        all.break_off(1, "as well".into());
+        all.remove(1);
+        assert!(all[0].blocked, "nothing more is sent over it");
+        assert_eq!(all.take_broken(), Some((0, "as the test has it".into())));
+        assert_eq!(all.take_broken(), None);
+    }
+
+    #[test]
+    fn what_was_taken_out_is_on_no_list_so_that_its_key_may_be_used_again() {
+        let (mut all, _far) = links(&[0, 0]);
+        all.mark_dirty(0);
+        all.block(0);
+        all.break_off(0, "as the test has it".into());
+        all.goodbye_came(0);
+        all.active = Some(0);
+        all.remove(0);
+        let (link, _far) = link(7, 1);
+        assert_eq!((all.insert(link), all.active), (0, None));
+        assert!(!all.has_dirty() && !all.has_blocked_sends() && all.take_broken().is_none() && all.leaving.is_empty());
+    }
+
+    #[test]
+    fn the_active_link_leaves_the_poll_set_unless_it_is_blocked() {
+        let (mut all, _far) = links(&[0]);
+        let poller = Poller::new().unwrap();
+        all[0].in_poll_set = false;
+        all.register(0, &poller).unwrap();
+        all.active = Some(0);
+        all.block(0);
+        all.deregister_active(&poller);
+        assert!(all[0].in_poll_set, "the set is to say when it takes more");
+        all.unblock(0);
+        all.deregister_active(&poller);
+        assert!(!all[0].in_poll_set);
+        all.register(0, &poller).unwrap();
+        assert!(all[0].in_poll_set && all.register(0, &poller).is_ok(), "it is there already");
+    }
+
+    #[test]
+    fn only_the_active_link_waits_with_what_is_reported_in_the_call_in_which_it_was_read() {
+        let (mut all, _far) = links(&[0, 0]);
+        (all.active, all[0].read_in_call) = (Some(0), 7);
+        assert!(!all.defer_read(1, 7) && !all.defer_read(0, 8) && !all[0].read_deferred);
+        assert!(all.defer_read(0, 7) && all[0].read_deferred);
+    }
+
+    #[test]
+    fn no_thread_is_asked_for_what_is_short() {
+        let (mut all, _far) = links(&[0]);
+        let memory = UserMemory::of_test();
+        assert!(!all.lend_queue(0, &memory) && !all.lend_payload(0, &memory) && all.transfers.is_empty());
+    }
+
+    #[test]
+    fn a_new_connection_is_no_farther_than_others_over_its_way() {
+        let (mut all, _far) = links(&[0, 1]);
+        all[0].sampled.min_rtt_ns = 50_000;
+        let info = TcpInfo { rtt_ns: 900_000, min_rtt_ns: 700_000, ..TcpInfo::default() };
+        let (rail, remote) = (RailId(0), all[0].remote.ip());
+        let known = all.with_known_distance(rail, remote, info);
+        assert_eq!((known.rtt_ns, known.min_rtt_ns), (50_000, 50_000));
+        let elsewhere = [(RailId(1), remote), (rail, "127.0.0.9".parse().unwrap())];
+        for (rail, remote) in elsewhere {
+            assert_eq!(all.with_known_distance(rail, remote, info).min_rtt_ns, 700_000);
+        }
+    }
+
+    #[test]
+    fn what_is_left_is_read_so_that_closing_resets_nothing() {
+        use std::io::Write;
+        let (mut all, mut far) = links(&[0]);
+        far[0].write_all(b"last words").unwrap();
+        let poll = || crate::sys::poll::is_readable(std::os::fd::AsFd::as_fd(&all[0].socket));
+        while !poll() {}
+        all.take_the_rest();
+        assert!(!crate::sys::poll::is_readable(std::os::fd::AsFd::as_fd(&all[0].socket)));
+    }
+}

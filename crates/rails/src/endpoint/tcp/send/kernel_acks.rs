@@ -1,0 +1,82 @@
+//! Asks the kernel what the peers' kernels have acknowledged, while long frames are in flight.
+
+use std::os::fd::AsFd;
+
+use fishplate_engine::{Engine, Instant, Transmit};
+
+use crate::ablation::Mechanism;
+use crate::endpoint::tcp::TcpLinks;
+use crate::link::StreamLink;
+use crate::settings::Settings;
+use crate::sys::option::unacknowledged;
+
+/// The kernel is asked about a link so often at most, in nanoseconds: what a system call costs is little of that, and a
+/// link of 10 Gbit/s carries the shortest frame that is looked for in that time a dozen times.
+const PERIOD_NS: u64 = 50_000;
+
+/// Which links the kernel is asked about, and when.
+#[derive(Debug)]
+pub struct KernelAckQueries {
+    is_on: bool,
+    /// Links with long frames in flight.
+    awaiting: Vec<usize>,
+    next: Instant,
+}
+
+impl KernelAckQueries {
+    /// None, and none ever where the settings have it so, or streams are encrypted: of these the kernel counts other bytes.
+    pub fn new(settings: &Settings) -> KernelAckQueries {
+        let is_on = !settings.encryption && !settings.ablation.is_off(Mechanism::KernelAcknowledgements);
+        KernelAckQueries { is_on, awaiting: Vec::new(), next: Instant(0) }
+    }
+
+    /// The kernel is not asked about a link any more.
+    pub fn remove(&mut self, at: usize) {
+        self.awaiting.retain(|other| *other != at);
+    }
+}
+
+impl TcpLinks {
+    /// A counted frame has been put into the stream of link `at`.
+    pub fn track_kernel_ack(&mut self, at: usize, transmit: &Transmit) {
+        let link = &mut self.links[at];
+        if !self.kernel_acks.is_on
+            || !link.kernel_acks.track(link.send_sequence.next(), transmit.source.len(), link.transmit.taken())
+        {
+            return;
+        }
+        if !std::mem::replace(&mut link.kernel_acks.listed, true) {
+            self.kernel_acks.awaiting.push(at);
+        }
+    }
+
+    /// Tells the engine what the peers' kernels have.
+    #[inline]
+    pub fn query_kernel_acks(&mut self, engine: &mut Engine, now: Instant) {
+        if !self.kernel_acks.awaiting.is_empty() && now >= self.kernel_acks.next {
+            self.query_all_kernel_acks(engine, now);
+        }
+    }
+
+    fn query_all_kernel_acks(&mut self, engine: &mut Engine, now: Instant) {
+        let TcpLinks { links, kernel_acks, .. } = self;
+        kernel_acks.next = now.plus_ns(PERIOD_NS);
+        kernel_acks.awaiting.retain(|at| links.get_mut(*at).is_some_and(|link| query(link, engine, now)));
+    }
+}
+
+/// The same of one link. Returns whether it has more in flight.
+fn query(link: &mut StreamLink, engine: &mut Engine, now: Instant) -> bool {
+    // How much of what a thread has it has sent is not known.
+    if link.transmit.is_lent() {
+        return true;
+    }
+    let polled_before = std::mem::replace(&mut link.kernel_acks.queried_at, now);
+    let Ok(queued) = unacknowledged(link.socket.as_fd()) else { return false };
+    let bytes = link.transmit.taken().saturating_sub(link.transmit.len() + u64::from(queued));
+    if let Some(frames) = link.kernel_acks.acknowledged(bytes) {
+        engine.kernel_acknowledged((polled_before, now), link.common.subchannel, frames);
+    }
+    link.kernel_acks.listed = link.kernel_acks.is_waiting();
+    link.kernel_acks.listed
+}
