@@ -3,6 +3,7 @@
 mod atomics;
 mod files;
 mod history;
+mod inner_links;
 mod mutations;
 mod patterns;
 mod predict;
