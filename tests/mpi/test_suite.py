@@ -173,6 +173,17 @@ class Checked(Suite):
         told = [line["parameters"]["messages"] for line in lines if line["size"] == 8]
         self.assertEqual(told, [count for count in (2, 4, 6, *(1, 5, 6) * 2) for _ in ways])
 
+    def test_startup_tells_what_a_rank_takes(self):
+        result, told = self.lines(f"mpiexec -n 6 {bench('startup')} --json")
+        self.assertEqual([result["kind"], told["kind"]], ["result", "startup"])
+        self.assertEqual([result["ranks"], result["size"], result["checked"]], [6, 64, True])
+        self.assertLess(told["init_us"]["mean"], result["value"])
+        for field in ("init_us", "memory_bytes", "files"):
+            spread = told[field]
+            self.assertTrue(0 < spread["min"] <= spread["mean"] <= spread["max"], told)
+        # Each rank has a link to each of the three on the other host at least.
+        self.assertGreater(told["files"]["min"], 3)
+
     def test_every_way_and_side_of_overlap(self):
         chosen = [(ways, side) for ways in ("both", "one") for side in ("both", "sender", "receiver")]
         program = f"mpiexec -n 2 {bench('overlap')} --sizes 64K --check {FEW_ITERATIONS} --compute-by sleep"

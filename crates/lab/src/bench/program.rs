@@ -83,7 +83,7 @@ const fn traits(name: &'static str, ranks: Ranks, needs: Needs, sizes: Option<&'
 }
 
 /// All programs (docs/reference/benchmarks.md, docs/reference/apps.md).
-const PROGRAMS: [Traits; 42] = [
+const PROGRAMS: [Traits; 43] = [
     traits("latency", Ranks::Two, Needs::Nothing, Some("1:4M")),
     traits("bandwidth", Ranks::Two, Needs::Nothing, Some("1:4M")),
     traits("bibandwidth", Ranks::Two, Needs::Nothing, Some("1:4M")),
@@ -110,6 +110,7 @@ const PROGRAMS: [Traits; 42] = [
     traits("alltoall", Ranks::TwoOrMore, Needs::Nothing, Some("1:1M")),
     traits("barrier", Ranks::TwoOrMore, Needs::Nothing, None),
     traits("reduce", Ranks::TwoOrMore, Needs::Nothing, Some("4:1M")),
+    traits("startup", Ranks::TwoOrMore, Needs::Nothing, None),
     traits("io_contiguous", Ranks::OneOrMore, Needs::Files, Some("256K")),
     traits("io_tile", Ranks::OneOrMore, Needs::Files, None),
     traits("io_threads", Ranks::OneOrMore, Needs::FilesAndThreads, Some("256K")),

@@ -86,7 +86,7 @@ impl SharedMemoryLinks {
     pub fn secret(&mut self, vc: VcId, new: impl FnOnce() -> Option<u128>) -> Option<u128> {
         match self.secrets.entry(vc) {
             Entry::Occupied(known) => Some(*known.get()),
-            Entry::Vacant(none) => new().map(|secret| *none.insert(secret)),
+            Entry::Vacant(place) => Some(*place.insert(new()?)),
         }
     }
 
