@@ -13,6 +13,7 @@
 //! Free of I/O and clocks: measurements come as [`Sample`]s.
 
 mod observation;
+mod port_rate;
 mod setting;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ mod tests;
 use fishplate_engine::Instant;
 
 use crate::link::NEAR_RTT_NS;
+pub use port_rate::PortRate;
 use observation::{Deciding, Observation, Rates, Terms};
 pub use setting::Streams;
 

@@ -18,6 +18,7 @@ use crate::link::{CongestionControl, StreamLink};
 use crate::link_kind::LinkId;
 use crate::open_files::OpenFiles;
 use crate::socket;
+use crate::streams::PortRate;
 use crate::sys::tcp_info::TcpInfo;
 
 /// The links, each under a key, and lists of these keys. A link that was taken out is on no list.
@@ -32,6 +33,8 @@ pub struct TcpLinks {
     pub keepalive: Keepalive,
     /// Streams that may become more.
     pub groups: Vec<StreamGroup>,
+    /// What the ports of the rails carry, by rail.
+    pub ports: Vec<PortRate>,
     /// Links whose frames are held back.
     pub held: HeldLinks,
     /// Long payloads that threads move.
@@ -69,6 +72,7 @@ impl TcpLinks {
             files,
             keepalive,
             groups: Vec::new(),
+            ports: Vec::new(),
             held: HeldLinks::default(),
             transfers,
             kernel_acks,

@@ -6,8 +6,12 @@ use fishplate_engine::{Instant, Path};
 
 use crate::ablation::Mechanism;
 use crate::endpoint::Endpoint;
+use crate::endpoint::tcp::TcpLinks;
+use crate::link::StreamLink;
 use crate::link_kind::LinkId;
 use crate::socket::SILENT_FOR_NS;
+use crate::streams::PortRate;
+use crate::sys::interface;
 use crate::sys::option::set_max_pacing_rate;
 use crate::sys::tcp_info::{TcpInfo, tcp_info};
 
@@ -21,7 +25,27 @@ impl Endpoint {
                 self.sample_path(at, now);
             }
         }
+        self.measure_ports(now);
         self.adjust_streams(now);
+    }
+
+    /// Looks what the ports carry of those rails for which messages wait.
+    fn measure_ports(&mut self, now: Instant) {
+        for rail in 0..self.host.rails.len() {
+            let is_busy = |link: &StreamLink| usize::from(link.common.rail.0) == rail && link.sampled.is_waiting();
+            if !self.links.tcp.iter().any(|(_, link)| is_busy(link)) {
+                continue;
+            }
+            let TcpLinks { links, ports, .. } = &mut self.links.tcp;
+            if ports.len() <= rail {
+                ports.resize_with(rail + 1, PortRate::default);
+            }
+            let interface = &self.host.rails[rail].interface;
+            let Some(rate) = ports[rail].busy(now, || interface::sent_bytes(interface)) else { continue };
+            for (_, link) in links.iter().filter(|(_, link)| usize::from(link.common.rail.0) == rail) {
+                self.engine.port_measured(link.common.subchannel, rate);
+            }
+        }
     }
 
     fn sample_path(&mut self, at: usize, now: Instant) {
