@@ -30,7 +30,7 @@ WAYS = {"rails": "over rails", "checked": "over rails, checksums", "memory": "in
 
 def build(folder):
     """The program, and its clock; where they are."""
-    command = ["cargo", "build", "--quiet", "-p", "fishplate-provider", "--example", "message_counts", "--message-format",
+    command = ["cargo", "build", "--quiet", "--workspace", "--example", "message_counts", "--message-format",
                "json-render-diagnostics"]
     ran = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     artifacts = [json.loads(line).get("executable") for line in ran.stdout.splitlines()]

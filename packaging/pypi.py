@@ -1,9 +1,12 @@
-"""Programs from PyPI, each in a Python environment of its own in the cache folder, beside the MPI stacks."""
+"""Programs from PyPI, each in a Python environment of its own in the cache folder, beside the MPI stacks. Files in `locks/` say
+which files of PyPI's they are made of, by hashes: pip takes no other."""
 
 import os
 import subprocess
 import venv
 from pathlib import Path
+
+LOCKS = Path(__file__).resolve().parent / "locks"
 
 
 def cache():
@@ -12,17 +15,23 @@ def cache():
     return Path(os.environ.get("FISHPLATE_CACHE") or Path(base) / "fishplate")
 
 
-def programs(name, packages, asked_by):
-    """The folder `bin` of the environment `name` with these packages, which it gets the first time."""
+def install(python, lock, *options):
+    """Puts what `lock` names where this Python has its packages; how that ended."""
+    pip = [python, "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"]
+    pip += ["--only-binary=:all:", "--no-deps", *options, "-r", LOCKS / f"{lock}.txt"]
+    return subprocess.run(pip, capture_output=True, text=True)
+
+
+def programs(name, asked_by):
+    """The folder `bin` of the environment `name` with the packages of its lock, which it gets the first time."""
     folder = cache() / name
     if not (folder / "complete").exists():
         try:
             venv.create(folder, with_pip=True, clear=True)
         except (OSError, subprocess.CalledProcessError) as error:
             raise SystemExit(f"{asked_by}: no folder for {name} (FISHPLATE_CACHE names another one): {error}")
-        pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages]
-        done = subprocess.run(pip, capture_output=True, text=True)
+        done = install(folder / "bin" / "python", name)
         if done.returncode != 0:
-            raise SystemExit(f"{asked_by}: {', '.join(packages)} cannot be had from PyPI: {done.stderr.strip()[-500:]}")
+            raise SystemExit(f"{asked_by}: what {name} is made of cannot be had from PyPI: {done.stderr.strip()[-500:]}")
         (folder / "complete").touch()
     return folder / "bin"

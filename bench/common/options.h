@@ -29,6 +29,7 @@ enum option_id {
     OPTION_WINDOW,
     OPTION_BANDWIDTH,
     OPTION_PAIRS,
+    OPTION_CROSSWISE,
     OPTION_THREADS,
     OPTION_SYNC,
     OPTION_START,
@@ -165,6 +166,7 @@ struct options {
     uint64_t window;
     bool bandwidth;
     uint64_t pairs; // 0: half of the ranks
+    bool crosswise;
     uint64_t threads;
     int sync; // enum sync
     int start; // enum start

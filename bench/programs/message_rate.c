@@ -14,7 +14,8 @@
 static const struct program program = {
     .name = "message_rate",
     .purpose = "pairs of ranks, of two hosts where there are some: n/2 send windows, in messages/s",
-    .takes = OPTIONS_SWEEP | OPTION_BIT(OPTION_WINDOW) | OPTION_BIT(OPTION_PAIRS),
+    .takes = OPTIONS_SWEEP | OPTION_BIT(OPTION_WINDOW) | OPTION_BIT(OPTION_PAIRS)
+             | OPTION_BIT(OPTION_CROSSWISE),
     .default_sizes = "1:4K",
 };
 
@@ -33,7 +34,9 @@ static uint64_t open_size(void *state, size_t size, uint64_t parameter)
     (void)parameter;
     struct senders *senders = state;
     struct route route = {MPI_PROC_NULL, MPI_PROC_NULL, 0};
-    if (senders->place < senders->half)
+    int in_first_half = senders->place < senders->half;
+    int turned = senders->session->options.crosswise && senders->place % senders->half % 2 == 1;
+    if (in_first_half != turned)
         route.to = senders->partner;
     else
         route.from = senders->partner;

@@ -2,11 +2,19 @@
 it: calls, and bytes sent and received, of each function and rank."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
 TABLE = Path(__file__).resolve().parents[2] / "crates" / "profile" / "src" / "calls.txt"
-# Those that have to do with other programs; `spawning` calls one.
+# Collective operations by what a trace calls them; those with a size for each rank are of the kind of those with one for all.
+KINDS = {"barrier": "barrier", "bcast": "broadcast", "gather": "gather", "gatherv": "gather", "scatter": "scatter",
+         "scatterv": "scatter", "allgather": "allgather", "allgatherv": "allgather", "alltoall": "alltoall",
+         "alltoallv": "alltoall", "alltoallw": "alltoall", "reduce": "reduce", "allreduce": "allreduce",
+         "reduce_scatter": "reducescatter", "reduce_scatter_block": "reducescatter", "scan": "scan", "exscan": "scan",
+         "neighbor_allgather": "neighborallgather", "neighbor_allgatherv": "neighborallgather",
+         "neighbor_alltoall": "neighboralltoall", "neighbor_alltoallv": "neighboralltoall",
+         "neighbor_alltoallw": "neighboralltoall"}
+# Those that have to do with other programs; `spawning` and `connecting` call them.
 ELSEWHERE = {"MPI_Comm_spawn", "MPI_Comm_spawn_multiple", "MPI_Comm_accept", "MPI_Comm_connect", "MPI_Comm_join"}
 # Those that begin and end recording.
 BEGIN_AND_END = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Session_init", "MPI_Session_finalize", "MPI_Abort",
@@ -65,19 +73,40 @@ int main(int argc, char **argv)
 """
 
 
+def lines():
+    """Of the table, in words."""
+    words = (line.split() for line in TABLE.read_text().splitlines())
+    return [line for line in words if line and not line[0].startswith("#")]
+
+
 def table():
     """All calls that a profile knows: names."""
     names = []
-    for line in TABLE.read_text().splitlines():
-        words = line.split()
-        if not words or words[0].startswith("#"):
-            continue
+    for words in lines():
         forms = words[2]
         plain = [f"MPI_{words[1]}"]
         plain += [f"MPI_I{words[1].lower()}"] if "I" in forms else []
         plain += [f"MPI_{words[1]}_init"] if "P" in forms else []
         names += plain + ([f"{name}_c" for name in plain] if "C" in forms else [])
     return names
+
+
+def collective(name):
+    """Which collective operation a call is, in a trace; nothing if it is none."""
+    base = name.removeprefix("MPI_").removesuffix("_c")
+    makers = {words[1] for words in lines() if words[0] == "manage" and set(words[3:]) & {"z", "W"}}
+    if base in makers:
+        return "make"
+    base = base.removesuffix("_init").lower()
+    return KINDS.get(base) or KINDS.get(base.removeprefix("i"))
+
+
+def shown(text):
+    """What lines of `fishplate trace show` have: collective operations by kind, bytes sent, written and read."""
+    found = Counter(kind for kind in re.findall(r"  (\w+) on \d+(?:, root \d+)?: sends", text))
+    for what, pattern in [("sent", r"send of (\d+) B"), ("written", r"writes (\d+) B"), ("read", r"reads (\d+) B")]:
+        found[what] = sum(map(int, re.findall(pattern, text)))
+    return found
 
 
 class Program:
@@ -107,6 +136,21 @@ class Program:
                 sent, received = moved[one] if isinstance(moved[0], tuple) else moved
                 self.wanted[one][f"MPI_{name}"][1] += sent
                 self.wanted[one][f"MPI_{name}"][2] += received
+
+    def traced(self, rank):
+        """What a trace of a rank is to have, as `shown` tells."""
+        kinds = {words[1]: words[0] for words in lines()}
+        found = Counter()
+        for name, (count, sent, received) in self.wanted[rank].items():
+            base = name.removeprefix("MPI_").removesuffix("_c")
+            if operation := collective(name):
+                found[operation] += count
+            elif kinds.get(base) == "one-sided":
+                found["written"] += sent
+                found["read"] += received
+            elif kinds.get(base) in ("send", "send-init", "exchange"):
+                found["sent"] += sent
+        return found
 
     def large(self, name):
         """The function, and the one with large counts, as far as they are there."""

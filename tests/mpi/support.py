@@ -76,6 +76,13 @@ def tool(name):
     return found
 
 
+def class_folder(test):
+    """A folder until the last test of a class has ended."""
+    folder = tempfile.TemporaryDirectory()
+    test.addClassCleanup(folder.cleanup)
+    return Path(folder.name)
+
+
 def marked(mark):
     """Processes that carry a mark: numbers and command lines."""
     wanted = f"{MARK}={mark}".encode()

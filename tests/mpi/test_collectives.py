@@ -19,7 +19,7 @@ wan = [
 MPI4PY = r"test_(cco_(buf|vec|nb_buf)|request)\.py"
 
 
-class Collectives(MpiTest):
+class CollectivesTest(MpiTest):
     def setUp(self):
         self.folder = self.temporary_folder()
         self.log = self.folder / "used.jsonl"
@@ -35,6 +35,78 @@ class Collectives(MpiTest):
         lines = self.lines()
         hosts = [line["hosts"] for line in lines if "hosts" in line]
         return hosts, {(line["operation"], line["algorithm"]) for line in lines if "operation" in line}
+
+    def given(self, ranks, *command, clusters, way="coordinators", **options):
+        """A program on a testbed whose hosts are near, with clusters that the user names."""
+        settings = {"FISHPLATE_CLUSTERS": clusters, "FISHPLATE_COLLECTIVES": way, "FISHPLATE_COLLECTIVES_LOG": str(self.log)}
+        return self.mpi(ranks, *command, **settings, **options)
+
+
+class Collectives(CollectivesTest):
+    """Clusters that the user names."""
+
+    def test_clusters_that_the_user_names(self):
+        for clusters in ["node0;node1", "0-1;2,3", "0;1-3"]:
+            with self.subTest(clusters):
+                self.succeeds(self.given(4, program("collectives"), clusters=clusters), "all right")
+                _, used = self.used()
+                self.assertIn(("bcast", "coordinators"), used)
+
+    def test_what_hosts_reach_together_is_measured_where_there_are_several(self):
+        for clusters, inside, shares in [
+            ("0,1;2,3", [True, True], True),
+            ("0;1-3", [False, True], True),
+            ("0;1;2;3", [False] * 4, False),
+        ]:
+            with self.subTest(clusters):
+                self.succeeds(self.given(4, program("collectives"), clusters=clusters), "all right")
+                found = self.lines()[0]
+                pairs = len(inside) * (len(inside) - 1) // 2
+                for key in ["inside_latencies_us", "inside_mb_per_s", "inside_shared_mb_per_s"]:
+                    self.assertEqual([number is not None for number in found[key]], inside, found)
+                self.assertEqual([number is not None for number in found["shared_mb_per_s"]], [shares] * pairs, found)
+                self.assertEqual([len(found["round_trips_us"]), len(found["rates_mb_per_s"])], [pairs, pairs], found)
+
+    def test_mpi4py(self):
+        # With more ranks than processors Open MPI's own non-blocking operations take minutes, so not always.
+        openmpi = (4, "0,3;1;2") if ALL else (2, "0;1")
+        for mpi, ranks, clusters in [("mpich", 4, "0,3;1;2"), ("openmpi", *openmpi)]:
+            with self.subTest(mpi):
+                ran = self.given(ranks, *main_py(MPI4PY), clusters=clusters, mpi=mpi, timeout=600)
+                self.assertEqual(ran.code, 0, str(ran))
+                self.assertEqual(len(re.findall(r"Ran \d+ tests in", ran.err)), ranks, str(ran))
+                self.assertNotRegex(ran.err, r"FAILED|fishplate: ", str(ran))
+                _, used = self.used()
+                for operation in ["bcast", "allgather", "alltoall", "allreduce", "reduce", "gather", "scatter"]:
+                    self.assertIn((operation, "coordinators"), used, f"{mpi}: {used}")
+
+    def test_what_the_user_is_told(self):
+        for variable, value, told in [
+            ("FISHPLATE_COLLECTIVES", "fast", 'FISHPLATE_COLLECTIVES="fast" is not a valid setting; allowed: cluster, native'),
+            ("FISHPLATE_CLUSTERS", "a b", 'FISHPLATE_CLUSTERS="a b" is not a valid setting; allowed: clusters separated by ;'),
+        ]:
+            with self.subTest(variable):
+                line = with_mpich(f"export {variable}='{value}' && mpiexec -n 2 {program('crowd')}")
+                self.fails(self.run_command(testbed("--", "sh", "-c", line)), re.escape(f"fishplate: {told}"))
+        for clusters, told in [
+            ("node0", "rank 1 on host node1 is in no cluster"),
+            ("node0,1;node1", "rank 1 on host node1 is in two clusters"),
+        ]:
+            with self.subTest(clusters):
+                ran = self.given(2, program("crowd"), clusters=clusters)
+                # The program runs all the same.
+                self.assertEqual(ran.code, 0, str(ran))
+                self.says(ran, f"fishplate: FISHPLATE_CLUSTERS: {told}: all collective operations are the MPI's own")
+
+    def test_ranks_that_have_not_loaded_it(self):
+        job = mpi_command(1, program("crowd"), ":", "-n", 1, "env", "-u", "LD_PRELOAD", program("crowd"))
+        ran = self.run_command(job)
+        self.assertEqual(ran.code, 0, str(ran))
+        self.says(ran, "fishplate: 1 of 2 ranks have not said within 10 s where they are: all collective operations are the MPI's own")
+
+
+class Distances(CollectivesTest):
+    """Clusters that are found by the times that messages take, which other work changes."""
 
     def up(self, *options):
         """A lab until the end of the test; gives a function that runs a program there."""
@@ -80,72 +152,8 @@ class Collectives(MpiTest):
         run("mpich", 7, "native")
         self.assertEqual(self.used(), ([], set()))
 
-    def given(self, ranks, *command, clusters, way="coordinators", **options):
-        """A program on a testbed whose hosts are near, with clusters that the user names."""
-        settings = {"FISHPLATE_CLUSTERS": clusters, "FISHPLATE_COLLECTIVES": way, "FISHPLATE_COLLECTIVES_LOG": str(self.log)}
-        return self.mpi(ranks, *command, **settings, **options)
-
-    def test_clusters_that_the_user_names(self):
-        for clusters in ["node0;node1", "0-1;2,3", "0;1-3"]:
-            with self.subTest(clusters):
-                self.succeeds(self.given(4, program("collectives"), clusters=clusters), "all right")
-                _, used = self.used()
-                self.assertIn(("bcast", "coordinators"), used)
-
-    def test_what_hosts_reach_together_is_measured_where_there_are_several(self):
-        for clusters, inside, shares in [
-            ("0,1;2,3", [True, True], True),
-            ("0;1-3", [False, True], True),
-            ("0;1;2;3", [False] * 4, False),
-        ]:
-            with self.subTest(clusters):
-                self.succeeds(self.given(4, program("collectives"), clusters=clusters), "all right")
-                found = self.lines()[0]
-                pairs = len(inside) * (len(inside) - 1) // 2
-                for key in ["inside_latencies_us", "inside_mb_per_s", "inside_shared_mb_per_s"]:
-                    self.assertEqual([number is not None for number in found[key]], inside, found)
-                self.assertEqual([number is not None for number in found["shared_mb_per_s"]], [shares] * pairs, found)
-                self.assertEqual([len(found["round_trips_us"]), len(found["rates_mb_per_s"])], [pairs, pairs], found)
-
     def test_hosts_that_are_near_are_left_alone(self):
         self.succeeds(self.given(4, program("collectives"), clusters="node*", way="cluster"), "all right")
         self.assertEqual(self.used(), ([], set()))
         self.succeeds(self.given(2, program("threads"), clusters="0;1"), "all right")
         self.assertIn(("allreduce", "coordinators"), self.used()[1])
-
-    def test_mpi4py(self):
-        # With more ranks than processors Open MPI's own non-blocking operations take minutes, so not always.
-        openmpi = (4, "0,3;1;2") if ALL else (2, "0;1")
-        for mpi, ranks, clusters in [("mpich", 4, "0,3;1;2"), ("openmpi", *openmpi)]:
-            with self.subTest(mpi):
-                ran = self.given(ranks, *main_py(MPI4PY), clusters=clusters, mpi=mpi, timeout=600)
-                self.assertEqual(ran.code, 0, str(ran))
-                self.assertEqual(len(re.findall(r"Ran \d+ tests in", ran.err)), ranks, str(ran))
-                self.assertNotRegex(ran.err, r"FAILED|fishplate: ", str(ran))
-                _, used = self.used()
-                for operation in ["bcast", "allgather", "alltoall", "allreduce", "reduce", "gather", "scatter"]:
-                    self.assertIn((operation, "coordinators"), used, f"{mpi}: {used}")
-
-    def test_what_the_user_is_told(self):
-        for variable, value, told in [
-            ("FISHPLATE_COLLECTIVES", "fast", 'FISHPLATE_COLLECTIVES="fast" is not a valid setting; allowed: cluster, native'),
-            ("FISHPLATE_CLUSTERS", "a b", 'FISHPLATE_CLUSTERS="a b" is not a valid setting; allowed: clusters separated by ;'),
-        ]:
-            with self.subTest(variable):
-                line = with_mpich(f"export {variable}='{value}' && mpiexec -n 2 {program('crowd')}")
-                self.fails(self.run_command(testbed("--", "sh", "-c", line)), re.escape(f"fishplate: {told}"))
-        for clusters, told in [
-            ("node0", "rank 1 on host node1 is in no cluster"),
-            ("node0,1;node1", "rank 1 on host node1 is in two clusters"),
-        ]:
-            with self.subTest(clusters):
-                ran = self.given(2, program("crowd"), clusters=clusters)
-                # The program runs all the same.
-                self.assertEqual(ran.code, 0, str(ran))
-                self.says(ran, f"fishplate: FISHPLATE_CLUSTERS: {told}: all collective operations are the MPI's own")
-
-    def test_ranks_that_have_not_loaded_it(self):
-        job = mpi_command(1, program("crowd"), ":", "-n", 1, "env", "-u", "LD_PRELOAD", program("crowd"))
-        ran = self.run_command(job)
-        self.assertEqual(ran.code, 0, str(ran))
-        self.says(ran, "fishplate: 1 of 2 ranks have not said within 10 s where they are: all collective operations are the MPI's own")

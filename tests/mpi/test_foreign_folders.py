@@ -6,12 +6,15 @@ What is written is found by a first run of each command in a clean folder of tha
 
 import os
 import shlex
+import shutil
 import stat
 import subprocess
 import unittest
+import zipfile
 from pathlib import Path
 
-from support import FISHPLATE, MpiTest, bench, mpi_command, mpiexec, program, testbed, with_mpich
+from recorded import profiled
+from support import FISHPLATE, ROOT, MpiTest, bench, mpi_command, mpiexec, program, testbed, with_mpich
 
 # Who owns the folder.
 OTHER = 65534
@@ -108,8 +111,8 @@ class ForeignFolders(MpiTest):
         """A profile, and traces."""
         folder = self.temporary_folder()
         # Of messages alone, which all formats have words for.
-        command = [FISHPLATE, "profile", "--trace", folder / "trace", "-o", folder / "p.json", "--",
-                   *mpiexec("mpich", 2), bench("latency"), "--sizes", "8", "--iterations", "10"]
+        job = [*mpiexec("mpich", 2), bench("latency"), "--sizes", "8", "--iterations", "10"]
+        command = profiled(FISHPLATE, folder / "p.json", *job, trace=folder / "trace")
         self.assertEqual(self.run_command(command).code, 0)
         return folder / "p.json", folder / "trace"
 
@@ -130,14 +133,13 @@ class ForeignFolders(MpiTest):
         self.assertIn(f"cannot write to calls.jsonl: it is a link {TOLD}", ran.err, str(ran))
 
     def test_profiles(self):
-        command = [FISHPLATE, "profile", "-o", "p.json", "--", *mpiexec("mpich", 2), program("profiled"), "counts"]
+        command = profiled(FISHPLATE, "p.json", *mpiexec("mpich", 2), program("profiled"), "counts")
         ran, names = self.check(command, more=["p.ranks"])
         self.assertEqual(names, ["p.html", "p.json"], str(ran))
         self.assertIn(TOLD, ran.err, str(ran))
 
     def test_traces(self):
-        command = [FISHPLATE, "profile", "--trace", "t", "-o", "p.json", "--", *mpiexec("mpich", 2), program("profiled"),
-                   "counts"]
+        command = profiled(FISHPLATE, "p.json", *mpiexec("mpich", 2), program("profiled"), "counts", trace="t")
         self.linked_folder("t", command)
 
     def test_what_is_made_of_profiles_and_traces(self):
@@ -170,9 +172,35 @@ class ForeignFolders(MpiTest):
             self.assertNotEqual(ran.code, 0, str(ran))
             self.assertEqual(target.read_bytes(), PRECIOUS, str(ran))
 
+    def wheel(self, folder, name, version):
+        """A package of the other user's."""
+        about = f"{name}-{version}.dist-info"
+        with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
+            wheel.writestr(f"{name}.py", "")
+            wheel.writestr(f"{about}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+            wheel.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+            wheel.writestr(f"{about}/RECORD", "")
+
+    def test_setup_runs_nothing_of_the_folder_and_takes_packages_by_their_hashes_alone(self):
+        folder, cache, marker = self.folder(), self.own / "cache", self.own / "marker"
+        for module in ["venv", "pip", "ensurepip", "sitecustomize", "site", "encodings"]:
+            (folder / f"{module}.py").write_text(f"open({str(marker)!r}, 'w')\n")
+        for name, version in [("mpich", "5.0.2"), ("mpi4py", "4.1.2")]:
+            self.wheel(folder, name, version)
+        ran = self.run_in(folder, [FISHPLATE, "setup", "--stack", "mpich"], FISHPLATE_CACHE=str(cache), PIP_NO_INDEX="1",
+                          PIP_FIND_LINKS=str(folder), PIP_CONFIG_FILE="/dev/null")
+        self.assertNotEqual(ran.code, 0, str(ran))
+        self.assertIn("DO NOT MATCH THE HASHES", ran.err, str(ran))
+        self.assertEqual(list(cache.rglob("mpich.py")), [], str(ran))
+        self.assertFalse(marker.exists(), str(ran))
+        loose = [path for path in cache.rglob("*") if not path.is_symlink() and path.stat().st_mode & 0o022]
+        self.assertEqual(loose, [], str(ran))
+
     def test_what_is_compiled_can_be_changed_by_nobody_else(self):
         cache = self.temporary_folder() / "cache"
-        sources = FISHPLATE.parents[2] / "bench"
+        # One program is as good as all.
+        sources = self.own / "bench"
+        shutil.copytree(ROOT / "bench", sources)
         stacks = Path(os.environ.get("FISHPLATE_CACHE", Path.home() / ".cache" / "fishplate"))
         cache.mkdir(mode=0o755)
         for entry in stacks.iterdir():
@@ -180,7 +208,7 @@ class ForeignFolders(MpiTest):
                 (cache / entry.name).symlink_to(entry)
         bench = [FISHPLATE, "bench", "--stacks", "mpich-tcp", "--links", "one=1000", "--benchmarks", "latency", "--sizes", "8", "--rounds",
                  "1", "--seconds", "0.05", "--record", "r.jsonl", "--sources", sources]
-        ran = self.run_in(self.folder(), bench, FISHPLATE_CACHE=str(cache))
+        ran = self.run_in(self.folder(), bench, FISHPLATE_CACHE=str(cache), MAKEFLAGS="PROGRAMS=latency")
         self.assertEqual(ran.code, 0, str(ran))
         made = [path for path in cache.rglob("*") if not path.is_symlink()]
         self.assertTrue(any(path.is_file() and os.access(path, os.X_OK) for path in made), f"{made}\n{ran}")

@@ -7,6 +7,7 @@ import os
 import re
 import unittest
 
+from recorded import profiled
 from support import FISHPLATE, MpiTest, mpiexec, program
 
 # Title of the terminal, colour, a C1 control, right-to-left override, an element, the end of a script.
@@ -71,8 +72,8 @@ class HostileNames(MpiTest):
 
     def profile(self, folder):
         """A small profile, with traces."""
-        command = [FISHPLATE, "profile", "--trace", folder / "trace", "-o", folder / "p.json", "--", *mpiexec("mpich", 2),
-                   program("profiled"), "counts"]
+        job = [*mpiexec("mpich", 2), program("profiled"), "counts"]
+        command = profiled(FISHPLATE, folder / "p.json", *job, trace=folder / "trace")
         self.assertEqual(self.run_command(command).code, 0)
         return folder / "p.json"
 
@@ -126,15 +127,21 @@ class HostileNames(MpiTest):
         folder = self.temporary_folder()
         name = json.dumps(HOSTILE)
         stacks = folder / "stacks.toml"
-        stacks.write_text(f'[[stack]]\nname = {name}\ntitle = {name}\nversion = {name}\n')
+        stacks.write_text(f'[{name}]\nlike = "mpich-tcp"\ntitle = {name}\n')
+        alike = folder / "alike.toml"
+        alike.write_text(f'[x]\nlike = {name}\n')
+        raw = folder / "raw.toml"
+        raw.write_text("a = \x1b]0;t\x07\n")
         plan = folder / f"plan{PROGRAM.replace('/', '')}.toml"
         plan.write_text(f'title = {name}\nstacks = [{name}]\n')
         testbed = folder / "testbed.toml"
         testbed.write_text(f'name = {name}\nabout = {name}\n')
-        for command in [["stacks", "--stack-file", stacks], ["run", "--stacks", stacks, "--mpi", "x", "--", "true"], ["bench", plan],
-                        ["bench", "--stacks", HOSTILE], ["rpi", plan], ["simulate", "--testbed", testbed], ["predict", plan, "a=1"],
-                        ["profile", "--read", plan], ["report", plan], ["lab", "up", "--name", HOSTILE], ["lab", "up", plan],
-                        ["demo", "--from", plan], ["trace", "stat", folder / PROGRAM]]:
+        self.assertIn("<img", self.runs("stacks", "--stacks", stacks).out)
+        for command in [["stacks", "--stacks", alike], ["stacks", "--stacks", raw], ["run", "--stacks", stacks, "--mpi", "x", "--", "true"],
+                        ["bench", plan], ["bench", raw], ["bench", "--stacks", HOSTILE], ["rpi", plan], ["simulate", testbed, "latency"],
+                        ["simulate", raw, "latency"], ["predict", plan, "a=1"], ["profile", "--read", plan], ["report", plan],
+                        ["lab", "up", "--name", HOSTILE], ["lab", "up", plan], ["lab", "up", raw], ["demo", "--from", plan],
+                        ["trace", "stat", folder / PROGRAM]]:
             ran = self.run_command([FISHPLATE, *command])
             self.assertNotEqual(ran.code, 0, str(ran))
             # The parser of the command line repeats words as they were given to it.

@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import time
 
+from recorded import profiled
 from support import AS_ROOT, FISHPLATE, INTERFACES, MpiTest, mpi_command, mpiexec, program
 
 # Two hosts of a testbed, two ranks on each.
@@ -35,7 +36,7 @@ class Identity(MpiTest):
         self.stats = self.folder / f"{name}.jsonl"
 
     def profile(self):
-        return [FISHPLATE, "profile", "--trace", self.trace, "--output", self.record, "--"]
+        return profiled(FISHPLATE, self.record, trace=self.trace)
 
     def seen(self):
         """Of a run that was recorded: hosts and their names by rank in the profile, and in the trace; ranks on a host that a
@@ -148,7 +149,7 @@ class Causes(MpiTest):
 
     def profiled(self, *command, **options):
         record = self.temporary_folder() / "profile.json"
-        return self.told(FISHPLATE, "profile", "--output", record, "--", *command, **options)
+        return self.told(*profiled(FISHPLATE, record, *command), **options)
 
     def test_why_nothing_was_profiled(self):
         begin = "no process called MPI with Fishplate's library in front of it: "

@@ -10,9 +10,11 @@ import unittest
 from pathlib import Path
 
 from mpi4py_exclusions import MODULES, TESTS, TESTS_OF_TWO
-from support import MpiTest, program, stack, testbed
+from support import ROOT, MpiTest, program, stack, testbed
 
 VERSION = "4.1.2"
+# With the hashes of its files.
+PACKAGES = ROOT / "crates" / "lab" / "stacks" / "packages.txt"
 # Point-to-point, collectives, one-sided, communicators, requests, threads. The rest of the suite does little or nothing
 # with the network, or takes minutes (MPI-IO, locks that ranks poll); `tests/run --mpi4py-all` runs all of it.
 DEFAULT = ["p2p", "cco", "rma", "win", "msgzero", "comm", "request", "threads", "util_pkl5"]
@@ -30,7 +32,9 @@ def suite():
     with tempfile.TemporaryDirectory(dir=cache, prefix="mpi4py-") as scratch:
         # pip builds the package's metadata before it lets go of the archive: a few seconds.
         pip = [stack("mpich") / "python", "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "mpi4py"]
-        subprocess.run([*pip, "--dest", scratch, f"mpi4py=={VERSION}"], check=True)
+        hashed = Path(scratch) / "requirements.txt"
+        hashed.write_text(re.search(rf"^mpi4py=={VERSION} .*(\n +--hash=.*)+", PACKAGES.read_text(), re.M)[0] + "\n")
+        subprocess.run([*pip, "--dest", scratch, "--require-hashes", "-r", hashed], check=True)
         with tarfile.open(Path(scratch) / f"mpi4py-{VERSION}.tar.gz") as archive:
             if hasattr(tarfile, "data_filter"):
                 archive.extraction_filter = tarfile.data_filter

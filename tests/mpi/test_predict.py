@@ -5,6 +5,7 @@ import os
 import re
 import signal
 
+from recorded import predicting, profiled
 from support import AS_ROOT, FISHPLATE, INTERFACES, MpiTest, app, mpiexec, program, stack, testbed
 from test_profile import ON_FOUR
 
@@ -31,7 +32,7 @@ class Predict(MpiTest):
         self.trace = self.folder / "trace"
 
     def profile(self, *command):
-        return [FISHPLATE, "profile", "--trace", self.trace, "--output", self.folder / "profile.json", "--", *command]
+        return profiled(FISHPLATE, self.folder / "profile.json", *command, trace=self.trace)
 
     def show(self, *options):
         """What calls do, of all ranks."""
@@ -40,7 +41,7 @@ class Predict(MpiTest):
         return [re.split(r" {2,}", line.strip())[-1] for line in ran.out.splitlines()]
 
     def predict(self, *networks):
-        ran = self.run_command([FISHPLATE, "predict", "--json", self.trace, "--ranks-per-node", 1, *networks])
+        ran = self.run_command(predicting(FISHPLATE, self.trace, *networks))
         self.succeeds(ran)
         return json.loads(ran.out)
 
@@ -85,7 +86,7 @@ class Predict(MpiTest):
         shown = self.show()
         self.assertIn("wait for requests [0, 1]", shown)
         ran = self.run_command([FISHPLATE, "predict", self.trace, "one=1000"])
-        self.assertIn("2 of 2 ranks did not come to MPI_Finalize", ran.out + ran.err, str(ran))
+        self.assertIn("the traces of 2 of 2 ranks end before MPI_Finalize", ran.out + ran.err, str(ran))
 
     def test_a_full_disk(self):
         script = f"""

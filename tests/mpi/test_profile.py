@@ -5,6 +5,7 @@ import os
 import re
 import signal
 
+from recorded import profiled
 from support import AS_ROOT, FISHPLATE, INTERFACES, PROVIDER, MpiTest, app, mpiexec, program, stack, testbed
 from test_apps import cg_on_four, flow_on_four, lu_on_four
 
@@ -36,8 +37,8 @@ class Profile(MpiTest):
         self.record = self.folder / "profile.json"
 
     def command(self, what, ranks=RANKS, interface="mpich", before=()):
-        profile = [FISHPLATE, "profile", "--output", self.record, "--"]
-        return [*profile, *mpiexec(interface, ranks), *before, INTERFACES[interface][1] / "profiled", what]
+        job = [*mpiexec(interface, ranks), *before, INTERFACES[interface][1] / "profiled", what]
+        return profiled(FISHPLATE, self.record, *job)
 
     def run_profiled(self, *command, timeout=120, **environment):
         return self.run_command(command, timeout, AS_ROOT | environment)
@@ -77,8 +78,7 @@ class Profile(MpiTest):
         for name, parts in ON_FOUR.items():
             with self.subTest(name):
                 command = [stack("mpich") / "mpiexec", "-n", 4, app(name), "--class", "S"]
-                profile = [FISHPLATE, "profile", "--output", self.record, "--"]
-                self.succeeds(self.run_profiled(*profile, *command), "Verified")
+                self.succeeds(self.run_profiled(*profiled(FISHPLATE, self.record, *command)), "Verified")
                 sizes = [size for rank in self.ranks() for size in rank["sizes"]]
                 sent = [size for size in sizes if size["way"] == "sent"]
                 found = [sum(size[what] for size in sent) for what in ("messages", "bytes")]
@@ -88,8 +88,8 @@ class Profile(MpiTest):
         name = self.lab("--clusters", 2, "--hosts", 1, "--rails", "0", "--wan", "1000", "--delay", "1ms")
         log = self.folder / "used.jsonl"
         run = [FISHPLATE, "run", "--mpi", "mpich", "--collectives", "coordinators", "--", "mpiexec", "-n", 2]
-        inside = ["env", f"FISHPLATE_COLLECTIVES_LOG={log}", FISHPLATE, "profile", "--output", self.record, "--", *run]
-        ran = self.run_command([FISHPLATE, "lab", "exec", "--name", name, "--", *inside, program("profiled"), "counts"])
+        inside = ["env", f"FISHPLATE_COLLECTIVES_LOG={log}", *profiled(FISHPLATE, self.record, *run, program("profiled"), "counts")]
+        ran = self.run_command([FISHPLATE, "lab", "exec", "--name", name, "--", *inside])
         self.succeeds(ran, "all right")
         used = [json.loads(line) for line in log.read_text().splitlines()]
         log.unlink()
@@ -166,16 +166,25 @@ class Profile(MpiTest):
     def test_ranks_without_the_library(self):
         mpiexec = [stack("mpich") / "mpiexec", "-n", 1, program("profiled"), "exit"]
         mpiexec += [":", "-n", 1, "env", "-u", "LD_PRELOAD", program("profiled"), "exit"]
-        ran = self.run_profiled(FISHPLATE, "profile", "--output", self.record, "--", *mpiexec)
+        ran = self.run_profiled(*profiled(FISHPLATE, self.record, *mpiexec))
         self.assertEqual(ran.code, 0, str(ran))
         self.assertIn("rank 1 of 2 left nothing: `env -u LD_PRELOAD` starts programs without LD_PRELOAD", ran.err)
         self.assertEqual([rank["rank"] for rank in self.ranks()], [0])
 
     def test_a_program_without_mpi(self):
-        ran = self.run_profiled(FISHPLATE, "profile", "--output", self.record, "--", "true")
+        ran = self.run_profiled(*profiled(FISHPLATE, self.record, "true"))
         self.assertEqual(ran.code, 0, str(ran))
         told = " ".join(ran.err.split())
         self.assertIn("no process called MPI with Fishplate's library in front of it: it was loaded into true, and none", told)
+
+    def test_a_limit_to_the_length_of_files(self):
+        # In blocks of 512 bytes: enough for the MPI's own files.
+        limited = ["sh", "-c", 'ulimit -f 2000; exec "$@"', "sh"]
+        trace = self.temporary_folder() / "trace"
+        ran = self.run_profiled(FISHPLATE, "profile", "--trace", trace, "--output", self.record, "--",
+                                *mpiexec("openmpi", 1), *limited, program("profiled", "openmpi"), "fork")
+        self.succeeds(ran, "all right", warns="no profile is recorded in")
+        self.says(ran, "no profile is recorded in .*: File too large .*; the program runs without")
 
     def test_a_full_disk(self):
         script = f"""

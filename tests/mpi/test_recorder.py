@@ -8,8 +8,10 @@ from pathlib import Path
 
 import every_call
 import unrecorded
-from support import AS_ROOT, FISHPLATE, HERE, INTERFACES, MpiTest, mpiexec, program, stack, tool
+from recorded import predicting, profiled
+from support import AS_ROOT, FISHPLATE, HERE, INTERFACES, ROOT, MpiTest, mpiexec, program, stack, tool
 
+TRACE_GUIDE = ROOT / "docs" / "guide" / "trace.md"
 LOOKED_UP = HERE.parent / "programs" / "looked_up.py"
 
 KINDS = ["mpich", "openmpi"]
@@ -41,8 +43,7 @@ class Recorder(MpiTest):
 
     def recorded(self, *command, **environment):
         """The run of a command, recorded and traced."""
-        profile = [FISHPLATE, "profile", "--trace", self.trace, "--output", self.record, "--"]
-        return self.run_command([*profile, *command], environment=AS_ROOT | environment)
+        return self.run_command(profiled(FISHPLATE, self.record, *command, trace=self.trace), environment=AS_ROOT | environment)
 
     def ranks(self):
         [world] = json.loads(self.record.read_text())["worlds"]
@@ -50,7 +51,7 @@ class Recorder(MpiTest):
 
     def predicted(self):
         """The time that a run takes at 1000 Mbit/s."""
-        ran = self.run_command([FISHPLATE, "predict", "--json", self.trace, "--ranks-per-node", 1, "one=1000"])
+        ran = self.run_command(predicting(FISHPLATE, self.trace))
         self.succeeds(ran)
         return json.loads(ran.out)[0]["run_s"]
 
@@ -101,6 +102,17 @@ class Recorder(MpiTest):
                 # 1000 Mbit/s carry 2.4 GB in no less.
                 self.assertGreater(self.predicted(), LONG * 8e-9)
                 self.exported()
+                self.begin()
+
+    def test_handlers_of_signals_that_call_mpi(self):
+        for interface in KINDS:
+            with self.subTest(interface):
+                ran = self.recorded(*mpiexec(interface, 1), program("interrupted", interface))
+                self.succeeds(ran, "all right", warns="MPI was called while a call was being recorded")
+                [rank] = self.ranks()
+                self.assertEqual((rank["threads"], rank["paused_ns"], rank["end"]), (1, 0, "finalized"))
+                ran = self.run_command([FISHPLATE, "trace", "stat", self.trace])
+                self.assertIn("the traces of 1 of 1 ranks end before MPI_Finalize", ran.out + ran.err, str(ran))
                 self.begin()
 
     def test_functions_that_mpi_calls_and_requests_that_are_freed(self):
@@ -167,6 +179,24 @@ class Recorder(MpiTest):
                 self.succeeds(ran, "2 ranks that others have started (MPI_Comm_spawn) left out", warns="left out")
                 self.begin()
 
+    def test_programs_that_connect_to_each_other(self):
+        # (MPICH 5.0.2 from PyPI opens no port.)
+        for interface, ways in [("mpich", ["start"]), ("openmpi", ["port", "socket", "start"])]:
+            with self.subTest(interface):
+                ran = self.recorded(*mpiexec(interface, 2), program("connecting", interface), *ways)
+                self.succeeds(ran, "all right", "2 MPI programs ran")
+                worlds = json.loads(self.record.read_text())["worlds"]
+                [ranks] = [world["ranks"] for world in worlds if "MPI_Comm_spawn_multiple" in self.calls(world["ranks"][0])]
+                for rank in ranks:
+                    made = {name: count for name, count in self.calls(rank).items() if name in every_call.ELSEWHERE}
+                    port = "MPI_Comm_accept" if rank["rank"] == 0 else "MPI_Comm_connect"
+                    wanted = {"port": port, "socket": "MPI_Comm_join", "start": "MPI_Comm_spawn_multiple"}
+                    self.assertEqual(made, {wanted[way]: 1 for way in ways})
+                    self.assertEqual((rank["late"]["unmatched"], set(rank["lost"].values())), (0, {0}))
+                ran = self.run_command([FISHPLATE, "predict", self.trace, "one=1000"])
+                self.succeeds(ran, "left out", warns="left out")
+                self.begin()
+
     def test_a_program_with_an_address_sanitizer(self):
         sanitized = [*mpiexec("mpich", 2), program("sanitized"), "fork"]
         leaks = {"ASAN_OPTIONS": "detect_leaks=0"}
@@ -214,8 +244,12 @@ class Recorder(MpiTest):
                 if interface == "mpich":
                     self.assertEqual(known - declared, set())
         self.assertEqual(set(unrecorded.REASONS) - fitting, set())
+        for at, words in enumerate(["in the headers", "recorded"]):
+            [mpich, openmpi] = [DECLARED[interface][1 + at] for interface in KINDS]
+            self.assertIn(f"| {words} | {mpich} | {openmpi} |", TRACE_GUIDE.read_text())
 
     def test_every_function_once(self):
+        documented = []
         for interface in KINDS:
             with self.subTest(interface):
                 mpi = stack(interface)
@@ -230,9 +264,15 @@ class Recorder(MpiTest):
                 counted = {name for name in every_call.table() if name in every.exists} - every_call.BEGIN_AND_END
                 called = {name for rank in every.wanted for name in rank}
                 self.assertEqual(counted - called, every_call.ELSEWHERE)
-                for rank, wanted in zip(self.ranks(), every.wanted):
+                ranks = self.ranks()
+                for rank, wanted in zip(ranks, every.wanted):
                     got = {call["call"]: [call["count"], call["sent"], call["received"]] for call in rank["calls"]}
                     self.assertEqual(got, {name: one for name, one in wanted.items() if name in counted})
                     self.assertEqual((rank["late"]["unmatched"], set(rank["lost"].values())), (0, {0}))
+                for rank in range(len(ranks)):
+                    show = self.run_command([FISHPLATE, "trace", "show", self.trace, "--rank", rank])
+                    self.assertEqual(every_call.shown(self.succeeds(show).out), every.traced(rank))
                 self.predicted()
+                documented.append(len(called & counted))
                 self.begin()
+        self.assertIn(f"| called by a generated program | {documented[0]} | {documented[1]} |", TRACE_GUIDE.read_text())

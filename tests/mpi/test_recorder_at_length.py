@@ -48,7 +48,7 @@ class Mpi4py(MpiTest):
         trace = folder / "trace"
         program = main_py(f"{module}[.]py", *(f"-x{pattern}" for pattern in TESTS))
         command = [stack(mpi) / "mpiexec", *STACKS[mpi], "-n", ranks, stack(mpi) / "python", *program[1:]]
-        ran = self.run_command(profiled(FISHPLATE, trace, folder / "profile.json", *command), TIMEOUT_S, AS_ROOT)
+        ran = self.run_command(profiled(FISHPLATE, folder / "profile.json", *command, trace=trace), TIMEOUT_S, AS_ROOT)
         said = ran.out + ran.err
         if ran.code != 0 or len(re.findall(r"Ran \d+ tests? in", said)) != ranks:
             without = self.run_command(command, TIMEOUT_S, AS_ROOT)

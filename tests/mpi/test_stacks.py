@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from support import BUILD, FISHPLATE, HERE, MpiTest, bench, is_set_up, stack, testbed
+from support import BUILD, FISHPLATE, HERE, MpiTest, bench, class_folder, is_set_up, stack, testbed
 
 # Of the programs in tests/programs, those that say most about a transport under another MPI.
 PROGRAMS = ["matching", "truncate", "threads", "one_sided"]
@@ -98,10 +98,8 @@ class OpenMpi(Semantics, MpiTest):
 
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = Path(folder.name)
-        build(folder.name, "openmpi", [*PROGRAMS, "flood"])
+        cls.folder = class_folder(cls)
+        build(cls.folder, "openmpi", [*PROGRAMS, "flood"])
 
     def passes(self, ranks, name, *arguments):
         self.succeeds(self.mpi(ranks, self.folder / name, *arguments, mpi="openmpi"), "all right")

@@ -11,14 +11,13 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import tempfile
 import unittest
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "mpi"))
 
-from support import FISHPLATE, ROOT, MpiTest, stack, tool
+from support import FISHPLATE, ROOT, MpiTest, class_folder, stack, tool
 
 PACKAGE = ROOT / "packaging" / "package"
 # Below the prefix of a wheel.
@@ -33,13 +32,6 @@ def run(*command, **options):
     if ran.returncode != 0:
         raise AssertionError(f"{command} ended with {ran.returncode}: {ran.stdout}{ran.stderr}")
     return ran.stdout
-
-
-def class_folder(test):
-    """A folder until the last test of a class has ended."""
-    folder = tempfile.TemporaryDirectory()
-    test.addClassCleanup(folder.cleanup)
-    return Path(folder.name)
 
 
 class Packages(MpiTest):

@@ -3,15 +3,17 @@
 
 import subprocess
 import sys
-import tempfile
 import unittest
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-ROOT = Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "mpi"))
+
+from support import FISHPLATE, ROOT, class_folder
+
 BUILD = ROOT / "packaging/site/build"
-FISHPLATE = ROOT / "build/bin/fishplate"
 EXAMPLES = ["demo", "report", "profile", "prediction", "paper"]
 
 
@@ -34,9 +36,7 @@ class Page(HTMLParser):
 class Site(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.site = Path(folder.name)
+        cls.site = class_folder(cls)
         built = subprocess.run([BUILD, FISHPLATE, cls.site], capture_output=True, text=True)
         if "cannot be had from PyPI" in built.stderr:
             raise unittest.SkipTest(built.stderr.strip())

@@ -1,31 +1,28 @@
 """A headless Chromium, where there is one: `chromium` and its driver from the system, Selenium from PyPI."""
 
-import os
 import shutil
 import subprocess
 import sys
 import unittest
 from pathlib import Path
 
-SELENIUM = "selenium==4.36.0"
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "packaging"))
 
+import pypi
 
-def cache():
-    """A folder of this test's own, beside the MPI stacks."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get("FISHPLATE_CACHE") or Path(base) / "fishplate") / SELENIUM.replace("==", "-")
+SELENIUM = "selenium-4.36.0"
 
 
 def selenium():
     """Makes Selenium importable, from PyPI the first time."""
-    folder = cache()
+    folder = pypi.cache() / SELENIUM
     if not (folder / "complete").exists():
         try:
             folder.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise unittest.SkipTest(f"no folder for Selenium (FISHPLATE_CACHE names another one): {error}") from error
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore"]
-        done = subprocess.run([*pip, "--upgrade", "--target", folder, SELENIUM], capture_output=True, text=True)
+        done = pypi.install(sys.executable, SELENIUM, "--root-user-action=ignore", "--upgrade", "--target", folder)
         if done.returncode != 0:
             raise unittest.SkipTest(f"{SELENIUM} cannot be had from PyPI: {done.stderr.strip()[-500:]}")
         (folder / "complete").touch()

@@ -1,5 +1,6 @@
 """Packages of Debian, unpacked into the cache folder without installing them."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -53,14 +54,21 @@ def unpacked(name, packages, also):
     print(f"{name}: fetching {len(versions)} packages of Debian into {folder}", flush=True)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    with tempfile.TemporaryDirectory(dir=folder) as archives:
-        # The user of apt's own could not write there.
-        run(["apt-get", "download", "-o", "APT::Sandbox::User=root", "-o", "Debug::NoLocking=1", *versions],
+    with tempfile.TemporaryDirectory() as archives:
+        give_to_apt(archives)
+        run(["apt-get", "download", "-o", "Debug::NoLocking=1", *versions],
             "cannot fetch from Debian's archive (is there a network, and are apt's lists of today?)", cwd=archives)
         for archive in Path(archives).iterdir():
             run(["dpkg-deb", "-x", archive, folder], f"cannot unpack {archive.name}")
     stamp.write_text("\n".join([" ".join(packages), *versions]) + "\n")
     return folder
+
+
+def give_to_apt(folder):
+    """Root's apt talks to the network as a user of its own, who can write there then."""
+    if os.geteuid() == 0:
+        with contextlib.suppress(LookupError):
+            shutil.chown(folder, "_apt")
 
 
 def version(folder, package):

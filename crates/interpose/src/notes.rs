@@ -1,12 +1,13 @@
-//! Notes of this process on its way into MPI (`fishplate_profile::notes`).
+//! Notes of this process on its way into MPI, and of one that has gone past this library (`fishplate_profile::notes`).
 
 use std::env;
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Once, OnceLock};
 
 use fishplate_host::Host;
-use fishplate_profile::notes::{BEGAN, Began, Library, VARIABLE};
+use fishplate_profile::notes::{BEGAN, Began, Elsewhere, Library, PAST, VARIABLE};
 
 use crate::ffi;
 use crate::profile::unique;
@@ -32,6 +33,7 @@ pub fn begin() {
             ranks: number(&["PMI_SIZE", "OMPI_COMM_WORLD_SIZE"]),
             program: env::current_exe().unwrap_or_default().to_string_lossy().into_owned(),
             library: None,
+            elsewhere: None,
         };
         let leave = |variable: &str| {
             let folder = PathBuf::from(env::var_os(variable).filter(|folder| !folder.is_empty())?);
@@ -61,6 +63,14 @@ pub fn has_begun(is_recorded: bool) {
     IS_TOLD.call_once(|| tell(is_recorded));
 }
 
+/// Before MPI ends, while its connections are open.
+pub fn ends() {
+    let Some(file) = NOTES.get().and_then(|notes| notes.of_run.as_ref()) else { return };
+    let Some(line) = ffi::elsewhere().as_ref().and_then(Elsewhere::encode) else { return };
+    // A note that is gone was of a run that has ended.
+    let _ = OpenOptions::new().append(true).open(file).and_then(|mut note| note.write_all(line.as_bytes()));
+}
+
 fn tell(is_recorded: bool) {
     let Some(Notes { began, of_profile, of_run }) = NOTES.get() else { return };
     if is_recorded {
@@ -80,4 +90,16 @@ fn tell(is_recorded: bool) {
     };
     let text = Began { library: Some(library), ..began.clone() }.encode();
     stay.iter().for_each(|file| drop(fs::write(file, &text)));
+}
+
+/// At the end of a process: whether it has begun MPI by PMPI_Init, or in a plug-in that sees its own libraries first. Nothing
+/// is recorded of it then.
+pub fn at_exit() {
+    let folder =
+        env::var_os(fishplate_profile::VARIABLE).filter(|folder| !folder.is_empty() && !IS_TOLD.is_completed());
+    let Some(folder) = folder.filter(|_| ffi::is_initialized()) else { return };
+    let program = env::current_exe().unwrap_or_default();
+    let file = PathBuf::from(folder).join(format!("{}.{PAST}", unique()));
+    // Where that cannot be written, the profile says less.
+    let _ = fs::write(file, program.as_os_str().as_encoded_bytes());
 }

@@ -26,7 +26,7 @@ macro_rules! pages {
 /// All of them, by folder.
 pub static PAGES: &[Page] = &pages! {
     "guide": "bench" "cluster" "compare" "containers" "demo" "doctor" "env" "explain" "install" "is-it-for-me" "lab"
-        "limits" "performance" "predict" "profile" "rails" "report" "rpi" "run" "security" "setup" "simulate" "stacks"
+        "limits" "other-programs" "performance" "predict" "profile" "rails" "report" "rpi" "run" "security" "setup" "simulate" "stacks"
         "storage" "testbed" "top" "trace";
     "reference": "apps" "benchmarks" "interpose" "io" "ofi" "record" "settings" "stats" "timeouts";
     "papers": "experiments" "models" "reproduce" "validate";

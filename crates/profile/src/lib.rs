@@ -19,5 +19,3 @@ pub use words::{load_text, store_text};
 
 /// The environment variable with the folder that ranks write to; without it they record nothing.
 pub const VARIABLE: &str = "FISHPLATE_PROFILE";
-/// What the names of files end with by which processes say that they began MPI past the library; in them is the program.
-pub const PAST: &str = "past";

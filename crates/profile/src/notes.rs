@@ -3,7 +3,11 @@
 //!
 //! `NUMBER.loaded` has the path of a program that has loaded the library; NUMBER is a hash of it, so that each program leaves
 //! one. `NAME.began` is of a process that has called MPI_Init or MPI_Session_init, [`Began`] as lines of a word and a value;
-//! where a profile is recorded it is removed once there is a file of the rank.
+//! where a profile is recorded it is removed once there is a file of the rank. That of `fishplate run` gets another line when MPI
+//! ends, [`Elsewhere`]. `NAME.past`, beside a profile only, is of a process that began MPI past the library, and has the path of
+//! its program.
+
+use std::net::IpAddr;
 
 use fishplate_host::HostId;
 
@@ -13,6 +17,8 @@ pub const VARIABLE: &str = "FISHPLATE_NOTES";
 pub const LOADED: &str = "loaded";
 /// Ending of a process's.
 pub const BEGAN: &str = "began";
+/// Ending of that of a process that began MPI past the library.
+pub const PAST: &str = "past";
 
 /// What a process knows that has begun MPI.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +33,34 @@ pub struct Began {
     pub program: String,
     /// Once MPI's function has returned.
     pub library: Option<Library>,
+    /// Once it has called MPI_Finalize with the provider loaded.
+    pub elsewhere: Option<Elsewhere>,
+}
+
+/// What a process has sent and received over TCP connections to other hosts that are not of rails: those that are open when MPI
+/// ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// Bytes that the kernels of peers have acknowledged.
+    pub sent: u64,
+    /// Bytes received.
+    pub received: u64,
+    /// The peer with most of it.
+    pub peer: Option<IpAddr>,
+}
+
+impl Elsewhere {
+    /// As a line of a note; none where there is nothing to tell.
+    pub fn encode(&self) -> Option<String> {
+        Some(format!("elsewhere {} {} {}\n", self.sent, self.received, self.peer?))
+    }
+
+    fn decode(text: &str) -> Option<Elsewhere> {
+        let mut words = text.split(' ');
+        let mut number = || words.next()?.parse::<u64>().ok();
+        let (sent, received) = (number()?, number()?);
+        Some(Elsewhere { sent, received, peer: words.next()?.parse().ok() })
+    }
 }
 
 /// What a process has loaded by the end of MPI_Init.
@@ -70,6 +104,7 @@ impl Began {
             host: value("host").and_then(|host| HostId::of_number(host.parse().ok()?)),
             rank: number("rank"),
             ranks: number("ranks"),
+            elsewhere: value("elsewhere").and_then(Elsewhere::decode),
             program: value("program").unwrap_or_default().into(),
             library: value("version").map(|version| Library {
                 version: version.into(),
@@ -97,6 +132,10 @@ mod tests {
         let (version, fi_provider, stats) = ("MPICH 5".into(), "tcp".into(), "/x y".into());
         began.library = Some(Library { version, has_libfabric: true, has_provider: false, fi_provider, stats });
         assert_eq!(read(&began), began);
+        let elsewhere = Elsewhere { sent: 5, received: 6, peer: "10.0.0.1".parse().ok() };
+        let text = began.encode() + &elsewhere.encode().unwrap();
+        assert_eq!(Began::decode(&text), Began { elsewhere: Some(elsewhere), ..began });
+        assert_eq!(Elsewhere::default().encode(), None);
         assert_eq!(Began::decode(""), Began::default());
     }
 }

@@ -4,6 +4,7 @@ use std::ptr::null_mut;
 
 use fishplate_engine::{INJECT_SIZE, MAX_ATOMIC_LEN};
 use fishplate_rails::address::Token;
+use fishplate_rails::settings::Progress;
 use fishplate_rails::{ADDRESS_LEN, Address};
 use ofi_abi::*;
 
@@ -154,6 +155,13 @@ pub fn answer(request: &Request) -> Outcome<Answer> {
     })
 }
 
+impl Answer {
+    /// `FI_ENODATA` where the application wants data to move without its calls and a setting leaves it to these.
+    pub fn offers_progress(&self, progress: Progress) -> Outcome<()> {
+        require(self.domain.data_progress != FI_PROGRESS_AUTO || progress != Progress::Calls)
+    }
+}
+
 /// An address that leads nowhere, without a secret.
 fn nobody() -> Blob {
     Address::new(Token([0; 16]), 0, Vec::new()).encode()
@@ -273,8 +281,8 @@ fn domain(wanted: Option<&fi_domain_attr>, version: u32) -> Outcome<fi_domain_at
     let Some(wanted) = wanted else { return Ok(domain) };
     require(wanted.threading <= FI_THREAD_ENDPOINT && wanted.av_type <= FI_AV_TABLE)?;
     require(wanted.resource_mgmt <= FI_RM_ENABLED && wanted.control_progress <= FI_PROGRESS_CONTROL_UNIFIED)?;
-    // Data moves only while the application calls.
-    require(matches!(wanted.data_progress, FI_PROGRESS_UNSPEC | FI_PROGRESS_MANUAL))?;
+    // Automatic: the progress thread moves data while the application does not call (`offers_progress`).
+    require(matches!(wanted.data_progress, FI_PROGRESS_UNSPEC | FI_PROGRESS_MANUAL | FI_PROGRESS_AUTO))?;
     require(wanted.caps & !DOMAIN_CAPS == 0 && wanted.auth_key_size == 0)?;
     require(wanted.mr_key_size <= domain.mr_key_size && wanted.cq_data_size <= domain.cq_data_size)?;
     require(wanted.max_ep_tx_ctx <= 1 && wanted.max_ep_rx_ctx <= 1)?;
@@ -286,6 +294,7 @@ fn domain(wanted: Option<&fi_domain_attr>, version: u32) -> Outcome<fi_domain_at
     };
     echo(&mut domain.threading, wanted.threading);
     echo(&mut domain.control_progress, wanted.control_progress);
+    echo(&mut domain.data_progress, wanted.data_progress);
     echo(&mut domain.resource_mgmt, wanted.resource_mgmt);
     echo(&mut domain.av_type, wanted.av_type);
     if wanted.mr_mode == FI_MR_BASIC || wanted.mr_mode == FI_MR_SCALABLE {

@@ -40,6 +40,7 @@ pub mod netlink;
 pub mod numa;
 pub mod ofi;
 mod open_files;
+pub mod own_sockets;
 pub mod pairing;
 mod pattern;
 pub mod ports;

@@ -27,6 +27,8 @@ const FOLDERS: [&str; 2] = ["dev/shm", "tmp"];
 const PAGE_LEN: usize = 24 << 10;
 /// What was written so long ago may have been left by a process that was killed.
 const ABANDONED_AFTER: Duration = Duration::from_secs(10);
+/// Longest name of a host, a program, a rail or a peer that is shown, in characters: other users write their pages themselves.
+const LONGEST_NAME: usize = 128;
 /// How often a page that changes under its reader is read again.
 const MOST_READS: usize = 5;
 
@@ -68,7 +70,8 @@ impl Page {
         let names = self.rails.iter_mut().map(|rail| &mut rail.name);
         let waits = self.waits.iter_mut().map(|wait| &mut wait.peer);
         for text in [&mut self.host, &mut self.program].into_iter().chain(names).chain(waits) {
-            *text = printable(text).replace(['\n', '\t'], "?");
+            let shown = printable(text).replace(['\n', '\t'], "?");
+            *text = shown.chars().take(LONGEST_NAME).collect();
         }
         self
     }
@@ -321,7 +324,9 @@ mod tests {
         page.rails.truncate(1);
         page.rails[0].name = "\u{7}r0".into();
         page.waits = Some(Wait { peer: "\u{1b}]0;x".into(), seconds: 1.0 });
+        page.rails.push(Rail { name: "n".repeat(20_000), ..page.rails[0].clone() });
         let page = page.printable();
+        assert_eq!(page.rails[1].name.len(), LONGEST_NAME);
         let texts = [&page.host, &page.program, &page.rails[0].name, &page.waits.unwrap().peer];
         assert_eq!(texts, ["a?[2J", "b??c?31m", "?r0", "?]0;x"]);
     }

@@ -106,6 +106,29 @@ fn inject_everywhere(encryption: bool, is_known: bool) {
     println!("at most {slowest:?}");
 }
 
+/// Bytes that are put into a connection that carries messages, in either direction: what comes next is set up anew.
+#[test]
+fn what_is_put_into_encrypted_traffic_costs_that_connection() {
+    // A length that no record has; one of a record that nobody sends; a whole record; a message of a set-up; half a megabyte.
+    let cases: [(&str, Vec<u8>); 5] = [
+        ("no length", vec![0, 0]),
+        ("a length", vec![0xff, 0x3f]),
+        ("a record", [vec![8, 0], vec![0x5a; 24]].concat()),
+        ("a refusal", [b"FiPl".to_vec(), WIRE_VERSION.to_le_bytes().to_vec(), vec![5, 5]].concat()),
+        ("much", vec![0x11; 1 << 19]),
+    ];
+    for (name, bytes) in cases {
+        for to_acceptor in [true, false] {
+            let case = format!("{name}, to the acceptor: {to_acceptor}");
+            let mut pair = Pair::open(true, true);
+            pair.carry(&case);
+            pair.between.put_in(to_acceptor, &bytes);
+            pair.carry(&case);
+            pair.carry(&case);
+        }
+    }
+}
+
 #[test]
 fn what_is_put_into_an_encrypted_connection_costs_that_connection() {
     inject_everywhere(true, false);

@@ -141,6 +141,7 @@ impl Engine {
         (operation, at, what): (ReceiveRef, Remote, Atomic),
     ) -> Result<(Target, Placement), ProtocolViolation> {
         let vc = subchannel.vc;
+        self.questions += u64::from(what.fetches());
         let has = |engine: &Engine| engine.vcs[vc.0 as usize].remote.incoming_atomics.has(number);
         if has(self) {
             self.supersede(vc, Name::Atomic(number), repetition);

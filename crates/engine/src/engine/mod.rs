@@ -72,6 +72,8 @@ pub struct Engine {
     regions: RegisteredMemory,
     /// Atomic operations that the driver is applying.
     applying: GenerationalSlab<atomics::Applying>,
+    /// What peers have asked for so far, and wait for: short reads, results of atomic operations.
+    questions: u64,
     posted: PostedQueue,
     unexpected: Unexpected,
     /// The frames that are being read from each subchannel, by channel and index.
@@ -117,6 +119,7 @@ impl Engine {
             reassemblies: GenerationalSlab::default(),
             regions: RegisteredMemory::default(),
             applying: GenerationalSlab::default(),
+            questions: 0,
             posted: PostedQueue::default(),
             unexpected: Unexpected::default(),
             incoming: Vec::new(),

@@ -6,6 +6,7 @@ use crate::channel::flow_control::PeerGrant;
 use crate::channel::scheduler::send::{Purpose, Send};
 use crate::envelope::Envelope;
 use crate::ids::{Context, SubchannelId, VcId};
+use crate::limits::INJECT_SIZE;
 use crate::matching::reassembly::Reassembly;
 use crate::memory::{MemoryAction, Payload, Placement};
 use crate::registered_memory::{KeyInUse, Permission, RegionId, Registration};
@@ -21,6 +22,11 @@ impl Engine {
     /// Whether peers may access memory of this side, which its user does not hear of.
     pub fn is_accessible(&self) -> bool {
         self.regions.is_accessible()
+    }
+
+    /// How many short reads, and atomic operations with a result, of peers have come.
+    pub fn questions(&self) -> u64 {
+        self.questions
     }
 
     /// From now on peers' accesses under `key` are refused. Once the memory actions are done, nothing touches the memory
@@ -195,6 +201,7 @@ impl Engine {
         if len == 0 {
             return Err(ProtocolViolation::EmptyRead);
         }
+        self.questions += u64::from(len <= INJECT_SIZE);
         if !self.vcs[vc.0 as usize].remote.record(number).map_err(|_| ProtocolViolation::Writes)? {
             return Ok(());
         }

@@ -35,6 +35,13 @@ impl Library {
     }
 }
 
+/// The address of a symbol of Fishplate's provider, if the MPI has loaded it: a library whose file is called as this project
+/// calls it.
+pub fn of_provider(symbol: &CStr) -> Option<*mut c_void> {
+    let names = names(|file| [&b"libfishplate-fi.so"[..], b"libfishplate_fi.so"].contains(&file));
+    Library::loaded(names.first()?)?.symbol(symbol)
+}
+
 /// The function of this name that would have been called if this library were not there.
 pub fn next(name: &CStr) -> Option<*mut c_void> {
     // SAFETY: RTLD_NEXT is allowed in a library.
@@ -83,6 +90,20 @@ pub fn module_of(address: *const c_void) -> Option<Module> {
     // SAFETY: dladdr has set it to a string that lives as long as the module.
     let name = unsafe { CStr::from_ptr(information.dli_fname) }.to_owned();
     Some(Module { base: information.dli_fbase as usize, name })
+}
+
+/// How often something was loaded or closed until now.
+pub fn changes() -> u64 {
+    unsafe extern "C" fn visit(object: *mut libc::dl_phdr_info, _: libc::size_t, changes: *mut c_void) -> c_int {
+        // SAFETY: dl_iterate_phdr passes a valid object, and our own pointer.
+        unsafe { *changes.cast::<u64>() = (*object).dlpi_adds.wrapping_add((*object).dlpi_subs) };
+        // The first object tells all.
+        1
+    }
+    let mut changes = 0_u64;
+    // SAFETY: `visit` keeps to the contract, and `changes` outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(visit), ptr::from_mut(&mut changes).cast()) };
+    changes
 }
 
 /// The names of all that is loaded and whose file, without its folder, is wanted.

@@ -2,12 +2,14 @@
 
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use super::dynamic_linker::{self, Library, Module, module_of};
 
 /// Every MPI library has it.
 const MARK: &CStr = c"PMPI_Init";
+/// Of an address of a program: at most, on all machines.
+const ADDRESS_BITS: u32 = 48;
 
 /// The address of a symbol of the MPI library.
 pub fn symbol(name: &CStr) -> Option<*mut c_void> {
@@ -24,8 +26,26 @@ pub fn in_module_of(caller: usize, name: &CStr) -> Option<*mut c_void> {
     (base(address) != base(in_module_of as *const c_void)).then_some(address)
 }
 
+/// Answers of [`is_of_mpi`] that are kept: calls are made from few places.
+const KEPT: usize = 256;
+
 /// Whether an address is in the MPI library, or in a component that it has loaded (Open MPI's have files `mca_...`).
 pub fn is_of_mpi(address: usize) -> bool {
+    // The dynamic linker goes through a module's symbols for it: tens of microseconds. An answer is good until something is
+    // loaded or closed. A word has this number of changes, the address, and the answer.
+    static ANSWERS: [AtomicU64; KEPT] = [const { AtomicU64::new(0) }; KEPT];
+    let question = dynamic_linker::changes() << (ADDRESS_BITS + 1) | (address as u64) << 1;
+    let place = &ANSWERS[(address ^ address >> 8) % KEPT];
+    let known = place.load(Ordering::Relaxed);
+    if known & !1 == question {
+        return known & 1 == 1;
+    }
+    let answer = is_in_mpi(address);
+    place.store(question | u64::from(answer), Ordering::Relaxed);
+    answer
+}
+
+fn is_in_mpi(address: usize) -> bool {
     static BASE: OnceLock<Option<usize>> = OnceLock::new();
     let own = BASE.get_or_init(|| module_of(symbol(MARK)?).map(|module| module.base));
     let is_component = |module: &Module| {

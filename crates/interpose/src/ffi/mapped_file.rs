@@ -1,6 +1,7 @@
 //! Files that are mapped to memory: what is written there is in the file, however the process ends.
 //!
-//! Room is reserved on the disk before memory is touched; otherwise a full disk would end the process with SIGBUS.
+//! Room is reserved on the disk before memory is touched; otherwise a full disk would end the process with SIGBUS. So would
+//! the limit to the length of files, with SIGXFSZ.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -8,6 +9,8 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, AtomicU64};
+
+use fishplate_guest::file_limit;
 
 /// Creates a file of so many words, all zero, for as long as the process lives.
 pub fn create(path: &Path, words: usize) -> io::Result<&'static [AtomicU64]> {
@@ -89,6 +92,7 @@ fn create_file(path: &Path, bytes: usize) -> io::Result<File> {
 }
 
 fn reserve(file: &File, bytes: usize) -> io::Result<()> {
+    file_limit::check(bytes as u64)?;
     // SAFETY: an open file.
     match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, bytes as libc::off_t) } {
         0 => Ok(()),

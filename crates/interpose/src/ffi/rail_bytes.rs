@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
-use super::dynamic_linker::{self, Library};
+use super::dynamic_linker;
 
 /// Most rails that are looked at.
 const MAX_RAILS: usize = 24;
@@ -38,10 +38,9 @@ pub struct Rail {
 }
 
 impl Provider {
-    /// Finds it: a library whose file is called as this project calls it.
+    /// Finds it.
     pub fn find() -> Option<Provider> {
-        let names = dynamic_linker::names(|file| [&b"libfishplate-fi.so"[..], b"libfishplate_fi.so"].contains(&file));
-        let address = Library::loaded(names.first()?)?.symbol(c"fishplate_named_rail_bytes")?;
+        let address = dynamic_linker::of_provider(c"fishplate_named_rail_bytes")?;
         // SAFETY: the provider's function of this name has this type.
         Some(Provider(unsafe { std::mem::transmute::<*mut c_void, Function>(address) }))
     }

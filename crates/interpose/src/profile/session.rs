@@ -2,7 +2,7 @@
 
 use std::env;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -45,18 +45,11 @@ pub fn get() -> Option<&'static Session> {
     if IS_ON.load(Ordering::Relaxed) { SESSION.get() } else { None }
 }
 
-/// Whether MPI was begun in front of this library, whatever became of the profile.
-pub fn was_begun() -> bool {
-    WAS_BEGUN.load(Ordering::Relaxed)
-}
-
-static WAS_BEGUN: AtomicBool = AtomicBool::new(false);
 /// How often MPI has been begun, by MPI_Init and by MPI_Session_init, and not ended.
 static USES: AtomicU64 = AtomicU64::new(0);
 
 /// After MPI_Init, or MPI_Session_init: begins, if a profile is wanted. Whatever keeps it from that, the program runs on.
 pub fn start(mpi_session: Option<usize>) {
-    WAS_BEGUN.store(true, Ordering::Relaxed);
     let is_first = USES.fetch_add(1, Ordering::Relaxed) == 0;
     let Some(folder) = env::var_os(VARIABLE).filter(|folder| !folder.is_empty()) else { return };
     if SESSION.get().is_some() {
@@ -103,20 +96,19 @@ pub fn finish() {
     if USES.fetch_sub(1, Ordering::Relaxed) > 1 {
         return;
     }
-    if let Some(session) = SESSION.get() {
-        IS_ON.store(false, Ordering::Release);
-        session.end_pause();
-        if session.tables.get(header::STATE) != State::ABORTED {
-            session.tables.set(header::STATE, State::FINALIZED);
-        }
+    let Some(session) = SESSION.get() else { return };
+    session.end_pause();
+    if session.tables.get(header::STATE) != State::ABORTED {
+        session.tables.set(header::STATE, State::FINALIZED);
+    }
+    // What was given up has ended before, and its locks may be held for ever.
+    if IS_ON.swap(false, Ordering::AcqRel) {
         session.tables.set(header::LAST, clock::monotonic());
         session.tables.set(header::CURRENT_CALL, 0);
-        if let Some(tracer) = &session.tracer {
-            lock(tracer).finish();
-        }
-        if let Some(sampler) = lock(&session.sampler).take() {
-            sampler.stop();
-        }
+        session.tracer.iter().for_each(|tracer| lock(tracer).finish());
+    }
+    if let Some(sampler) = lock(&session.sampler).take() {
+        sampler.stop();
     }
 }
 
@@ -161,10 +153,26 @@ pub fn resume() {
     }
 }
 
-/// Records nothing from now on.
+/// Records nothing from now on. Takes no lock: the thread may hold one.
 pub fn give_up() {
-    pause();
-    IS_ON.store(false, Ordering::Release);
+    if IS_ON.swap(false, Ordering::AcqRel)
+        && let Some(session) = SESSION.get()
+    {
+        session.tables.set(header::LAST, clock::monotonic());
+        session.tables.set(header::CURRENT_CALL, 0);
+    }
+}
+
+/// A call has come in while the thread recorded another one.
+pub fn interrupted() {
+    if IS_ON.load(Ordering::Acquire) {
+        give_up();
+        // In a signal handler no memory may be asked for.
+        let _ = io::stderr().write_all(
+            b"fishplate: MPI was called while a call was being recorded (a signal handler has called it, or has left the call \
+              by longjmp): the profile is of what was before\n",
+        );
+    }
 }
 
 /// In a child that the program has forked: what is recorded is of its parent.

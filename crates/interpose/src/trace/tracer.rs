@@ -1,9 +1,10 @@
 //! The trace of this process.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::Path;
 
+use fishplate_guest::file_limit::LimitedFile;
 use fishplate_trace::rank_file::{Header, TAIL, TRACE};
 use fishplate_trace::write::Writer;
 use fishplate_trace::{Completed, Operation};
@@ -21,7 +22,7 @@ const POLLING_NS: u64 = 1000;
 
 /// Writes the trace.
 pub struct Tracer {
-    writer: Option<Writer<File, MappedTail>>,
+    writer: Option<Writer<LimitedFile, MappedTail>>,
     tail: std::path::PathBuf,
     slots: Slots,
     /// Contexts of communicators, by their places.
@@ -44,7 +45,7 @@ impl Tracer {
         let tail = MappedTail::create(&path(TAIL))?;
         let tail_path = tail.path().to_path_buf();
         let (overhead_ns, file) = (overhead(), OpenOptions::new().write(true).create_new(true).open(path(TRACE))?);
-        let writer = Writer::begin(file, tail, &Header { overhead_ns, ..header })?;
+        let writer = Writer::begin(LimitedFile::new(file), tail, &Header { overhead_ns, ..header })?;
         Ok(Tracer {
             writer: Some(writer),
             tail: tail_path,

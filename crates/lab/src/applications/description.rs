@@ -125,7 +125,6 @@ impl Application {
             requirements: &source.requirements,
             licence: &source.licence,
             download_mb: source.download_mb,
-            without_dependencies: true,
         })
     }
 
@@ -165,8 +164,7 @@ mod tests {
         for application in all() {
             assert!(application.input(&application.default_input).is_ok(), "{}", application.name);
             assert!(wheels::find(application.abi.wheels()).is_ok());
-            let pinned = |packages: Packages| packages.requirements.iter().all(|one| one.contains("=="));
-            assert!(application.packages().is_none_or(pinned), "{}", application.name);
+            assert!(application.packages().is_none_or(|packages| packages.have_hashes()), "{}", application.name);
             assert_eq!(application.packages().is_none(), !application.debian_package.is_empty());
         }
         let names: Vec<&str> = all().iter().map(|application| application.name.as_str()).collect();

@@ -252,7 +252,7 @@ impl Bench {
 
 fn surroundings(folder: PathBuf, prepared_stacks: &[PreparedStack]) -> EmulationSetup {
     let built = prepared_stacks.iter().find(|prepared| prepared.failure.is_none());
-    let sockets = built.map(|prepared| prepared.programs.join("sockets"));
+    let sockets = built.map(|prepared| prepared.programs.bench.join("sockets"));
     let multipath =
         prepared_stacks.iter().any(|prepared| prepared.stack.arguments.iter().any(|word| word == "--mptcp"));
     EmulationSetup { folder, sockets, multipath }

@@ -1,6 +1,5 @@
 //! A stack of the plan: whether it can be used, which version it is, how long it takes to start.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -10,7 +9,7 @@ use super::conditions;
 use super::execute::Executor;
 use super::plan::Plan;
 use super::program::Program;
-use super::programs::Programs;
+use super::programs::{Folders, Programs};
 use super::sample::BenchLine;
 use super::site::Site;
 use crate::mpi::stacks::Stack;
@@ -29,7 +28,7 @@ pub struct PreparedStack {
     /// The stack.
     pub stack: Stack,
     /// Its programs.
-    pub programs: PathBuf,
+    pub programs: Folders,
     /// What its library says of itself; empty: unknown.
     pub version: String,
     /// How long a program takes in which next to nothing is measured.
@@ -44,7 +43,7 @@ impl PreparedStack {
         let ready = stack.check_launcher().and_then(|()| stack.check_compiler());
         let ready = ready.and_then(|()| programs.compile(&stack));
         let failure = ready.err().map(|problem| format!("{problem:#}").trim().replace('\n', " | "));
-        let programs = programs.folder(&stack);
+        let programs = programs.folders(&stack);
         PreparedStack { stack, programs, version: String::new(), startup: Duration::ZERO, failure }
     }
 

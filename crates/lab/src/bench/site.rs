@@ -13,7 +13,7 @@ use super::conditions;
 use super::emulated_link::{Emulated, EmulationSetup};
 use super::link::Link;
 use super::plan::{Network, Plan};
-use super::programs::APPS;
+use super::programs::Folders;
 use crate::lab::{Lab, launch};
 use crate::mpi::interposer::PRELOAD;
 use crate::mpi::stacks::{Hosts, Invocation, Job, Stack};
@@ -75,11 +75,11 @@ impl Site {
         }
     }
 
-    /// How `stack` runs `benchmark`, with its programs in a folder. With counters if they go to `counters`.
+    /// How `stack` runs `benchmark`, with its programs in these folders. With counters if they go to `counters`.
     pub fn invocation(
         &self,
         stack: &Stack,
-        programs: &Path,
+        programs: &Folders,
         benchmark: &Benchmark,
         checked: bool,
         counters: Option<&Path>,
@@ -162,14 +162,14 @@ impl Site {
     }
 
     /// Program and what must stand in front of its options.
-    fn program(&self, stack: &Stack, programs: &Path, benchmark: &Benchmark) -> Vec<String> {
+    fn program(&self, stack: &Stack, programs: &Folders, benchmark: &Benchmark) -> Vec<String> {
         let word = |path: PathBuf| path.to_string_lossy().into_owned();
         match (self, benchmark.program.sockets_command()) {
             (Site::Emulated(emulated), Some(what)) if !stack.mpi => {
-                vec![word(programs.join("sockets")), what.to_string(), emulated.peer().to_string()]
+                vec![word(programs.bench.join("sockets")), what.to_string(), emulated.peer().to_string()]
             }
-            _ if benchmark.program.is_app() => vec![word(programs.join(APPS).join(benchmark.program.name()))],
-            _ => vec![word(programs.join(benchmark.program.name()))],
+            _ if benchmark.program.is_app() => vec![word(programs.apps.join(benchmark.program.name()))],
+            _ => vec![word(programs.bench.join(benchmark.program.name()))],
         }
     }
 

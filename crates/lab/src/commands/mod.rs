@@ -36,6 +36,7 @@ pub mod testbed;
 pub mod top;
 pub mod trace;
 pub mod validate;
+pub mod verdicts;
 
 use std::process::ExitCode;
 

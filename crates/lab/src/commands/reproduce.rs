@@ -6,7 +6,7 @@ use std::thread;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use fishplate_sim::reproduce::{
-    Curve, Experiments, FACTS, Fact, Judged, ROWS, judge, read_facts, sensitivity, why_not,
+    Chosen, Curve, Experiments, FACTS, Fact, Judged, ROWS, Reach, judge, number, read_facts, sensitivity, why_not,
 };
 
 use crate::output::terminal;
@@ -44,7 +44,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["paper", "row", "sensitivity"])]
     markdown: bool,
 
-    /// Vary each assumption over its range, and tell which rows change
+    /// Vary each assumption over its range, and tell which rows change, and how far numbers move that are not as published
     #[arg(long)]
     sensitivity: bool,
 
@@ -144,7 +144,8 @@ fn write(rows: &[Judged], curves: &[Curve], args: &Args) -> Result<()> {
 
 fn vary(facts: &[Fact], args: &Args) -> Result<ExitCode> {
     let mut flipped = 0;
-    let varied = sensitivity(facts, args.paper.as_deref(), args.seed, |varied| {
+    let chosen = Chosen { paper: args.paper.as_deref(), row: args.row.as_deref() };
+    let varied = sensitivity(facts, chosen, args.seed, |varied| {
         let flips = varied.flips.iter();
         let flips: Vec<String> =
             flips.map(|flip| format!("{} {}", flip.id, if flip.holds { "holds" } else { "does not hold" })).collect();
@@ -152,7 +153,12 @@ fn vary(facts: &[Fact], args: &Args) -> Result<ExitCode> {
         let changes = if flips.is_empty() { "nothing changes".into() } else { flips.join(", ") };
         say!("{} {} = {} instead of {}: {changes}", varied.testbed, varied.path, varied.value, varied.assumed);
     });
-    let varied = varied.map_err(|error| anyhow!("{error}"))?;
+    let (varied, reaches) = varied.map_err(|error| anyhow!("{error}"))?;
+    for Reach { id, check, least, greatest } in &reaches {
+        let [now, low, high] = [check.simulated.unwrap_or_default(), least.0, greatest.0].map(number);
+        let (what, paper, least, greatest) = (&check.check.what, check.paper(), &least.1, &greatest.1);
+        say!("{id}, {what}: {now} (paper: {paper}), from {low} ({least}) to {high} ({greatest})");
+    }
     say!("{} variations, {flipped} of which change a row", varied.len());
     Ok(ExitCode::SUCCESS)
 }

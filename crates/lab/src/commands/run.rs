@@ -74,6 +74,10 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
     let summary = stats_file::summarize(&stats_file::read(&counters.file, counters.skip)?);
     if summary.processes > 0 {
         tell!("\n{}", describe(&summary));
+        let rails = summary.rails.iter().map(|rail| (rail.name.as_str(), rail.bytes));
+        if let Some(told) = unseen::told_elsewhere(&Notes::read(counters.folder.path()), rails) {
+            tell!("fishplate: {told}");
+        }
     } else if ended.status.success() && stats_file::can_be_read_again(&counters.file) {
         let words: Vec<String> = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         tell!("\n{}", counters.unseen(&words, &variables));

@@ -49,9 +49,9 @@ pub struct Args {
     #[arg(long, requires = "testbed", value_name = "LIST")]
     sizes: Option<String>,
 
-    /// Messages before an acknowledgement
-    #[arg(long, requires = "testbed", value_name = "W", default_value_t = 64)]
-    window: u32,
+    /// Messages before an acknowledgement, or operations before a flush [default: 64; atomic operations: 1]
+    #[arg(long, requires = "testbed", value_name = "W")]
+    window: Option<u32>,
 
     /// Iterations per size [default: 4; where chance plays a part, up to 200, fewer with long messages]
     #[arg(long, requires = "testbed", value_name = "N")]
@@ -128,6 +128,7 @@ pub fn run(args: &Args, seed: u64) -> Result<ExitCode> {
             ensure!(args.sizes.is_none(), "io_tile has no --sizes: its tiles are as --tile and --element say");
             vec![files.tile_bytes()]
         }
+        Some(_) if benchmark.is_atomic() => bail!("{} has no --sizes: its words have 8 bytes", benchmark.name()),
         Some(list) => sizes::parse(list)?,
         None => sizes::doubling(benchmark.default_sizes().0, benchmark.default_sizes().1),
     };
@@ -136,11 +137,18 @@ pub fn run(args: &Args, seed: u64) -> Result<ExitCode> {
     }
     let algorithm = args.algorithm.as_deref().map(algorithm).transpose()?;
     let varies = testbed.stack(&stack).map_err(|error| anyhow!("{error}"))?.costs().varies();
-    let options =
-        Options { broadcast: broadcast(args)?, algorithm, pattern: args.pattern.pattern(), files, ..options(args) };
+    let window = args.window.unwrap_or(benchmark.default_window());
+    let options = Options {
+        window,
+        broadcast: broadcast(args)?,
+        algorithm,
+        pattern: args.pattern.pattern(),
+        files,
+        ..Options::default()
+    };
     let mut samples = Vec::new();
     for size in sizes {
-        let (iterations, warmup) = iterations(args, size, varies);
+        let (iterations, warmup) = iterations(args, size * u64::from(window.max(1)), varies);
         let options = Options { size, iterations, warmup, ..options.clone() };
         let outcome = simulate(&machine, benchmark, &options).map_err(|error| anyhow!("{error}"))?;
         let sample =
@@ -167,13 +175,9 @@ fn list() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn options(args: &Args) -> Options {
-    Options { window: args.window, ..Options::default() }
-}
-
 /// How many iterations count, and how many come before: where chance plays a part what programs get into takes some.
-fn iterations(args: &Args, size: u64, varies: bool) -> (u32, u32) {
-    let fitting = (BYTES / (size.max(1) * u64::from(args.window.max(1)))).clamp(FEW.into(), MANY.into()) as u32;
+fn iterations(args: &Args, bytes: u64, varies: bool) -> (u32, u32) {
+    let fitting = (BYTES / bytes.max(1)).clamp(FEW.into(), MANY.into()) as u32;
     let usual = if varies { fitting } else { FEW };
     let counted = args.iterations.unwrap_or(usual).max(1);
     (counted, args.warmup.unwrap_or(counted / 2))

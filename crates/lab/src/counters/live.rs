@@ -139,7 +139,9 @@ fn rows(page: &Page, host_label: String, before: Option<&Page>) -> Vec<Row> {
             (since(rail.tx_bytes, old.map(|old| old.tx_bytes)), since(rail.rx_bytes, old.map(|old| old.rx_bytes)))
         })
         .collect();
-    let total: u64 = moved.iter().map(|(sent, received)| sent + received).sum();
+    // Root is shown pages of all users, who may write any numbers there.
+    let both = |(sent, received): (u64, u64)| sent as f64 + received as f64;
+    let total: f64 = moved.iter().map(|moved| both(*moved)).sum();
     let row = |(rail, (sent, received)): (&live::Rail, (u64, u64))| Row {
         rank: page.rank,
         host: page.host.clone(),
@@ -156,7 +158,7 @@ fn rows(page: &Page, host_label: String, before: Option<&Page>) -> Vec<Row> {
         port_rate: rail.port_rate,
         tx_rate: seconds.map(|seconds| sent as f64 / seconds),
         rx_rate: seconds.map(|seconds| received as f64 / seconds),
-        share: (total > 0).then(|| (sent + received) as f64 / total as f64),
+        share: (total > 0.0).then(|| both((sent, received)) / total),
         rtt_us: rail.rtt_us,
         retransmitted_segments: rail.retransmitted_segments,
         changed_frames: rail.changed_frames,
@@ -235,6 +237,10 @@ mod tests {
         let second = watch.compare(vec![page(12.0, [(8000, 0), (0, 1000)])]);
         assert_eq!((second[0].tx_rate, second[0].rx_rate, second[0].share), (Some(1500.0), Some(0.0), Some(0.75)));
         assert_eq!((second[1].tx_rate, second[1].rx_rate, second[1].share), (Some(0.0), Some(500.0), Some(0.25)));
+        // Of a page that says what cannot be.
+        let most = watch.compare(vec![page(13.0, [(u64::MAX, u64::MAX), (u64::MAX, u64::MAX)])]);
+        assert!(most[0].share.is_some_and(|share| (share - 0.5).abs() < 1e-9));
+        watch.compare(vec![page(12.0, [(8000, 0), (0, 1000)])]);
         // It computes and has not shown anything new.
         let third = watch.compare(vec![page(12.0, [(8000, 0), (0, 1000)])]);
         assert_eq!((third[0].tx_rate, third[0].share), (None, None));

@@ -1,11 +1,11 @@
 //! A published statement, and how it is judged.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use super::medians::Values;
-use crate::record::{Statement, Verdict};
+use crate::record::{Record, Statement, Verdict};
 
 /// What was published, and what decides whether it holds.
 pub struct Fact {
@@ -13,8 +13,25 @@ pub struct Fact {
     pub id: &'static str,
     /// What was published.
     pub text: &'static str,
+    /// What the rule has to refuse.
+    pub null: Null,
     /// Decides.
     pub decide: fn(&Values) -> Judgement,
+}
+
+/// The hypothesis that nothing of what a statement claims is there. A rule that holds of it tests nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Null {
+    /// Stacks, links and sizes make no difference: all values are alike.
+    Alike,
+    /// What is said to be alike is not.
+    Apart,
+    /// Programs wait for bandwidth alone.
+    BandwidthAlone,
+    /// There is none: links are made so that it holds, for this reason.
+    Given(&'static str),
+    /// Nothing is measured.
+    Untested,
 }
 
 /// What was found, or why nothing can be said.
@@ -28,16 +45,26 @@ pub struct Found {
 }
 
 impl Fact {
-    /// As a record tells it.
-    pub fn judge(&self, values: &Values) -> Statement {
+    /// As a record tells it, with the samples that decided.
+    pub fn judge(&self, record: &Record) -> (Statement, BTreeSet<usize>) {
+        let values = Values::of(record);
         let (id, text) = (self.id.to_string(), self.text.to_string());
-        match (self.decide)(values) {
-            Ok(Found { holds, why, values }) => {
-                let verdict = if holds { Verdict::Holds } else { Verdict::DoesNotHold };
-                Statement { id, text, verdict, why, values }
+        let statement = match (self.decide)(&values) {
+            Ok(Found { holds, mut why, values: mut found }) => {
+                found.insert("spread, %".into(), Value::from((values.spread() * 1e3).round() / 10.0));
+                let verdict = match (holds, self.null) {
+                    (true, Null::Given(reason)) => {
+                        why.push_str(&format!(". By construction: {reason}"));
+                        Verdict::ByConstruction
+                    }
+                    (true, _) => Verdict::Holds,
+                    (false, _) => Verdict::DoesNotHold,
+                };
+                Statement { id, text, verdict, why, values: found }
             }
             Err(why) => Statement { id, text, verdict: Verdict::CannotBeTested, why, values: BTreeMap::new() },
-        }
+        };
+        (statement, values.read())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Medians over the rounds of what a record has.
 
-use std::collections::BTreeMap;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::record::{Record, Sample};
 use crate::statistics::Spread;
@@ -11,6 +12,9 @@ const PAYLOAD: f64 = 1448.0 / 1514.0;
 /// Samples to choose from.
 pub struct Values<'a> {
     record: &'a Record,
+    /// Which were looked at.
+    read: RefCell<BTreeSet<usize>>,
+    spread: Cell<f64>,
 }
 
 /// Which time of an application is meant.
@@ -45,7 +49,17 @@ pub struct At<'a> {
 impl<'a> Values<'a> {
     /// Those of a record.
     pub fn of(record: &'a Record) -> Values<'a> {
-        Values { record }
+        Values { record, read: RefCell::default(), spread: Cell::default() }
+    }
+
+    /// Positions of the samples that were looked at.
+    pub fn read(&self) -> BTreeSet<usize> {
+        self.read.borrow().clone()
+    }
+
+    /// By how much rounds differ, as a part of their median: most of all values that were asked for.
+    pub fn spread(&self) -> f64 {
+        self.spread.get()
     }
 
     /// The median over the rounds; the error says what is missing.
@@ -80,10 +94,9 @@ impl<'a> Values<'a> {
                 && sample.size_bytes.is_none()
         };
         // Of several of one round the last counts.
-        let rounds = self.record.samples.iter().filter(is_meant).map(|sample| (sample.round, sample.value));
+        let rounds = self.chosen(is_meant).map(|sample| (sample.round, sample.value));
         let values: Vec<f64> = rounds.collect::<BTreeMap<_, _>>().into_values().collect();
-        let missing = || format!("{stack} has no {metric} of {app} on {link}");
-        Spread::of(&values).map(|spread| spread.median).ok_or_else(missing)
+        self.middle(&values).ok_or_else(|| format!("{stack} has no {metric} of {app} on {link}"))
     }
 
     /// Value of one stack over that of another.
@@ -112,12 +125,28 @@ impl<'a> Values<'a> {
         };
         // Of several of one round with the same options the last counts.
         let mut rounds: BTreeMap<u32, BTreeMap<String, f64>> = BTreeMap::new();
-        for sample in self.record.samples.iter().filter(matches) {
+        for sample in self.chosen(matches) {
             rounds.entry(sample.round).or_default().insert(format!("{:?}", sample.options), sample.value);
         }
         let mean = |values: &BTreeMap<String, f64>| values.values().sum::<f64>() / values.len() as f64;
         let values: Vec<f64> = rounds.values().map(mean).filter(|value| *value > 0.0).collect();
-        let missing = || format!("{stack} has no value of {benchmark} on {link} at {size} bytes");
-        Spread::of(&values).map(|spread| spread.median).ok_or_else(missing)
+        self.middle(&values).ok_or_else(|| format!("{stack} has no value of {benchmark} on {link} at {size} bytes"))
+    }
+
+    /// Samples of a kind; remembers them.
+    fn chosen(&self, matches: impl Fn(&&Sample) -> bool) -> impl Iterator<Item = &'a Sample> {
+        let chosen: Vec<(usize, &Sample)> =
+            self.record.samples.iter().enumerate().filter(|(_, sample)| matches(sample)).collect();
+        self.read.borrow_mut().extend(chosen.iter().map(|(position, _)| *position));
+        chosen.into_iter().map(|(_, sample)| sample)
+    }
+
+    /// The median of rounds; remembers how far they are apart.
+    fn middle(&self, rounds: &[f64]) -> Option<f64> {
+        let median = Spread::of(rounds)?.median;
+        let [least, greatest] =
+            [f64::min, f64::max].map(|choose| rounds.iter().copied().reduce(choose).unwrap_or(median));
+        self.spread.set(self.spread.get().max((greatest - least) / median));
+        Some(median)
     }
 }

@@ -6,9 +6,12 @@ mod judgement;
 mod medians;
 mod multirail;
 mod pecnit;
+mod print;
 #[cfg(test)]
 mod test_records;
 mod wan;
+
+use std::collections::BTreeSet;
 
 use anyhow::Result;
 
@@ -16,7 +19,7 @@ use crate::bench::{Plan, ready_plan};
 use crate::mpi::stacks::Catalog;
 use crate::record::{Record, Statement, Verdict};
 use judgement::Fact;
-use medians::Values;
+pub use print::markdown;
 
 /// An experiment.
 pub struct Experiment {
@@ -47,26 +50,43 @@ pub fn find(name: &str) -> Option<&'static Experiment> {
 pub fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Holds => "holds",
+        Verdict::ByConstruction => "holds by construction",
         Verdict::DoesNotHold => "does not hold",
         Verdict::CannotBeTested => "cannot be tested",
     }
 }
 
 impl Experiment {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// What to measure, and all stacks.
     pub fn plan(&self, quick: bool) -> Result<(Plan, Catalog)> {
         ready_plan(self.name, quick)
     }
 
+    /// The one whose plan a record was made by.
+    pub fn of(record: &Record) -> Option<&'static Experiment> {
+        let title = record.manifest.title.as_deref()?.split(':').next()?;
+        find(title)
+    }
+
     /// What becomes of the published statements.
     pub fn statements(&self, record: &Record) -> Vec<Statement> {
-        let values = Values::of(record);
-        self.facts.iter().map(|fact| fact.judge(&values)).collect()
+        self.facts.iter().map(|fact| fact.judge(record).0).collect()
+    }
+
+    /// Positions of the samples that the statements rest on.
+    pub fn decisive(&self, record: &Record) -> BTreeSet<usize> {
+        self.facts.iter().flat_map(|fact| fact.judge(record).1).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::judgement::Null;
     use super::*;
 
     #[test]
@@ -77,6 +97,29 @@ mod tests {
             assert_eq!(plan.rounds, 1);
             plan.stacks.iter().for_each(|stack| assert!(catalog.find(stack).is_ok(), "{stack}"));
             assert!(experiment.plan(false).unwrap().0.rounds > 1);
+        }
+    }
+
+    /// As published, but nothing of what a statement claims is there: its rule refuses it. What only links make hold is told
+    /// apart.
+    #[test]
+    fn every_rule_refuses_its_null_hypothesis() {
+        for (name, published) in [
+            ("multirail-2004", multirail::tests::as_published()),
+            ("wan-2008", wan::tests::as_published()),
+            ("endapps-2006", endapps::tests::as_published()),
+            ("pecnit-2007", pecnit::tests::as_published()),
+        ] {
+            let mut tested = 0;
+            for null in [Null::Alike, Null::Apart, Null::BandwidthAlone] {
+                let refused = test_records::verdicts(name, &test_records::under(null, &published));
+                for fact in find(name).unwrap().facts.iter().filter(|fact| fact.null == null) {
+                    assert!(refused.contains(&(fact.id.to_string(), false)), "{}: {null:?}", fact.id);
+                    tested += 1;
+                }
+            }
+            let given = find(name).unwrap().facts.iter().filter(|fact| matches!(fact.null, Null::Given(_))).count();
+            assert_eq!(tested + given, test_records::verdicts(name, &published).len(), "{name}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! multirail-2004: two rails of which one message can use both.
 
-use super::judgement::{Fact, Judgement, found, near};
+use super::judgement::{Fact, Judgement, Null, found, near};
 use super::medians::{AppTime, At, COMMUNICATION, RUN, Values};
 
 const KIB: u64 = 1 << 10;
@@ -26,55 +26,75 @@ pub const FACTS: &[Fact] = &[
     Fact {
         id: "M4",
         text: "Two rails, even striping: peak unidirectional bandwidth 1723 MB/s, 1.95 times that of one rail",
+        null: Null::Alike,
         decide: |values| peak(values, "bandwidth", 1723.0 / 884.0),
     },
     Fact {
         id: "M5",
         text: "Two rails, even striping: peak bidirectional bandwidth 1877 MB/s, 1.99 times that of one rail",
+        null: Null::Alike,
         decide: |values| peak(values, "bibandwidth", 1877.0 / 943.0),
     },
-    Fact { id: "M6", text: "Two rails: latency of large messages about half of one rail's", decide: large_latency },
+    Fact {
+        id: "M6",
+        text: "Two rails: latency of large messages about half of one rail's",
+        null: Null::Alike,
+        decide: large_latency,
+    },
     Fact {
         id: "M7",
         text: "Round robin slightly improves the bandwidth of small messages over one rail",
+        null: Null::Alike,
         decide: round_robin,
     },
     Fact {
         id: "M8",
         text: "Two processes a node, senders on different nodes: striping beats binding, both beat one rail",
-        decide: |_| Err("the programs put both senders on the same host".into()),
+        null: Null::Alike,
+        decide: two_senders,
     },
     Fact {
         id: "M9",
         text: "Two processes a node, both directions: striping and binding are comparable",
+        null: Null::Apart,
         decide: two_processes,
     },
-    Fact { id: "M10", text: "MPI_Bcast and MPI_Alltoall of large messages gain from two rails", decide: collectives },
-    Fact { id: "M11", text: "NAS FT: communication time almost halved", decide: almost_halved },
+    Fact {
+        id: "M10",
+        text: "MPI_Bcast and MPI_Alltoall of large messages gain from two rails",
+        null: Null::Alike,
+        decide: collectives,
+    },
+    Fact { id: "M11", text: "NAS FT: communication time almost halved", null: Null::Alike, decide: almost_halved },
     Fact {
         id: "M12",
         text: "NAS IS: communication time down by up to 38 %, run time by up to 22 %",
+        null: Null::Alike,
         decide: |values| application(values, "is", 0.38, 0.22),
     },
     Fact {
         id: "M13",
         text: "Visualization: communication time down by 43 %, run time by 16 %",
+        null: Null::Alike,
         decide: |values| application(values, "visualization", 0.43, 0.16),
     },
     Fact {
         id: "M14",
         text: "Rails 4:1: even striping is held to twice the slow rail, weighted reaches about the sum, adaptive is \
                comparable to weighted",
+        null: Null::Alike,
         decide: unequal,
     },
     Fact {
         id: "M15",
         text: "Rails 4:1, both directions: adaptive clearly beats weighted, because the bus makes 2:1 the best ratio",
+        null: Null::Untested,
         decide: |_| Err("emulated rails carry both directions at full rate; there is no bus that both share".into()),
     },
     Fact {
         id: "M16",
         text: "A second program takes one rail for 10 s: adaptive beats even, and returns to the peak afterwards",
+        null: Null::Alike,
         decide: shared_rail,
     },
 ];
@@ -105,6 +125,16 @@ fn round_robin(values: &Values) -> Judgement {
     let holds = [smallest, larger].into_iter().all(|gain| (GAIN..=MOST_SLIGHT).contains(&gain));
     let rule = "bandwidth of round robin over one rail, 1.02 to 1.5 at 64 bytes and at 1 KiB";
     found(holds, rule, &[("64 B", smallest), ("1 KiB", larger)])
+}
+
+fn two_senders(values: &Values) -> Judgement {
+    let at = At { benchmark: "two processes a host, one way", link: "equal", size: MIB };
+    let rate = |stack| values.median(stack, at);
+    let (one, bound, striped) = (rate("one-rail")?, rate("binding")?, rate("even")?);
+    let rule = "one of two processes of each host sends messages of 1 MiB: striping above binding, binding above one rail, by 2 % or \
+                more each";
+    let named = [("striping / binding", striped / bound), ("binding / one rail", bound / one)];
+    found(striped >= GAIN * bound && bound >= GAIN * one, rule, &named)
 }
 
 fn two_processes(values: &Values) -> Judgement {
@@ -179,12 +209,12 @@ fn application(values: &Values, app: &str, communication: f64, run: f64) -> Judg
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use crate::experiments::test_records::{Given, verdicts};
 
     /// One rail carries 48 MB/s, two of them twice as much.
-    fn as_published() -> Vec<Given> {
+    pub fn as_published() -> Vec<Given> {
         let mut all = Vec::new();
         for (stack, factor) in [("one-rail", 1.0), ("even", 2.0)] {
             for benchmark in ["bandwidth", "bibandwidth"] {
@@ -215,6 +245,9 @@ mod tests {
             let given = Given::of(stack, "two processes a host", "equal", MIB, 45.0);
             all.push(Given { option: Some(("distance", 2)), ..given });
         }
+        for (stack, rate) in [("one-rail", 45.0), ("binding", 70.0), ("even", 90.0)] {
+            all.push(Given::of(stack, "two processes a host, one way", "equal", MIB, rate));
+        }
         for (app, run_s, in_mpi_s) in [
             ("ft", [10.0, 6.0], [8.0, 4.2]),
             ("is", [5.0, 3.9], [4.0, 2.5]),
@@ -230,7 +263,7 @@ mod tests {
 
     #[test]
     fn statements_hold_or_not_by_the_values() {
-        let held = ["M4", "M5", "M6", "M7", "M9", "M10", "M11", "M12", "M13", "M14", "M16"];
+        let held = ["M4", "M5", "M6", "M7", "M8", "M9", "M10", "M11", "M12", "M13", "M14", "M16"];
         assert_eq!(verdicts("multirail-2004", &as_published()), held.map(|id| (id.to_string(), true)));
         // The second rail brings nothing, striping is half as fast as binding, and weights do not help.
         let mut flat = as_published();

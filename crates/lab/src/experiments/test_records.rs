@@ -1,10 +1,11 @@
 //! Records that were not measured, for tests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
 use super::find;
+use super::judgement::Null;
 use crate::record::{Record, Sample, Verdict};
 
 /// A value of a record.
@@ -73,7 +74,30 @@ pub fn verdicts(experiment: &str, values: &[Given]) -> Vec<(String, bool)> {
     values.iter().for_each(|given| given.check(experiment));
     let statements = find(experiment).unwrap().statements(&record(experiment, values));
     let judged = statements.into_iter().filter(|statement| statement.verdict != Verdict::CannotBeTested);
-    judged.map(|statement| (statement.id, statement.verdict == Verdict::Holds)).collect()
+    judged.map(|statement| (statement.id, statement.verdict != Verdict::DoesNotHold)).collect()
+}
+
+/// The same values as they would be under a hypothesis.
+pub fn under(null: Null, values: &[Given]) -> Vec<Given> {
+    let place = |of: fn(&Given) -> String, given: &Given| {
+        let all: BTreeSet<String> = values.iter().map(of).collect();
+        all.iter().position(|known| *known == of(given)).unwrap_or_default() as i32
+    };
+    let value = |given: &Given| match null {
+        Null::Apart => {
+            let apart = place(|given| given.stack.to_string(), given) + place(|given| given.link.to_string(), given);
+            let part = given.option.map_or(0, |(_, number)| number as i32);
+            100.0 * 1.5_f64.powi(apart + part)
+        }
+        // Times of programs on one port, on two, and on the one that is eight times as fast.
+        Null::BandwidthAlone if given.size.is_none() => match given.link {
+            link if link.contains("one port") => 100.0,
+            link if link.contains("two ports") => 50.0,
+            _ => 12.5,
+        },
+        _ => 100.0,
+    };
+    values.iter().map(|given| Given { value: value(given), ..given.clone() }).collect()
 }
 
 fn sample(given: &Given) -> Sample {

@@ -1,6 +1,6 @@
 //! wan-2008: one rail whose delay grows.
 
-use super::judgement::{Fact, Judgement, found, near};
+use super::judgement::{Fact, Judgement, Null, found, near};
 use super::medians::{AppTime, At, RUN, Values};
 
 const KIB: u64 = 1 << 10;
@@ -14,44 +14,75 @@ const FALLEN: f64 = 0.7;
 const TOLERANCE: f64 = 0.1;
 
 pub const FACTS: &[Fact] = &[
-    Fact { id: "W2", text: "Verbs, unreliable datagrams: independent of delay", decide: verbs },
+    Fact { id: "W2", text: "Verbs, unreliable datagrams: independent of delay", null: Null::Untested, decide: verbs },
     Fact {
         id: "W4",
         text: "Verbs, reliable: the peak is reached at every delay with large messages; small and medium ones fall with \
                delay",
+        null: Null::Alike,
         decide: large_reach_the_peak,
     },
-    Fact { id: "W5", text: "IPoIB: larger TCP windows help, and all fall with delay", decide: windows },
+    Fact {
+        id: "W5",
+        text: "IPoIB: larger TCP windows help, and all fall with delay",
+        null: Null::Alike,
+        decide: windows,
+    },
     Fact {
         id: "W6",
         text: "IPoIB: parallel streams gain up to 50 % at high delay, and hold the peak at 1 ms",
+        null: Null::Alike,
         decide: streams_gain,
     },
-    Fact { id: "W8", text: "IPoIB: one stream falls sharply beyond 100 us, two or more hold", decide: streams_hold },
+    Fact {
+        id: "W8",
+        text: "IPoIB: one stream falls sharply beyond 100 us, two or more hold",
+        null: Null::Alike,
+        decide: streams_hold,
+    },
     Fact {
         id: "W10",
         text: "1 ms, threshold of 64 KB instead of 8 KB: messages of 8 KB gain about 44 %, at most 83 %",
+        null: Null::Alike,
         decide: threshold,
     },
     Fact {
         id: "W11",
         text: "The message rate of several pairs grows in proportion to the pairs, at high delay for medium messages too",
+        null: Null::Alike,
         decide: pairs,
     },
     Fact {
         id: "W12",
         text: "Hierarchical broadcast of 128 KB: 20, 18, 90 % faster at 10, 100, 1000 us; comparable for small messages",
+        null: Null::Alike,
         decide: broadcast,
     },
-    Fact { id: "W13", text: "NAS: IS and FT keep their speed to 1 ms, CG degrades markedly", decide: applications },
+    Fact {
+        id: "W13",
+        text: "NAS: IS and FT keep their speed to 1 ms, CG degrades markedly",
+        null: Null::Alike,
+        decide: applications,
+    },
     Fact {
         id: "W14",
         text: "NAS: 41 % of IS' messages are large, 83 % of FT's; CG's are mostly small and medium",
+        null: Null::Untested,
         decide: |_| Err("what counts as large is not published; `fishplate profile` counts messages by size".into()),
     },
-    Fact { id: "W16", text: "NFS over RDMA: 700 MB/s at 10 us, 500 at 100 us, 100 at 1 ms", decide: nfs },
-    Fact { id: "W17", text: "NFS over RDMA is best at 10 us, NFS over IPoIB at 1 ms", decide: nfs },
-    Fact { id: "W18", text: "A newer adapter gains at 1 ms", decide: verbs },
+    Fact {
+        id: "W16",
+        text: "NFS over RDMA: 700 MB/s at 10 us, 500 at 100 us, 100 at 1 ms",
+        null: Null::Untested,
+        decide: nfs,
+    },
+    Fact {
+        id: "W17",
+        text: "NFS over RDMA is best at 10 us, NFS over IPoIB at 1 ms",
+        null: Null::Untested,
+        decide: nfs,
+    },
+    Fact { id: "W18", text: "A newer adapter gains at 1 ms", null: Null::Untested, decide: verbs },
 ];
 
 /// A value at each delay.
@@ -164,7 +195,7 @@ fn nfs(_: &Values) -> Judgement {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use crate::experiments::test_records::{Given, verdicts};
 
@@ -182,7 +213,7 @@ mod tests {
         times.into_iter().flat_map(of).collect()
     }
 
-    fn as_published() -> Vec<Given> {
+    pub fn as_published() -> Vec<Given> {
         let tcp = |name, all| over_delays("tcp", name, 256 * KIB, all);
         let ours = |name, size, all| over_delays(FISHPLATE, name, size, all);
         let lists = [

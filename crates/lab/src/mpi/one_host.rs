@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use super::forwarded_variables::is_launcher;
+use super::provider_library::ONE_SIDED;
 use super::stacks::Stack;
 use crate::system::programs;
 
@@ -55,7 +56,8 @@ pub fn leave_to_open_mpi(words: &[OsString], stack: Option<&Stack>, variables: &
     if is_chosen || !keeps_to_this_host(words, &installation(words, stack), |name| env::var_os(name)) {
         return;
     }
-    variables.retain(|(name, _)| !name.starts_with(LAYER) && !name.starts_with("OMPI_MCA_mtl"));
+    let is_for_libfabric = |name: &str| [LAYER, ONE_SIDED, "OMPI_MCA_mtl"].iter().any(|start| name.starts_with(start));
+    variables.retain(|(name, _)| !is_for_libfabric(name));
     variables.push((LAYER.into(), OWN.into()));
     let processors = thread::available_parallelism().map_or(1, |processors| processors.get());
     let yielding = (ranks(words) > processors).then_some((YIELDING, "1"));

@@ -19,6 +19,11 @@ const PROVIDER_OF_CARGO: &str = "libfishplate_fi.so";
 /// Who tells libfabric's cache of registrations that memory goes away, and how many it keeps.
 const CACHE_SETTINGS: [&str; 2] = ["FI_MR_CACHE_MONITOR", "FI_MR_CACHE_MAX_COUNT"];
 
+/// Open MPI's choice of a layer of one-sided operations.
+pub const ONE_SIDED: &str = "OMPI_MCA_osc";
+/// What has that be libfabric, unless the user has chosen: over UCX, operations would go past the rails.
+const ONE_SIDED_CHOICES: [(&str, &str); 2] = [(ONE_SIDED, "^ucx"), ("OMPI_MCA_osc_rdma_btls", "ofi")];
+
 /// What makes an MPI that uses libfabric load Fishplate: MPICH and Intel MPI by the first four, Open MPI by the others.
 pub fn fishplate() -> Result<Vec<(String, String)>> {
     let pairs = [
@@ -36,6 +41,8 @@ pub fn fishplate() -> Result<Vec<(String, String)>> {
     if CACHE_SETTINGS.iter().all(|name| env::var_os(name).is_none()) {
         pairs.push(("FI_MR_CACHE_MAX_COUNT".into(), "0".into()));
     }
+    let one_sided = ONE_SIDED_CHOICES.into_iter().filter(|(name, _)| env::var_os(name).is_none());
+    pairs.extend(one_sided.map(|(name, value)| (name.into(), value.into())));
     Ok(pairs)
 }
 

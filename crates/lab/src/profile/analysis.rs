@@ -16,17 +16,15 @@ use super::raw::{Raw, RawRank};
 use super::schema::{
     Call, Column, Communicator, Counts, End, Lost, Peer, Profile, Rank, SCHEMA, Series, Site, Size, Traffic, Way, World,
 };
-use super::unseen;
 use super::worlds;
 
 /// What the program as a whole did.
 pub fn profile(mut raw: Raw, exit_code: Option<u8>) -> Profile {
     label_hosts(&mut raw);
-    let unseen = if raw.ranks.is_empty() { unseen::began_past(&raw.past) } else { Vec::new() };
     Profile {
         schema: SCHEMA.into(),
         fishplate: env!("CARGO_PKG_VERSION").into(),
-        unseen,
+        unseen: Vec::new(),
         command: raw.launch.command,
         started: raw.launch.started,
         exit_code,

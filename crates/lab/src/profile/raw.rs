@@ -5,7 +5,6 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use fishplate_profile::PAST;
 use fishplate_profile::read::{self, Current, Rank, Series, State};
 use fishplate_profile::series_file::STEP_NS;
 
@@ -20,8 +19,6 @@ pub struct Raw {
     pub ranks: Vec<RawRank>,
     /// Of hosts.
     pub hosts: Vec<Series>,
-    /// Programs of processes that began MPI past the library.
-    pub past: Vec<String>,
     /// Files that could not be read, and why.
     pub unreadable: Vec<String>,
 }
@@ -63,9 +60,6 @@ pub fn read(folder: &Path, ended: Option<&Ended>) -> Result<Raw> {
                     let ended_ns = counts.last_ns;
                     raw.ranks.push(RawRank { counts, series, ended_ns });
                 }
-            }
-            Some(PAST) => {
-                raw.past.extend(fs::read(&file).map(|program| String::from_utf8_lossy(&program).into_owned()))
             }
             Some("rails") => {
                 let series = raw.read(&file, read::series);

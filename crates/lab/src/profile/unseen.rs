@@ -1,6 +1,5 @@
 //! Why a profile has no rank, or not all of them: what was found, at the end of the run.
 
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::Path;
 
@@ -16,25 +15,13 @@ use crate::system::free_space;
 pub fn explain(profile: &mut Profile, folder: &Path, is_new: bool) {
     let notes = Notes::read(folder);
     let storage = if is_new { full_disk(folder).or_else(|| unwritable(folder)) } else { None };
-    if profile.worlds.is_empty() && profile.unseen.is_empty() {
+    if profile.worlds.is_empty() {
         let full = storage.clone();
         profile.unseen = full.map_or_else(|| unseen::causes(&profile.command, &notes), |full| vec![full]);
     }
     let mut worlds = std::mem::take(&mut profile.worlds);
     worlds.iter_mut().for_each(|world| world.absent = why_absent(world, profile, &notes, storage.as_deref()));
     profile.worlds = worlds;
-}
-
-/// Programs that began MPI past the library, where no process was seen.
-pub fn began_past(programs: &[String]) -> Vec<String> {
-    let programs: BTreeSet<&String> = programs.iter().collect();
-    let began = |program: &String| {
-        format!(
-            "{program} began MPI past the library: by PMPI_Init, or in a plug-in that sees its own libraries first \
-             (RTLD_DEEPBIND)"
-        )
-    };
-    programs.into_iter().map(began).collect()
 }
 
 /// The line about a profile without any process.
@@ -108,12 +95,6 @@ mod tests {
     use crate::profile::test_ranks::rank;
     use crate::profile::{of_ranks, times::Times};
     use fishplate_profile::notes::{Began, Library};
-
-    #[test]
-    fn what_began_past_the_library_is_told_once() {
-        let [cause] = &began_past(&["/bin/app".into(), "/bin/app".into()])[..] else { panic!() };
-        assert!(cause.starts_with("/bin/app began MPI past the library: by PMPI_Init"), "{cause}");
-    }
 
     #[test]
     fn a_disk_without_room_for_a_rank_is_told() {

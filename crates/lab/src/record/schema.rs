@@ -319,6 +319,8 @@ pub struct Statement {
 pub enum Verdict {
     /// It does.
     Holds,
+    /// It does, and could hardly do otherwise where it was measured.
+    ByConstruction,
     /// It does not.
     DoesNotHold,
     /// Not with what was measured.

@@ -29,9 +29,12 @@ pub fn install(packages: &Packages, python: &str, try_out: &dyn Fn() -> Result<S
     progress.run(venv).with_context(|| format!("cannot make a Python environment in {}", folder.display()))?;
 
     progress.step(&format!("fetching {}", packages.requirements.join(", ")));
+    let hashed = folder.join("requirements.txt");
+    fs::write(&hashed, packages.hashed()).with_context(|| format!("cannot write {}", hashed.display()))?;
     let mut pip = isolated(&folder.join("bin/python"));
     pip.args(["-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar", "off"]);
-    pip.args(packages.without_dependencies.then_some("--no-deps")).args(packages.requirements);
+    // What would be built here would fetch other packages for that, whose hashes nobody knows.
+    pip.args(["--require-hashes", "--only-binary=:all:", "--no-deps", "-r"]).arg(hashed);
     let problem = || format!("cannot install from PyPI ({})", server::reachability(&index(&folder)));
     progress.run(pip).with_context(problem)?;
 

@@ -5,13 +5,14 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use tempfile::TempDir;
 
 use super::progress::Progress;
 use super::{apt_lists, server};
 use crate::mpi::stacks::packages::STAMP;
 use crate::say;
 use crate::storage::{Description, packages};
-use crate::system::programs;
+use crate::system::{private_folder, programs};
 
 /// Folders that are parts of `/usr` today, and that older packages still name.
 const MERGED: [&str; 4] = ["bin", "sbin", "lib", "lib64"];
@@ -41,9 +42,9 @@ pub fn install(described: &Description, force: bool) -> Result<()> {
     progress.step("asking apt what it takes");
     let versions = needed(described)?;
     progress.step(&format!("fetching {} packages of Debian. Licence: {}", versions.len(), described.licence));
-    fetch(&progress, &versions, &folder.join("archives"))?;
+    let archives = fetch(&progress, &versions)?;
     progress.step("unpacking");
-    unpack(&folder)?;
+    unpack(archives.path(), &folder)?;
     let stamp = format!("{}{}\n", packages::stamp(described), versions.join("\n"));
     fs::write(folder.join(STAMP), stamp).with_context(|| format!("cannot write to {}", folder.display()))?;
     drop(progress);
@@ -80,17 +81,28 @@ fn installed(line: &str) -> Option<(String, String)> {
     Some((name.to_string(), version.to_string()))
 }
 
-fn fetch(progress: &Progress, versions: &[String], archives: &Path) -> Result<()> {
-    fs::create_dir_all(archives).with_context(|| format!("cannot make {}", archives.display()))?;
+/// The folder of the packages' archives.
+fn fetch(progress: &Progress, versions: &[String]) -> Result<TempDir> {
+    let archives = private_folder::make("fishplate-archives-").context("cannot make a folder for packages")?;
+    give_to_apt(archives.path());
     let mut apt = Command::new("apt-get");
-    // The user of apt's own could not write here.
-    apt.args(["download", "-o", "APT::Sandbox::User=root", "-o", "Debug::NoLocking=1"]).args(versions);
-    apt.current_dir(archives).env("LC_ALL", "C");
+    apt.args(["download", "-o", "Debug::NoLocking=1"]).args(versions);
+    apt.current_dir(archives.path()).env("LC_ALL", "C");
     let problem = || {
         let server = archive(versions).map_or(String::new(), |url| format!("{}; ", server::reachability(&url)));
         format!("cannot fetch from Debian's archive ({server}{})", apt_lists::state())
     };
-    progress.run(apt).with_context(problem)
+    progress.run(apt).with_context(problem)?;
+    Ok(archives)
+}
+
+/// Root's apt talks to the network as a user of its own, who can write there then. Where it has none it does so as root.
+fn give_to_apt(folder: &Path) {
+    let mut id = Command::new("id");
+    id.args(["-u", "_apt"]);
+    let user = programs::run_quietly(id, "").ok().and_then(|said| said.trim().parse().ok());
+    // For others than root this fails, and their apt is nobody else.
+    let _ = std::os::unix::fs::chown(folder, user, None);
 }
 
 /// Where apt would fetch the first of them.
@@ -101,10 +113,10 @@ fn archive(versions: &[String]) -> Option<String> {
     Some(told.strip_prefix('\'')?.split('\'').next()?.to_string())
 }
 
-/// Unpacks all archives into the folder, and removes them.
-fn unpack(folder: &Path) -> Result<()> {
-    let archives = folder.join("archives");
-    let entries = fs::read_dir(&archives).with_context(|| format!("cannot read {}", archives.display()))?;
+/// Unpacks all archives into the folder.
+fn unpack(archives: &Path, folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let entries = fs::read_dir(archives).with_context(|| format!("cannot read {}", archives.display()))?;
     for archive in entries.flatten() {
         let mut dpkg = Command::new("dpkg-deb");
         dpkg.arg("-x").arg(archive.path()).arg(folder);
@@ -116,7 +128,7 @@ fn unpack(folder: &Path) -> Result<()> {
         programs::run_quietly(copy, "")?;
         fs::remove_dir_all(&old).with_context(|| format!("cannot remove {}", old.display()))?;
     }
-    fs::remove_dir_all(&archives).with_context(|| format!("cannot remove {}", archives.display()))
+    Ok(())
 }
 
 #[cfg(test)]

@@ -68,10 +68,7 @@ pub fn notes(trace: &Trace) -> Vec<String> {
     let mut notes = Vec::new();
     let cut = trace.ranks.iter().filter(|rank| !rank.is_whole).count();
     if cut > 0 {
-        notes.push(format!(
-            "{cut} of {} ranks did not come to MPI_Finalize: their traces end before",
-            trace.ranks.len()
-        ));
+        notes.push(format!("the traces of {cut} of {} ranks end before MPI_Finalize", trace.ranks.len()));
     }
     if is_oversubscribed(trace) {
         notes.push(

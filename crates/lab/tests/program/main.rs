@@ -29,3 +29,4 @@ mod storage;
 mod testbed;
 mod timeouts;
 mod validate;
+mod verdicts;

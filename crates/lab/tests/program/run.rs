@@ -40,6 +40,20 @@ fn registrations_are_not_kept_unless_the_user_says_how() {
 }
 
 #[test]
+fn open_mpi_s_one_sided_operations_take_libfabric_unless_the_user_chooses() {
+    let fishplate = Installed::new();
+    let env = |variable: Option<(&str, &str)>| {
+        let output = fishplate.command(&["env"]).envs(variable).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let says = |text: &str, line: &str| text.contains(&format!("export OMPI_MCA_osc{line}\n"));
+    let text = env(None);
+    assert!(says(&text, "='^ucx'") && says(&text, "_rdma_btls='ofi'"), "{text}");
+    let text = env(Some(("OMPI_MCA_osc", "pt2pt")));
+    assert!(!text.contains("OMPI_MCA_osc=") && says(&text, "_rdma_btls='ofi'"), "{text}");
+}
+
+#[test]
 fn the_provider_is_found_where_wheels_have_it() {
     let fishplate = Installed::new();
     std::fs::create_dir_all(fishplate.path("share/fishplate")).unwrap();

@@ -94,6 +94,8 @@ pub(crate) struct State {
     readiness_fd: Option<Arc<OwnedFd>>,
     /// Number of the application's progress calls that the thread has seen, and since when it is that.
     seen_calls: (u64, Instant),
+    /// What peers had asked for when the progress thread ran last.
+    seen_questions: u64,
     /// The same as of its last look around.
     looked_calls: u64,
     /// Rounds since the last look at the network.
@@ -141,6 +143,7 @@ impl Endpoint {
             progress: domain.fabric.settings.progress,
             readiness_fd: None,
             seen_calls: (0, Instant::now()),
+            seen_questions: 0,
             looked_calls: 0,
             skipped: 0,
         };

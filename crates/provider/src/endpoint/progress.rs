@@ -160,7 +160,8 @@ impl State {
         self.set_pause(Span::OVER);
     }
 
-    /// Makes progress if the application is not in MPI: at once where a processor `is_free`, else at most once a period. If
+    /// Makes progress if the application is not in MPI: at once where a processor `is_free`, or while peers ask for what is
+    /// in memory here, else at most once a period: messages are of use only to the application, when it calls. If
     /// ranks share a processor, a rank that is not in MPI may just wait to be scheduled; then only for one that has not called
     /// MPI for [`scheduling_wait`].
     fn progress_while_away(&mut self, is_free: impl FnOnce() -> bool) -> Next {
@@ -185,8 +186,10 @@ impl State {
         }
         let may_wait = transport.progress_in_background();
         self.seen_calls.0 = transport.progress_calls();
+        let questions = transport.questions();
+        let is_asked = std::mem::replace(&mut self.seen_questions, questions) != questions;
         self.end_pause();
-        if may_wait { Next::Readable { paced: !is_free } } else { Next::Soon }
+        if may_wait { Next::Readable { paced: !is_free && !is_asked } } else { Next::Soon }
     }
 
     /// Wakes the progress thread if there is something for it.

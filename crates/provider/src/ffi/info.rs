@@ -35,7 +35,7 @@ pub unsafe extern "C" fn getinfo(
         let hints = unsafe { read_hints(hints) };
         let names_address = !node.is_null() || !service.is_null();
         let answer = answer(&Request { version, flags, names_address, hints })?;
-        environment::settings()?;
+        answer.offers_progress(environment::settings()?.progress)?;
         let built = build(&answer)?;
         // SAFETY: not null; the contract makes it valid for a write.
         unsafe { info.write(built) };

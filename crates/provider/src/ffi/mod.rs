@@ -22,6 +22,7 @@ mod memory;
 mod memory_region;
 mod message;
 mod msg;
+mod own_sockets;
 mod rail_bytes;
 mod rma;
 mod tagged;

@@ -93,7 +93,7 @@ fn what_cannot_be_met_is_refused() {
     assert!(change(|h| h.ep.as_mut().unwrap().type_ = FI_EP_MSG));
     assert!(change(|h| h.ep.as_mut().unwrap().tx_ctx_cnt = 2));
     assert!(change(|h| h.ep.as_mut().unwrap().max_msg_size = usize::MAX));
-    assert!(change(|h| h.domain.as_mut().unwrap().data_progress = FI_PROGRESS_AUTO));
+    assert!(change(|h| h.domain.as_mut().unwrap().data_progress = FI_PROGRESS_CONTROL_UNIFIED));
     assert!(change(|h| h.domain.as_mut().unwrap().threading = 77));
     assert!(change(|h| h.tx.as_mut().unwrap().inject_size = INJECT_SIZE as usize + 1));
     assert!(!change(|h| h.tx.as_mut().unwrap().inject_size = INJECT_SIZE as usize));
@@ -101,6 +101,17 @@ fn what_cannot_be_met_is_refused() {
     assert!(change(|h| h.rx.as_mut().unwrap().iov_limit = 9));
     assert!(change(|h| h.tx.as_mut().unwrap().rma_iov_limit = 2));
     assert!(change(|h| h.domain_name = Some("eth0".to_string())));
+}
+
+#[test]
+fn data_moves_by_itself_unless_a_setting_leaves_it_to_calls() {
+    let mut hints = as_hints(without_hints());
+    hints.domain.as_mut().unwrap().data_progress = FI_PROGRESS_AUTO;
+    let automatic = ask(hints).unwrap();
+    assert_eq!(automatic.domain.data_progress, FI_PROGRESS_AUTO);
+    assert_eq!(automatic.offers_progress(Progress::Automatic), Ok(()));
+    assert_eq!(automatic.offers_progress(Progress::Calls), Err(Errno(FI_ENODATA)));
+    assert_eq!(without_hints().offers_progress(Progress::Calls), Ok(()));
 }
 
 #[test]

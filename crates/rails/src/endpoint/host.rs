@@ -176,7 +176,7 @@ mod tests {
         assert!(
             ["10.1.0.1", "10.2.0.1", "10.3.0.1"].iter().all(|text| host.has(ip(text))) && !host.has(ip("10.0.0.1"))
         );
-        assert_eq!(host.left_out(), "no rails: eth2 (it is down)");
+        assert_eq!(host.left_out(), "no rails: eth2: it is down");
     }
 
     #[test]

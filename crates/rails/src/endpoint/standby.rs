@@ -48,7 +48,7 @@ mod tests {
         }
         use_library(name);
         let mut pair = Pair::with_rails(&["lo", "tcp:lo"]);
-        if pair.ends.iter().any(|end| !end.links.ofi.has_rails()) {
+        if pair.ends.iter().any(|end| end.links.ofi.rail_count() == 0) {
             println!("skipped: the provider tcp cannot be a rail here");
             return;
         }

@@ -57,7 +57,9 @@ pub struct Identity {
 impl Identity {
     /// Whether it is that of the endpoint with this token.
     pub fn is_of(&self, token: &Token, secret: Option<&Secret>) -> bool {
-        verify(&TokenKey::of(token, secret), purpose::IDENTITY, &[&self.said], &self.proof).is_ok()
+        let (hello, rest) = self.said.split_at(HELLO_LEN);
+        let (fresh, offer) = rest.split_at(FRESH_LEN);
+        verify(&TokenKey::of(token, secret), purpose::IDENTITY, &[hello, fresh, offer], &self.proof).is_ok()
     }
 }
 

@@ -55,7 +55,9 @@ pub enum HandshakeError {
     #[error("the peer does not know the token of the endpoint")]
     Token,
     /// The same, or its secret file is another one than this side's.
-    #[error("the peer does not know the token of the endpoint, or the file of its FISHPLATE_SECRET_FILE is another one")]
+    #[error(
+        "the peer does not know the token of the endpoint, or the file of its FISHPLATE_SECRET_FILE is another one"
+    )]
     Secret,
     /// The peer takes us for another endpoint.
     #[error("it is meant for another endpoint")]

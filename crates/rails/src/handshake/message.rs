@@ -175,6 +175,10 @@ pub(super) mod purpose {
 /// Proves knowledge of the token. All `parts` have fixed lengths, or begin with them, so that their concatenation is
 /// unambiguous.
 pub(super) fn prove(token: &TokenKey, purpose: &[u8], parts: &[&[u8]]) -> hmac::Tag {
+    #[cfg(test)]
+    let covered = super::planted::covered(purpose, parts);
+    #[cfg(test)]
+    let (purpose, parts) = (covered.0, &covered.1[..]);
     let mut context = hmac::Context::with_key(&key(token));
     context.update(purpose);
     parts.iter().for_each(|part| context.update(part));
@@ -183,6 +187,14 @@ pub(super) fn prove(token: &TokenKey, purpose: &[u8], parts: &[&[u8]]) -> hmac::
 
 /// Whether `proof` is that of one who knows the token. The time that this takes does not depend on where it is wrong.
 pub(super) fn verify(token: &TokenKey, purpose: &[u8], parts: &[&[u8]], proof: &[u8]) -> Result<(), HandshakeError> {
+    #[cfg(test)]
+    if super::planted::is_unchecked(purpose) {
+        return Ok(());
+    }
+    #[cfg(test)]
+    let covered = super::planted::covered(purpose, parts);
+    #[cfg(test)]
+    let (purpose, parts) = (covered.0, &covered.1[..]);
     let said = [&[purpose], parts].concat().concat();
     hmac::verify(&key(token), &said, proof).map_err(|_| HandshakeError::Token)
 }

@@ -15,8 +15,14 @@
 mod acceptor;
 mod error;
 mod initiator;
+#[cfg(test)]
+mod injection;
 mod message;
+#[cfg(test)]
+mod model;
 mod party;
+#[cfg(test)]
+mod planted;
 #[cfg(test)]
 mod tests;
 mod transcript;

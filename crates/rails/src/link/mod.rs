@@ -27,8 +27,10 @@ use fishplate_engine::{INTERRUPTION_NS, Instant, Payload, RailId, SubchannelId};
 
 use crate::bounce_buffers::BounceBuffers;
 use crate::discover::Class;
+use crate::link::stream::unfinished::UnfinishedRecord;
 use crate::link_kind::{Common, Counts, Ending, Link, Places};
 use crate::link_name::LinkName;
+use crate::own_sockets;
 use crate::socket::SHORT_SEGMENT;
 use crate::sys::bbr::{Bbr, bbr};
 use crate::sys::tcp_info::{TcpInfo, tcp_info};
@@ -99,6 +101,8 @@ pub struct StreamLink {
     pub unanswered_since: Option<Instant>,
     /// Since when the peer's kernel has acknowledged nothing of what was sent.
     pub stuck_since: Option<Instant>,
+    /// The encrypted record that has come in part.
+    pub unfinished: UnfinishedRecord,
     /// What has come of the description of an endpoint of the peer's.
     pub described: Vec<u8>,
 }
@@ -168,6 +172,7 @@ impl StreamLink {
         name: LinkName,
         congestion_phase: CongestionPhase,
     ) -> Self {
+        own_sockets::add(&socket);
         let is_checked = matches!(protection, Protection::Checksums);
         let (sealing, opening) = match protection {
             Protection::Encryption(keys) => (Some(keys.sealing), Some(keys.opening)),
@@ -206,6 +211,7 @@ impl StreamLink {
             probes_often: false,
             unanswered_since: None,
             stuck_since: None,
+            unfinished: UnfinishedRecord::default(),
             described: Vec::new(),
         }
     }

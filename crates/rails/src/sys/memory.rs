@@ -54,19 +54,20 @@ impl UserMemory {
         })
     }
 
-    /// Calls `take` for the pieces of bytes `[from, from + len)` of `payload`.
+    /// Calls `take` for the pieces of bytes `[from, from + len)` of `payload`. It looks at each byte once: where a program writes
+    /// there meanwhile, as it must not while a send lasts, what is sent is spoilt, and nothing else.
     #[inline]
     pub fn for_each(&self, payload: &Payload, from: u64, len: u64, mut take: impl FnMut(&[u8])) {
         if let Payload::One(extent) = payload {
             let part = extent.slice(from, len);
             if part.len > 0 {
-                // SAFETY: whoever made `self` guarantees that the extent can be read.
+                // SAFETY: whoever made `self` guarantees that the extent can be read, and that MPI does not let the program write there.
                 take(unsafe { std::slice::from_raw_parts(address(&part), part.len as usize) });
             }
             return;
         }
         for part in self.parts(payload, from, len) {
-            // SAFETY: whoever made `self` guarantees that the extent can be read.
+            // SAFETY: as above.
             take(unsafe { &*part });
         }
     }

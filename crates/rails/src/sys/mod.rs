@@ -3,6 +3,7 @@
 mod atomic_memory;
 pub mod bbr;
 pub mod counter_register;
+pub mod crc32c;
 pub mod interface;
 pub mod io;
 pub mod limits;

@@ -29,6 +29,7 @@ pub struct Between {
 
 /// One direction of a connection.
 struct Pipe {
+    to_acceptor: bool,
     from: TcpStream,
     to: TcpStream,
     /// Read, and not yet written.
@@ -52,6 +53,12 @@ impl Between {
         self.injection = Some(injection);
     }
 
+    /// Puts bytes into all connections, between what has passed and what has not.
+    pub fn put_in(&mut self, to_acceptor: bool, bytes: &[u8]) {
+        let pipes = self.pipes.iter_mut().filter(|pipe| pipe.to_acceptor == to_acceptor);
+        pipes.for_each(|pipe| pipe.under_way.extend_from_slice(bytes));
+    }
+
     /// Ends all connections.
     pub fn cut(&mut self) {
         self.pipes.clear();
@@ -69,7 +76,14 @@ impl Between {
                     .filter(is_meant)
                     .map(|injection| (LENS[direction][..injection.before].iter().sum(), injection.bytes.clone()));
                 let [from, to] = [from, to].map(|stream| stream.try_clone().unwrap());
-                self.pipes.push(Pipe { from, to, under_way: Vec::new(), passed: 0, injected });
+                self.pipes.push(Pipe {
+                    to_acceptor: direction == 0,
+                    from,
+                    to,
+                    under_way: Vec::new(),
+                    passed: 0,
+                    injected,
+                });
             }
         }
         self.pipes.iter_mut().for_each(Pipe::pass);

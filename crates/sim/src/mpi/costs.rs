@@ -47,7 +47,7 @@ pub struct Costs {
     pub put_by_message: u64,
     /// Longest one-sided read that the target's process answers; it reads longer ones' memory by adapter.
     pub get_by_message: u64,
-    /// To add what an accumulate brings.
+    /// To add what an accumulate brings, or to apply an atomic operation.
     pub accumulate: Time,
 }
 
@@ -58,16 +58,18 @@ impl Costs {
             Body::Eager { len, .. } | Body::EarlyData { len, .. } => self.eager_send + self.copy(u64::from(*len)),
             Body::RequestToSend { .. } | Body::ClearToSend { .. } => self.control + self.register,
             Body::Refused { .. } => self.control,
+            Body::Atomic { .. } => self.eager_send,
             Body::Stripe { .. } | Body::Write { .. } | Body::Read { .. } => self.rdma_send,
             _ => Time::default(),
         }
     }
 
-    /// Of a frame that has come. One-sided operations are the adapter's business.
+    /// Of a frame that has come. Reads and writes are the adapter's business.
     pub fn receive_cost(&self, body: &Body) -> Time {
         match body {
             Body::Eager { len, .. } | Body::EarlyData { len, .. } => self.eager_receive + self.copy(u64::from(*len)),
             Body::RequestToSend { .. } | Body::ClearToSend { .. } | Body::Refused { .. } => self.control,
+            Body::Atomic { .. } => self.eager_receive + self.accumulate,
             Body::Stripe { .. } => self.rdma_receive,
             _ => Time::default(),
         }

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use fishplate_engine::{
-    Context, Envelope, Extent, Pattern, Payload, ReadRequest, RecvRequest, Region, Remote, SendRequest, Space,
-    WriteRequest,
+    Atomic, AtomicRequest, Context, Envelope, Extent, Pattern, Payload, ReadRequest, RecvRequest, Region, Remote,
+    SendRequest, Space, WriteRequest,
 };
 
 use super::chain::{Chain, Part};
@@ -373,6 +373,26 @@ impl Mpi {
             let from = Remote { key: WINDOW_KEY, address: 0 };
             let posted =
                 process.engine.post_read(ReadRequest { vc, from, buffer: memory(bytes), notify: true, context });
+            debug_assert!(posted.is_ok());
+        }
+        world.drive(self.rank);
+        request
+    }
+
+    /// Begins an atomic operation on a peer's window.
+    pub async fn atomic(&self, to: u32, what: Atomic) -> Request {
+        self.call().await;
+        let mut world = self.world.borrow_mut();
+        world.connect(self.rank, to);
+        let request = world.begin_request(self.rank);
+        world.note(self.rank, self.strand, || Entry::OneSided);
+        let process = world.rank(self.rank);
+        if let Some(vc) = process.channel(to) {
+            let context = Context(u64::from(request.0));
+            let to = Remote { key: WINDOW_KEY, address: 0 };
+            let (operands, result) = (memory(what.operands_len()), memory(what.result_len()));
+            let posted =
+                process.engine.post_atomic(AtomicRequest { vc, to, what, operands, result, notify: true, context });
             debug_assert!(posted.is_ok());
         }
         world.drive(self.rank);

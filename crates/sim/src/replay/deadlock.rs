@@ -2,13 +2,16 @@
 
 use fishplate_trace::{CollectiveKind, Operation, RankTrace, Trace};
 
-use super::Places;
+use super::{Places, order};
 
 /// Most ranks that are told.
 const MOST: usize = 8;
 
 /// Ranks that wait for ever, and for what.
 pub fn describe(trace: &Trace, ranks: &[u32], places: &Places) -> String {
+    if let Some(difference) = order::difference(trace) {
+        return difference;
+    }
     let one = |rank: &u32| {
         let (trace, at) = (&trace.ranks[*rank as usize], places[*rank as usize].get());
         format!("rank {rank} in call {} of {}: {}", at + 1, trace.steps.len(), waits_for(trace, at))

@@ -5,7 +5,7 @@
 //! - `requests`: what is under way meanwhile;
 //! - `communicators`, `collective`: operations of several ranks;
 //! - `processors`: which ranks compute at a time;
-//! - `deadlock`: why a program does not go on;
+//! - `deadlock`, `order`: why a program does not go on;
 //! - [`graph`]: programs of others, in GOAL; [`export`]: a trace as one of these.
 
 mod collective;
@@ -13,6 +13,7 @@ mod communicators;
 mod deadlock;
 pub mod export;
 pub mod graph;
+mod order;
 mod processors;
 mod rank;
 mod requests;
@@ -129,7 +130,7 @@ type Places = Rc<Vec<Cell<usize>>>;
 /// Replays a trace.
 ///
 /// # Errors
-/// When the machine does not fit, or ranks wait for ever, which is told with what they wait for.
+/// When the machine does not fit, or ranks wait for ever, which is told with why, or what they wait for.
 pub fn run(machine: &Machine, trace: &Arc<Trace>, computation: Computation) -> Result<Outcome, String> {
     Ok(replayed(machine, trace, computation, Wanted::Outcome)?.0)
 }

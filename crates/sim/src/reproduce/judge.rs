@@ -72,18 +72,7 @@ fn judge_check(check: &Check, values: &Values) -> JudgedCheck {
     let simulated = values.get(&check.what).copied();
     let other = |name: &Option<String>| name.as_ref().and_then(|name| values.get(name).copied());
     let expected = check.near.or(check.least).or(check.most).or(other(&check.above)).or(other(&check.comparable));
-    let holds = simulated.zip(expected).is_some_and(|(simulated, expected)| {
-        let near = (simulated / expected - 1.0).abs() <= check.tolerance();
-        if check.near.is_some() || check.comparable.is_some() {
-            near
-        } else if check.least.is_some() {
-            simulated >= expected
-        } else if check.most.is_some() {
-            simulated <= expected
-        } else {
-            simulated > expected
-        }
-    });
+    let holds = simulated.zip(expected).is_some_and(|(simulated, expected)| check.holds_of(simulated, expected));
     JudgedCheck { check: check.clone(), simulated, expected, holds }
 }
 

@@ -34,6 +34,9 @@ pub struct Fact {
     /// Why the checks that are `given` could hardly come out otherwise, if there are any: then they are counted apart.
     #[serde(default)]
     pub by_construction: Option<String>,
+    /// Under which hypothesis the values would be those of [`Check::null`]: nothing of what the row claims is there.
+    #[serde(default)]
+    pub null_is: Option<String>,
     /// What has to hold.
     pub checks: Vec<Check>,
 }
@@ -65,6 +68,9 @@ pub struct Check {
     /// Relative, for `near` and `comparable`.
     #[serde(default)]
     tolerance: Option<f64>,
+    /// The value under the null hypothesis, for `near`, `least` and `most`.
+    #[serde(default)]
+    null: Option<f64>,
 }
 
 impl Fact {
@@ -79,6 +85,56 @@ impl Check {
     pub fn tolerance(&self) -> f64 {
         self.tolerance.unwrap_or(USUAL_TOLERANCE)
     }
+
+    /// Whether a value is as it should be, where it is compared with this number.
+    pub fn holds_of(&self, value: f64, expected: f64) -> bool {
+        if self.near.is_some() || self.comparable.is_some() {
+            (value / expected - 1.0).abs() <= self.tolerance()
+        } else if self.least.is_some() {
+            value >= expected
+        } else if self.most.is_some() {
+            value <= expected
+        } else {
+            value > expected
+        }
+    }
+
+    /// Whether it holds under the null hypothesis: two values that are to differ are alike, and two that are to be alike
+    /// differ by twice the tolerance.
+    fn holds_of_null(&self) -> Option<bool> {
+        match self.near.or(self.least).or(self.most) {
+            Some(expected) => Some(self.holds_of(self.null?, expected)),
+            None if self.comparable.is_some() => Some(self.holds_of(1.0 + 2.0 * self.tolerance(), 1.0)),
+            None => Some(self.holds_of(1.0, 1.0)),
+        }
+    }
+}
+
+impl Fact {
+    /// Whether the rule refuses its null hypothesis, and each of its numbers does: a rule that holds of it tests nothing.
+    ///
+    /// # Errors
+    /// When not, or no such hypothesis is told.
+    fn check_null(&self) -> Result<(), String> {
+        if self.kind == Kind::C || self.is_given() {
+            return Ok(());
+        }
+        let problem = |what: &str| Err(format!("{}: {what}", self.id));
+        if self.null_is.is_none() {
+            return problem("no `null_is`: what would be if nothing of it were there");
+        }
+        let mut refused = false;
+        for check in self.checks.iter().filter(|check| !check.given) {
+            match check.holds_of_null() {
+                None => return problem(&format!("{}: no `null`", check.what)),
+                Some(true) if check.near.is_some() => {
+                    return problem(&format!("{}: the number holds under the null hypothesis", check.what));
+                }
+                Some(holds) => refused |= !holds,
+            }
+        }
+        if refused { Ok(()) } else { problem("all of it holds under the null hypothesis") }
+    }
 }
 
 #[derive(Deserialize)]
@@ -90,7 +146,7 @@ struct Table {
 /// Reads a table.
 ///
 /// # Errors
-/// When it is none.
+/// When it is none, or a rule in it holds of its null hypothesis.
 pub fn read(text: &str) -> Result<Vec<Fact>, String> {
     let table: Table = toml::from_str(text).map_err(|error| error.to_string())?;
     let is_told = |row: &&Fact| row.by_construction.is_some() == row.checks.iter().any(|check| check.given);
@@ -98,6 +154,6 @@ pub fn read(text: &str) -> Result<Vec<Fact>, String> {
         Some(row) => {
             Err(format!("{}: `by_construction` is for rows with checks that are `given`, which need it", row.id))
         }
-        None => Ok(table.row),
+        None => table.row.iter().try_for_each(Fact::check_null).map(|()| table.row),
     }
 }

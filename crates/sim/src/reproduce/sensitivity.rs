@@ -1,9 +1,9 @@
-//! What assumptions matter: each is set to the ends of its range, and rows that change are told.
+//! What assumptions matter: each is set to the ends of its range. Rows that change are told, and how far numbers move.
 
 use super::experiments::Experiments;
-use super::judge::judge;
+use super::judge::{Judged, JudgedCheck, judge};
 use super::published::Fact;
-use super::rows::ROWS;
+use super::rows::{ROWS, Row};
 use crate::testbed::{Description, SHIPPED};
 
 /// A row that holds with one value and not with another.
@@ -30,40 +30,112 @@ pub struct Varied {
     pub flips: Vec<Flip>,
 }
 
-/// Varies every assumption of the testbeds of `paper` (all: nothing) over its range. `told` hears of each.
+/// How far a value that is not as published moves over the ranges of all assumptions, one at a time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reach {
+    /// The row.
+    pub id: String,
+    /// The check, with the value that the assumptions as they are give.
+    pub check: JudgedCheck,
+    /// The least value, and which assumption gives it: `path = value`.
+    pub least: (f64, String),
+    /// The greatest value.
+    pub greatest: (f64, String),
+}
+
+/// Which rows are looked at.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Chosen<'a> {
+    /// Of this paper only.
+    pub paper: Option<&'a str>,
+    /// This one only.
+    pub row: Option<&'a str>,
+}
+
+impl Chosen<'_> {
+    fn has(&self, row: &Row) -> bool {
+        self.paper.is_none_or(|paper| paper == row.paper) && self.row.is_none_or(|id| id == row.id)
+    }
+}
+
+/// Varies every assumption of the testbeds of the chosen rows over its range. `told` hears of each.
 ///
 /// # Errors
 /// When a row cannot be simulated.
 pub fn sensitivity(
     facts: &[Fact],
-    paper: Option<&str>,
+    chosen: Chosen,
     seed: u64,
     mut told: impl FnMut(&Varied),
-) -> Result<Vec<Varied>, String> {
-    let mut all = Vec::new();
+) -> Result<(Vec<Varied>, Vec<Reach>), String> {
+    let (mut all, mut reaches) = (Vec::new(), Vec::<Reach>::new());
     for (testbed, text) in SHIPPED {
         let rows: Vec<_> = ROWS
             .iter()
-            .filter(|row| testbed.starts_with(row.paper) && paper.is_none_or(|paper| paper == row.paper))
+            .filter(|row| testbed.starts_with(row.paper) && chosen.has(row))
             .filter_map(|row| Some((row, facts.iter().find(|fact| fact.id == row.id)?)))
             .collect();
         if rows.is_empty() {
             continue;
         }
-        let holds = |experiments: &Experiments| -> Result<Vec<bool>, String> {
-            rows.iter().map(|(row, fact)| Ok(judge(fact, (row.find)(experiments)?).holds())).collect()
+        let judged = |experiments: &Experiments| -> Result<Vec<Judged>, String> {
+            rows.iter().map(|(row, fact)| Ok(judge(fact, (row.find)(experiments)?))).collect()
         };
-        let usual = holds(&Experiments::new(seed))?;
+        let usual = judged(&Experiments::new(seed))?;
+        merge(&mut reaches, &usual, "as assumed");
         for (path, parameter) in Description::parse(text)?.parameters()? {
             for end in parameter.range.into_iter().flatten().filter(|end| *end != parameter.value) {
-                let changed = holds(&Experiments::changed(testbed, &path, end, seed))?;
-                let differ = rows.iter().zip(usual.iter().zip(&changed)).filter(|(_, (before, now))| before != now);
-                let flips = differ.map(|((row, _), (_, now))| Flip { id: row.id.into(), holds: *now }).collect();
+                let changed = judged(&Experiments::changed(testbed, &path, end, seed))?;
+                merge(&mut reaches, &changed, &format!("{testbed} {path} = {end}"));
+                let differ = usual.iter().zip(&changed).filter(|(before, now)| before.holds() != now.holds());
+                let flips = differ.map(|(_, now)| Flip { id: now.fact.id.clone(), holds: now.holds() }).collect();
                 let varied = Varied { testbed, path: path.clone(), assumed: parameter.value, value: end, flips };
                 told(&varied);
                 all.push(varied);
             }
         }
     }
-    Ok(all)
+    Ok((all, reaches))
+}
+
+/// Widens what is known of the values that do not hold as assumed; the first time they are those.
+fn merge(reaches: &mut Vec<Reach>, rows: &[Judged], with: &str) {
+    for (row, check) in rows.iter().flat_map(|row| row.checks.iter().map(move |check| (row, check))) {
+        let Some(value) = check.simulated else { continue };
+        let known = reaches.iter_mut().find(|reach| reach.id == row.fact.id && reach.check.check == check.check);
+        match known {
+            Some(reach) if value < reach.least.0 => reach.least = (value, with.into()),
+            Some(reach) if value > reach.greatest.0 => reach.greatest = (value, with.into()),
+            None if !check.holds && with == "as assumed" => {
+                let end = || (value, with.to_string());
+                reaches.push(Reach { id: row.fact.id.clone(), check: check.clone(), least: end(), greatest: end() });
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::published::{FACTS, read};
+    use super::*;
+
+    #[test]
+    fn a_number_that_misses_is_told_with_how_far_assumptions_move_it() {
+        let facts = read(FACTS).unwrap();
+        let fact = facts.iter().find(|fact| fact.id == "M12").unwrap();
+        let judged = |communication: f64| {
+            let values = [("communication saved at most, %", communication), ("run time saved at most, %", 22.0)];
+            vec![judge(fact, values.map(|(name, value)| (name.to_string(), value)).into())]
+        };
+        let mut reaches = Vec::new();
+        for (value, with) in [(48.0, "as assumed"), (40.0, "a = 1"), (50.0, "b = 2"), (45.0, "c = 3")] {
+            merge(&mut reaches, &judged(value), with);
+        }
+        let [reach] = reaches.as_slice() else { panic!("the other number holds: {reaches:?}") };
+        assert_eq!(
+            (reach.check.simulated, &reach.least, &reach.greatest),
+            (Some(48.0), &(40.0, "a = 1".into()), &(50.0, "b = 2".into()))
+        );
+    }
 }

@@ -29,6 +29,10 @@ pub enum Benchmark {
     PutBibandwidth,
     /// One-sided.
     GetBibandwidth,
+    /// Atomic operations.
+    FetchAndOp,
+    /// Atomic operations.
+    CompareAndSwap,
     /// Collective.
     Barrier,
     /// Collective.
@@ -84,6 +88,8 @@ impl Benchmark {
         ("get_bandwidth", GetBandwidth),
         ("put_bibandwidth", PutBibandwidth),
         ("get_bibandwidth", GetBibandwidth),
+        ("fetch_and_op", FetchAndOp),
+        ("compare_and_swap", CompareAndSwap),
         ("barrier", Barrier),
         ("bcast", Bcast),
         ("reduce", Reduce),
@@ -128,6 +134,16 @@ impl Benchmark {
         }
     }
 
+    /// Whether it does atomic operations on words of 8 bytes.
+    pub fn is_atomic(self) -> bool {
+        matches!(self, FetchAndOp | CompareAndSwap)
+    }
+
+    /// Operations of a window unless it is told otherwise.
+    pub fn default_window(self) -> u32 {
+        if self.is_atomic() { 1 } else { 64 }
+    }
+
     /// Whether its ranks are clients of a file system, whose servers come besides.
     pub fn is_of_files(self) -> bool {
         matches!(self, IoContiguous | IoTile | IoThreads)
@@ -140,7 +156,7 @@ impl Benchmark {
             Bcast | Allgather | Alltoall => (1, 1 << 20),
             Reduce | Allreduce => (4, 1 << 20),
             MessageRate => (1, 4 << 10),
-            Nhop => (8, 8),
+            Nhop | FetchAndOp | CompareAndSwap => (8, 8),
             Exchange | Overlap => (8, 4 << 20),
             DisplacedRing => (1 << 20, 1 << 20),
             IoContiguous | IoThreads => (256 << 10, 256 << 10),

@@ -1,5 +1,6 @@
 //! The benchmark suite over modelled machines: the same benchmarks, options and values as those in `bench/`.
 
+mod atomic;
 mod benchmark;
 mod collective;
 mod competing_traffic;

@@ -7,7 +7,7 @@ use fishplate_collectives::ClusterMap;
 use super::benchmark::{Benchmark, Unit};
 use super::options::{Machine, Options, Outcome};
 use super::timing::Measurements;
-use super::{collective, exchange, files, one_sided, patterns};
+use super::{atomic, collective, exchange, files, one_sided, patterns};
 use crate::mpi::program::{self, Mpi, Task};
 use crate::testbed;
 
@@ -82,7 +82,7 @@ fn value(benchmark: Benchmark, options: &Options, parts: &[(u64, f64)]) -> Resul
         Unit::Messages => sum,
         _ if benchmark == Benchmark::Stream => sum,
         _ if benchmark.is_of_files() => files::together(parts),
-        _ if options.aligned => last,
+        _ if options.aligned || benchmark.is_atomic() => last,
         _ if options.median => {
             let mut values: Vec<f64> = parts.iter().map(|(_, value)| *value).collect();
             values.sort_by(f64::total_cmp);
@@ -111,6 +111,7 @@ async fn one(
         Nhop => exchange::nhop(mpi, options, found).await,
         DisplacedRing => exchange::displaced_ring(mpi, options, found).await,
         PutLatency | GetLatency | AccumulateLatency => one_sided::latency(benchmark, mpi, options, found).await,
+        FetchAndOp | CompareAndSwap => atomic::run(benchmark, mpi, options, found).await,
         PutBandwidth | GetBandwidth | PutBibandwidth | GetBibandwidth => {
             one_sided::bandwidth(benchmark, mpi, options, found).await;
         }

@@ -3,6 +3,7 @@
 mod build;
 mod nodes;
 mod parameter;
+mod paths;
 mod placement;
 mod schema;
 mod shipped;
@@ -68,7 +69,8 @@ impl Description {
     /// # Errors
     /// When something is missing, unknown, or refers to what is not there.
     pub fn testbed(&self) -> Result<Testbed, String> {
-        let testbed: Testbed = self.table.clone().try_into().map_err(|error: toml::de::Error| error.to_string())?;
+        let mut testbed: Testbed = self.table.clone().try_into().map_err(|error: toml::de::Error| error.to_string())?;
+        testbed.share_ports()?;
         testbed.check()?;
         Ok(testbed)
     }
@@ -98,6 +100,7 @@ impl Testbed {
             }
             stack.config().map_err(|error| format!("stack.{name}: {error}"))?;
         }
+        self.check_inner_links()?;
         for (name, storage) in &self.storage {
             storage.check().map_err(|error| format!("storage.{name}: {error}"))?;
         }

@@ -32,8 +32,13 @@ pub(super) struct Slot {
 /// The stations of a new node.
 pub(super) fn node(network: &mut Network, testbed: &Testbed, packet: (f64, f64), seed: u64) -> Vec<Slot> {
     let mut buses: BTreeMap<&str, (Place, Place)> = BTreeMap::new();
-    let mut slots = Vec::new();
+    let mut slots: Vec<Slot> = Vec::new();
     for (number, rail) in testbed.rail.iter().enumerate() {
+        let (port, _) = testbed.port(number);
+        if let Some(shared) = slots.get(port).copied() {
+            slots.push(shared);
+            continue;
+        }
         let (memory, (pacing, port_out), bus) = match rail.parts() {
             Some(Parts::Hardware(bus, adapter, ..)) => {
                 let port = network.add_station();

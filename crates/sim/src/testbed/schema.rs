@@ -67,6 +67,9 @@ pub struct Cluster {
 pub struct Rail {
     /// Its name.
     pub name: String,
+    /// Another path over the port of the rail with this name, which has all of its parts (InfiniBand's LMC).
+    #[serde(default)]
+    pub path_over: Option<String>,
     /// Between memory and adapter.
     #[serde(default)]
     pub bus: Option<Bus>,
@@ -210,6 +213,10 @@ pub struct Switch {
     /// Nodes on one crossbar, where the switch has several tiers: between two blocks there are three of them.
     #[serde(default)]
     pub block_nodes: Option<Parameter>,
+    /// Links of a block to crossbars above, one to each, as fast as the nodes' links (a fat tree of two tiers); absent: links
+    /// between blocks are never full.
+    #[serde(default)]
+    pub uplinks: Option<Parameter>,
 }
 
 /// A pair of long-distance routers.

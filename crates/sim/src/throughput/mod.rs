@@ -1,6 +1,7 @@
 //! Goodput in simulation: a stream of long messages between two hosts over two rails, over delay, ratio of the rails, loss
-//! and policy; and exchanges both ways. The table is kept as text, so that a change shows as a changed line.
+//! and policy; exchanges both ways; and exchanges in a fat tree. The table is kept as text, so that a change shows as a changed line.
 
+mod inner_links;
 mod patterns;
 
 use std::fmt::Write;
@@ -34,8 +35,8 @@ fn policies() -> [(&'static str, Striping); 5] {
     ]
 }
 
-/// The tables: a line for each delay, ratio and loss, goodput in percent of what both rails together can carry; and one
-/// for each set of rails and size of messages that are exchanged.
+/// The tables: a line for each delay, ratio and loss, goodput in percent of what both rails together can carry; one for
+/// each set of rails and size of messages that are exchanged; and one for each number of inner links of a fat tree.
 pub fn table() -> String {
     let mut text =
         String::from("# Goodput of a stream of 1 MiB messages, in percent of the sum of both rails' rates\n");
@@ -57,6 +58,8 @@ pub fn table() -> String {
     }
     text.push('\n');
     patterns::append(&mut text);
+    text.push('\n');
+    inner_links::append(&mut text);
     text
 }
 

@@ -1,7 +1,9 @@
 //! The simulator as other crates use it. One binary, so that long tests run beside each other.
 
+mod atomics;
 mod files;
 mod history;
+mod inner_links;
 mod mutations;
 mod patterns;
 mod predict;

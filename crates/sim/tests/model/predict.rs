@@ -69,6 +69,33 @@ fn every_row_has_its_program_and_every_program_its_row() {
     assert_eq!(rows, table);
 }
 
+/// A rule that holds where nothing of what it claims is there tests nothing: such a table is not read.
+#[test]
+fn a_rule_that_holds_of_its_null_hypothesis_is_refused() {
+    let changed = |from: &str, to: &str| read_facts(&FACTS.replacen(from, to, 1)).unwrap_err();
+    for (error, told) in [
+        // A tolerance that reaches down to saving nothing.
+        (
+            changed("near = 38, tolerance = 0.15", "near = 38, tolerance = 1.0"),
+            "M12: communication saved at most, %: the number holds under the null hypothesis",
+        ),
+        (changed("least = 1.3, null = 1.0", "least = 1.0"), "W13: CG, run time, 1 ms / no delay: no `null`"),
+        (changed("null_is = \"delay changes nothing\"\n", ""), "W4: no `null_is`"),
+        // What a program has that waits for bandwidth alone.
+        (
+            changed("near = 55, tolerance = 0.15, given = true", "near = 55, tolerance = 0.15, null = 57"),
+            "E7: IS, RPI, %: the number holds under the null hypothesis",
+        ),
+        // Each half alone may hold, but not all of it.
+        (
+            read_facts(&FACTS.replace("most = 0.5, null = 1.0", "most = 1.5, null = 1.0")).unwrap_err(),
+            "D3: all of it holds under the null hypothesis",
+        ),
+    ] {
+        assert!(error.starts_with(told), "{error}");
+    }
+}
+
 /// What is simulated does not depend on what was published: only the judgement does.
 #[test]
 fn another_target_changes_no_simulated_value() {

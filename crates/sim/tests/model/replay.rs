@@ -157,6 +157,20 @@ fn a_deadlock_names_both_sides() {
 }
 
 #[test]
+fn collective_operations_in_different_orders_are_named() {
+    let one_of_each = |rank: u32| {
+        let (waits, goes_on) =
+            (collective(CollectiveKind::Barrier, 0, None), collective(CollectiveKind::Allreduce, 8, Some(1)));
+        if rank == 0 { vec![goes_on, waits, wait(&[1])] } else { vec![waits, goes_on, wait(&[1])] }
+    };
+    assert_eq!(
+        run(&machine(3, 1), &program(3, one_of_each), PLAIN).unwrap_err(),
+        "ranks call the collective operations of a communicator in different orders, which MPI does not allow, so this cannot \
+         be replayed (calls that failed are left out): call 2 of rank 0 is allreduce, and call 2 of rank 1 is barrier"
+    );
+}
+
+#[test]
 fn every_collective_operation_ends_on_any_number_of_ranks() {
     use CollectiveKind::*;
     let kinds =

@@ -5,7 +5,7 @@
 #[unsafe(link_section = ".fini_array")]
 static AT_EXIT: extern "C" fn() = {
     extern "C" fn at_exit() {
-        crate::profile::at_exit();
+        crate::notes::at_exit();
     }
     at_exit
 };

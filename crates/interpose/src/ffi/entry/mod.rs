@@ -4,7 +4,8 @@
 //! - [`direct`] has the calls that nobody needs to look at again, which skip all of this;
 //! - [`target`] is the function that a call goes on to: the next one that has the name, as a rule the MPI's, or one of
 //!   [`super::overrides`];
-//! - [`frames`] are the calls that a thread is in; [`end`] is the end of the process;
+//! - [`frames`] are the calls that a thread is in, [`recording`] tells whether it records one just now; [`end`] is the end of
+//!   the process;
 //! - [`observation`] is what a profile makes of a call ([`messages`]; [`collectives`]: with [`peers`], and
 //!   [`significance`] of its arguments), [`tracing`] what a trace makes of it.
 
@@ -18,6 +19,7 @@ mod messages;
 mod narrowing;
 mod observation;
 mod peers;
+mod recording;
 mod significance;
 mod statuses;
 mod target;
@@ -39,6 +41,7 @@ use arguments::Arguments;
 use enter::enter;
 use frames::{Between, Doing, Frame};
 use observation::Observation;
+use recording::Recording;
 use target::Target;
 
 include!(concat!(env!("OUT_DIR"), "/entries.rs"));
@@ -104,10 +107,14 @@ unsafe extern "C-unwind" fn dispatch(
 
 fn carry_out(target: &Target, arguments: &mut Arguments, (stack, caller): (usize, usize)) -> usize {
     let function = target.function;
+    if recording::is_under_way() {
+        profile::interrupted();
+    }
     if arguments.call.kind == Kind::Life {
         return life(function, arguments);
     }
     let Some(session) = profile::get() else { return arguments.call(function) };
+    let recording = Recording::begin();
     let outer = frames::current(stack, |left| {
         if let Doing::Call { call, began, is_nested: false } = left.doing {
             session.left(call, left.caller, began);
@@ -115,7 +122,7 @@ fn carry_out(target: &Target, arguments: &mut Arguments, (stack, caller): (usize
     });
     if !arguments.language.is_recorded() {
         let _entered = frames::enter(stack, caller, Doing::Fortran);
-        return arguments.call(function);
+        return recording.call(arguments, function);
     }
     let (is_of_fortran, caller) = match outer {
         Some((Frame { caller, doing: Doing::Fortran, .. }, _)) => (true, caller),
@@ -124,13 +131,13 @@ fn carry_out(target: &Target, arguments: &mut Arguments, (stack, caller): (usize
     let between = outer.map_or(Between::Unknown, |(_, between)| between);
     let outer = if outer.is_some() { frames::call() } else { None };
     if outer.is_some_and(|outer| !is_of_fortran && is_part_of((outer, between), target, arguments.call, caller)) {
-        return hand_on(session, arguments, function);
+        return hand_on(&recording, session, arguments, function);
     }
     let (is_nested, began) = (outer.is_some(), clock::monotonic());
     let Some(_entered) = frames::enter(stack, caller, Doing::Call { call: target.call, began, is_nested }) else {
-        return hand_on(session, arguments, function);
+        return hand_on(&recording, session, arguments, function);
     };
-    record(session, arguments, target, Began { caller, at: began, is_nested })
+    record(&recording, session, arguments, target, Began { caller, at: began, is_nested })
 }
 
 /// Whether a call within another one is a part of that: MPI makes it for itself, or another tool hands it on. Others are
@@ -146,9 +153,9 @@ fn is_part_of((outer, between): (usize, Between), target: &Target, call: &Call, 
 }
 
 /// Carries a call out that is not recorded. What it frees is gone all the same.
-fn hand_on(session: &Session, arguments: &mut Arguments, function: *mut c_void) -> usize {
+fn hand_on(recording: &Recording, session: &Session, arguments: &mut Arguments, function: *mut c_void) -> usize {
     let freed = observation::forget_communicator(session, arguments);
-    let result = arguments.call(function);
+    let result = recording.call(arguments, function);
     if let (Some(freed), true) = (freed, arguments.has_failed(result)) {
         lock(&session.recorder).communicators.keep(freed);
     }
@@ -186,7 +193,7 @@ impl Drop for Recorded<'_> {
 }
 
 /// Carries a call out, and records it.
-fn record(session: &Session, arguments: &mut Arguments, target: &Target, began: Began) -> usize {
+fn record(recording: &Recording, session: &Session, arguments: &mut Arguments, target: &Target, began: Began) -> usize {
     let Target { function, call, .. } = *target;
     let Began { caller, at, is_nested } = began;
     let stamp = session.tracer.is_some().then(|| trace::begin_call(is_nested));
@@ -195,7 +202,7 @@ fn record(session: &Session, arguments: &mut Arguments, target: &Target, began: 
     }
     let mut recorded = Recorded { session, call, began, has_returned: false };
     let observation = Observation::before(session, arguments);
-    let result = arguments.call(function);
+    let result = recording.call(arguments, function);
     recorded.has_returned = true;
     let moment = profile::Moment { call, caller, began: at, ended: clock::monotonic(), site: 0, is_nested };
     let done = catch_unwind(AssertUnwindSafe(|| observation.after(session, arguments, result, moment, stamp)));
@@ -216,7 +223,10 @@ fn life(function: *mut c_void, arguments: &Arguments) -> usize {
     let is_outermost = arguments.language.is_recorded();
     match arguments.call.name.as_str() {
         "MPI_Abort" if is_outermost => profile::abort(arguments.second_int()),
-        "MPI_Finalize" | "MPI_Session_finalize" if is_outermost => profile::begin_end(),
+        "MPI_Finalize" | "MPI_Session_finalize" if is_outermost => {
+            profile::begin_end();
+            notes::ends();
+        }
         "MPI_Pcontrol" if arguments.first_int() == 0 => profile::pause(),
         "MPI_Pcontrol" => profile::resume(),
         _ => {}

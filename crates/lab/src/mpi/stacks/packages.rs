@@ -10,6 +10,9 @@ use super::folders::cache_folder;
 /// Name of the file that marks a folder as complete and says what is in it: packages, or inputs of an application.
 pub const STAMP: &str = "fishplate-complete";
 
+/// All that are fetched, with the hashes of their files.
+const HASHES: &str = include_str!("../../../stacks/packages.txt");
+
 /// Packages that belong together.
 #[derive(Clone, Copy, Debug)]
 pub struct Packages {
@@ -17,14 +20,12 @@ pub struct Packages {
     pub name: &'static str,
     /// As people call them.
     pub title: &'static str,
-    /// pip's requirements; the first names the folder.
+    /// pip's requirements, with all that they depend on; the first names the folder.
     pub requirements: &'static [String],
     /// Under which conditions they may be used.
     pub licence: &'static str,
     /// Size of the download in megabytes, from PyPI for x86-64.
     pub download_mb: u32,
-    /// pip shall not look for what they depend on.
-    pub without_dependencies: bool,
 }
 
 impl Packages {
@@ -38,8 +39,29 @@ impl Packages {
         Ok(fs::read_to_string(self.folder()?.join(STAMP)).unwrap_or_default() == self.stamp())
     }
 
+    /// The requirements with the hashes that their files may have, as pip reads them. Pip takes nothing that has none.
+    pub fn hashed(&self) -> String {
+        let block = |requirement: &String| {
+            let is_named = |line: &&str| line.split_whitespace().next() == Some(requirement);
+            let mut lines = HASHES.lines().skip_while(|line| !is_named(line));
+            let first = lines.next().unwrap_or(requirement);
+            let hashes = lines.take_while(|line| line.trim_start().starts_with("--hash="));
+            [first].into_iter().chain(hashes).map(|line| format!("{line}\n")).collect::<String>()
+        };
+        self.requirements.iter().map(block).collect()
+    }
+
     /// What their stamp says.
     pub fn stamp(&self) -> String {
         self.requirements.join("\n") + "\n"
+    }
+
+    /// Whether each is pinned, with hashes.
+    #[cfg(test)]
+    pub fn have_hashes(&self) -> bool {
+        let hashed = self.hashed();
+        let starts = |line: &str| self.requirements.iter().any(|requirement| line == format!("{requirement} \\"));
+        let [pinned, others] = [true, false].map(|is| hashed.lines().filter(|line| starts(line) == is).count());
+        pinned == self.requirements.len() && others >= pinned && !hashed.trim_end().ends_with('\\')
     }
 }

@@ -28,6 +28,10 @@ const DROPPING: [(&[&str], &str); 4] = [
     (&["systemd-run"], "has programs started by systemd, without the variables set here"),
 ];
 
+const PRELOAD: &str = "LD_PRELOAD";
+/// Words of shells and launchers that take or change the variable that follows.
+const SETTING: [&str; 3] = ["unset", "-env", "-genv"];
+
 /// A program that a command names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
@@ -71,9 +75,16 @@ fn bare(word: &str) -> &str {
     word.trim_matches(['"', '\'', ';', '(', ')'])
 }
 
-/// Whether the first of these words starts what follows without LD_PRELOAD: in a sentence.
+/// Whether the first of these words starts what follows without LD_PRELOAD, or with another one: in a sentence.
 fn dropping(words: &[&str]) -> Option<String> {
     let (first, rest) = words.split_first()?;
+    if let Some(value) = first.strip_prefix("LD_PRELOAD=") {
+        let is_kept = value.contains("$LD_PRELOAD") || value.contains("${LD_PRELOAD");
+        return (!is_kept).then(|| format!("`{first}` replaces what is set here"));
+    }
+    if SETTING.contains(first) && rest.first() == Some(&PRELOAD) {
+        return Some(format!("`{first} {PRELOAD}` replaces what is set here"));
+    }
     let name = Path::new(first).file_name()?.to_string_lossy();
     if name == "env" {
         let is_operand = |at: usize| at > 0 && rest[at - 1] == "-u";
@@ -87,10 +98,9 @@ fn dropping(words: &[&str]) -> Option<String> {
 }
 
 fn takes_away(option: &str) -> bool {
-    const PRELOAD: &str = "LD_PRELOAD";
     let is_clear = ["-i", "-", "--ignore-environment"].contains(&option);
     let unset = option.strip_prefix("--unset=").or(option.strip_prefix("-u")).unwrap_or(option);
-    is_clear || unset == PRELOAD || option.starts_with("LD_PRELOAD=")
+    is_clear || unset == PRELOAD
 }
 
 #[cfg(test)]
@@ -112,12 +122,16 @@ mod tests {
         };
         assert_eq!(dropped("sh,-c,APP 3"), None);
         assert_eq!(dropped("env,A=1,APP"), None);
+        assert_eq!(dropped("sh,-c,LD_PRELOAD=libx.so:$LD_PRELOAD APP"), None);
         assert_eq!(dropped("env,A=1,APP,-u,LD_PRELOAD"), None);
         for (line, part) in [
             ("env,-i,APP", "`env -i` starts"),
             ("/usr/bin/env,-u,LD_PRELOAD,APP", "`env -u LD_PRELOAD` starts"),
             ("env,-uLD_PRELOAD,APP", "`env -uLD_PRELOAD` starts"),
-            ("env,A=1,LD_PRELOAD=,APP", "`env LD_PRELOAD=` starts"),
+            ("env,A=1,LD_PRELOAD=,APP", "`LD_PRELOAD=` replaces what is set here"),
+            ("sh,-c,LD_PRELOAD=libx.so exec APP", "`LD_PRELOAD=libx.so` replaces"),
+            ("sh,-c,unset LD_PRELOAD; APP", "`unset LD_PRELOAD` replaces"),
+            ("mpiexec,-genv,LD_PRELOAD,libx.so,APP", "`-genv LD_PRELOAD` replaces"),
             ("sh,-c,'env -i APP'", "`env -i` starts"),
             ("mpiexec,-n,2,sudo,APP", "`sudo` starts programs as another user"),
             ("mpiexec,APP,:,env,-i,APP", "`env -i` starts"),

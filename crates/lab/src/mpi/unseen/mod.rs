@@ -3,6 +3,7 @@
 //! nothing was found, that is told.
 
 mod command;
+mod elsewhere;
 mod program_file;
 mod provider;
 
@@ -11,10 +12,11 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fishplate_profile::notes::{self, BEGAN, LOADED};
+use fishplate_profile::notes::{self, BEGAN, LOADED, PAST};
 
 use crate::output::text::named_ranks;
 use command::Named;
+pub use elsewhere::told as told_elsewhere;
 pub use provider::why_unused;
 
 /// Most programs that are named.
@@ -27,6 +29,8 @@ pub struct Notes {
     pub loaded: BTreeSet<PathBuf>,
     /// Processes that have begun MPI and left no file of a rank.
     pub began: Vec<notes::Began>,
+    /// Programs of processes that began MPI past the library.
+    pub past: BTreeSet<PathBuf>,
 }
 
 impl Notes {
@@ -36,9 +40,12 @@ impl Notes {
         let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
         for file in files {
             let Some(ending) = file.extension().and_then(OsStr::to_str) else { continue };
-            match (ending, fs::read(&file)) {
-                (LOADED, Ok(text)) => drop(notes.loaded.insert(String::from_utf8_lossy(&text).into_owned().into())),
-                (BEGAN, Ok(text)) => notes.began.push(notes::Began::decode(&String::from_utf8_lossy(&text))),
+            let Ok(text) = fs::read(&file) else { continue };
+            let text = String::from_utf8_lossy(&text);
+            match ending {
+                LOADED => drop(notes.loaded.insert(text.into_owned().into())),
+                BEGAN => notes.began.push(notes::Began::decode(&text)),
+                PAST => drop(notes.past.insert(text.into_owned().into())),
                 _ => {}
             }
         }
@@ -48,6 +55,9 @@ impl Notes {
 
 /// Why no process has begun MPI with the library in front of it: at least one sentence.
 pub fn causes(command: &[String], notes: &Notes) -> Vec<String> {
+    if !notes.past.is_empty() {
+        return notes.past.iter().map(|program| began_past(program)).collect();
+    }
     let stuck: Vec<&notes::Began> = notes.began.iter().filter(|began| began.library.is_none()).collect();
     if !stuck.is_empty() {
         let processes = if stuck.len() == 1 { "process" } else { "processes" };
@@ -79,9 +89,16 @@ pub fn causes(command: &[String], notes: &Notes) -> Vec<String> {
     }]
 }
 
+fn began_past(program: &Path) -> String {
+    format!(
+        "{} began MPI past the library: by PMPI_Init, or in a plug-in that sees its own libraries first (RTLD_DEEPBIND)",
+        program.display()
+    )
+}
+
 /// What [`causes`] has looked for in vain.
 const UNEXPLAINED: &str = "none of what is checked explains it: files that are linked statically, are for another processor, \
-    run as another user or have an MPI of their own; sudo, env -i, ssh and containers in the command";
+    run as another user or have an MPI of their own; sudo, env -i, ssh, containers and another LD_PRELOAD in the command";
 
 /// What keeps the library from programs of a command, as far as their files and the command tell.
 pub fn in_command(command: &[String]) -> Vec<String> {
@@ -186,7 +203,12 @@ mod tests {
         fs::write(folder.path().join("1.loaded"), "/bin/sh").unwrap();
         fs::write(folder.path().join("2.began"), began.encode()).unwrap();
         fs::write(folder.path().join("launch.json"), "{}").unwrap();
+        for name in ["3.past", "4.past"] {
+            fs::write(folder.path().join(name), "/bin/app").unwrap();
+        }
         let notes = Notes::read(folder.path());
+        let [cause] = &causes(&[], &notes)[..] else { panic!() };
+        assert!(cause.starts_with("/bin/app began MPI past the library: by PMPI_Init"), "{cause}");
         assert_eq!((notes.loaded, notes.began), (BTreeSet::from(["/bin/sh".into()]), vec![began]));
         assert!(Notes::read(Path::new("/no/such")).loaded.is_empty());
     }

@@ -117,6 +117,7 @@ pub fn emulator(link: &Link) -> String {
 pub fn verdict(verdict: Verdict) -> (&'static str, &'static str) {
     match verdict {
         Verdict::Holds => ("holds", "holds"),
+        Verdict::ByConstruction => ("holds by construction", "by-construction"),
         Verdict::DoesNotHold => ("does not hold", "does-not-hold"),
         Verdict::CannotBeTested => ("cannot be tested", "cannot-be-tested"),
     }

@@ -232,14 +232,22 @@ pub fn lead(report: &Report) -> Markup {
 
 /// How many of the published facts hold.
 pub fn tiles(report: &Report) -> Markup {
-    use crate::record::Verdict::{CannotBeTested, DoesNotHold, Holds};
+    use crate::record::Verdict::{ByConstruction, CannotBeTested, DoesNotHold, Holds};
+    let counted = [
+        (Holds, "hold here"),
+        (ByConstruction, "hold here by construction"),
+        (DoesNotHold, "do not hold here"),
+        (CannotBeTested, "cannot be tested here"),
+    ];
     let all: Vec<_> = report.records.iter().flat_map(|record| &record.statements).collect();
     html! {
         @if !all.is_empty() { ul .tiles {
-            @for (verdict, words) in [(Holds, "hold"), (DoesNotHold, "do not hold"), (CannotBeTested, "cannot be tested")] {
+            @for (verdict, words) in counted {
                 @let count = all.iter().filter(|statement| statement.verdict == verdict).count();
-                li { span .value { (count) " " small { "of " (all.len()) } }
-                    span .of { "published statements " (words) " here" } }
+                @if count > 0 || verdict != ByConstruction {
+                    li { span .value { (count) " " small { "of " (all.len()) } }
+                        span .of { "published statements " (words) } }
+                }
             }
         } }
     }

@@ -138,11 +138,6 @@ impl OfiLinks {
         ofi::lock(&self.rails[0].rail).close("a test");
     }
 
-    /// Whether links may come up over a rail.
-    pub fn has_rails(&self) -> bool {
-        !self.rails.is_empty()
-    }
-
     /// Whether a rail has links to be, or had one that failed.
     pub fn is_connecting(&self, rail: usize) -> bool {
         self.rails[rail].ends.iter().flatten().any(|end| end.link.is_none())

@@ -28,6 +28,11 @@ impl Endpoint {
         self.engine.has_pending_operations() || self.engine.is_accessible()
     }
 
+    /// How often peers have asked for what is in memory here, over links, and wait for it.
+    pub fn questions(&self) -> u64 {
+        self.engine.questions()
+    }
+
     /// A descriptor that is readable while a socket of the endpoint is ready, if [`Endpoint::progress_in_background`] was called
     /// last.
     pub fn readiness_fd(&self) -> io::Result<OwnedFd> {

@@ -1,6 +1,7 @@
 //! The links in shared memory of an endpoint, how they come about, and which peer has which.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{Ordering, fence};
 
@@ -83,10 +84,10 @@ impl SharedMemoryLinks {
 
     /// What a peer has to show; `new` makes it, the first time.
     pub fn secret(&mut self, vc: VcId, new: impl FnOnce() -> Option<u128>) -> Option<u128> {
-        if !self.secrets.contains_key(&vc) {
-            self.secrets.insert(vc, new()?);
+        match self.secrets.entry(vc) {
+            Entry::Occupied(known) => Some(*known.get()),
+            Entry::Vacant(place) => Some(*place.insert(new()?)),
         }
-        self.secrets.get(&vc).copied()
     }
 
     /// Whether that is `shown`.

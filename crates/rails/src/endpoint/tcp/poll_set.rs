@@ -106,7 +106,7 @@ impl TcpLinks {
     }
 
     /// Puts a link back into the poll set, which reports what is ready on it already.
-    fn register(&mut self, at: usize, poller: &Poller) -> io::Result<()> {
+    pub(super) fn register(&mut self, at: usize, poller: &Poller) -> io::Result<()> {
         let Some(link) = self.links.get_mut(at).filter(|link| !link.in_poll_set) else { return Ok(()) };
         if let Some(datagrams) = &link.datagrams {
             poller.add(datagrams.socket(), Kind::Datagrams, TcpSocket::Datagrams(at).number())?;

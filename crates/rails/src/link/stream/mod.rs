@@ -5,6 +5,7 @@ pub mod receive;
 mod records;
 pub mod transfer;
 pub mod transmit;
+pub mod unfinished;
 
 use crate::encryption::Keys;
 

@@ -345,7 +345,12 @@ impl ReceiveState {
 
     /// Whether a payload, or a header, has come in part.
     pub fn is_within_frame(&self) -> bool {
-        self.len > 0 || self.start < self.end || self.records.as_ref().is_some_and(|records| !records.is_empty())
+        self.len > 0 || self.start < self.end || self.unfinished_record() > 0
+    }
+
+    /// Bytes of an encrypted record that has come in part.
+    pub fn unfinished_record(&self) -> usize {
+        self.records.as_ref().map_or(0, |records| records.unfinished())
     }
 
     /// Moves payload from the buffer to its place.

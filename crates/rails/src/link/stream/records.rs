@@ -68,9 +68,9 @@ impl RecordReader {
         RecordReader { opening, records: 0..0 }
     }
 
-    /// Whether no record has come in part.
-    pub fn is_empty(&self) -> bool {
-        self.records.is_empty()
+    /// Bytes of a record that has come in part.
+    pub fn unfinished(&self) -> usize {
+        self.records.len()
     }
 
     /// Reads from the socket, and opens the records that are whole.

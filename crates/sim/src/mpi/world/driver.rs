@@ -1,7 +1,9 @@
 //! The driver's part: frames from the engine to sockets and adapters, timers, what the kernel has measured.
 
 use fishplate_engine::wire::{Header, MAX_HEADER_LEN};
-use fishplate_engine::{Completion, Context, Envelope, Extent, Failure, Operation, Payload, Region, SendRequest};
+use fishplate_engine::{
+    Completion, Context, Envelope, Extent, Failure, MemoryAction, Operation, Payload, Region, SendRequest,
+};
 
 use super::{Event, Frame, World};
 use crate::models::flow::FlowId;
@@ -24,8 +26,9 @@ impl World {
         self.sample_paths(rank);
         loop {
             self.transmit(rank);
+            let has_applied = apply_all(&mut self.ranks[rank as usize]);
             complete_all(&mut self.ranks[rank as usize]);
-            if !self.answer(rank) {
+            if !self.answer(rank) && !has_applied {
                 break;
             }
         }
@@ -315,9 +318,22 @@ fn buffer_sends_when_idle(process: &mut Rank, now: Time) {
     }
 }
 
+/// Applies the atomic operations that have come. There is no memory: that they are applied is all. Whether there were any,
+/// whose answers are to be sent.
+fn apply_all(process: &mut Rank) -> bool {
+    let mut has_applied = false;
+    while let Some(action) = process.engine.poll_memory() {
+        if let MemoryAction::Apply { id, .. } = action {
+            process.engine.applied(id, Ok(()));
+            has_applied = true;
+        }
+    }
+    has_applied
+}
+
 /// Completes the program's requests. Returns the sum of their bytes.
 fn complete_all(process: &mut Rank) -> u64 {
-    while process.engine.poll_memory().is_some() {}
+    apply_all(process);
     let mut bytes = 0;
     while let Some(completion) = process.engine.poll_completion() {
         bytes += completion.len;

@@ -116,6 +116,23 @@ pub fn nas_messages(_: &Experiments) -> Result<Values, String> {
     Ok(found)
 }
 
+/// Where MVAPICH2 of 2008 began a rendezvous; and where its messages filled the link of wan-2008 at a millisecond.
+const LARGE: [(&str, u64); 2] = [("8 KiB", 8 * KIB), ("64 KiB", 64 * KIB)];
+
+/// Of the messages of a process, how many are as long as what may count as large.
+pub fn distant_messages(_: &Experiments) -> Result<Values, String> {
+    let mut found = Values::new();
+    for (told, name) in DISTANT {
+        let cycle = recorded(name)?;
+        let lengths: Vec<u64> = cycle.calls(0).flat_map(|operation| lengths(operation, cycle.ranks())).collect();
+        for (size, least) in LARGE {
+            let large = lengths.iter().filter(|length| **length >= least).count();
+            found.insert(format!("{told}, {size} and more, %"), 100.0 * large as f64 / lengths.len() as f64);
+        }
+    }
+    Ok(found)
+}
+
 /// The part of InfiniBand's gain that EFSockets has, in percent, by the paper's formula.
 pub fn rpi(times: [f64; 3]) -> f64 {
     let [tcp, striped, infiniband] = times;
@@ -131,9 +148,12 @@ pub fn nas_rpi(experiments: &Experiments) -> Result<Values, String> {
     Ok(found)
 }
 
+/// Programs on 32 + 32 processes.
+const DISTANT: [(&str, &str); 3] = [("IS", "is.B-64"), ("FT", "ft.B-64"), ("CG", "cg.B-64")];
+
 pub fn distant(experiments: &Experiments) -> Result<Values, String> {
     let mut found = Values::new();
-    for (told, name) in [("IS", "is.B-64"), ("FT", "ft.B-64"), ("CG", "cg.B-64")] {
+    for (told, name) in DISTANT {
         let of = |delay| {
             let with = [("wan.delay_us", delay)];
             let ranks = Ranks { count: 64, per_node: 1, clusters: 2 };

@@ -84,7 +84,9 @@ pub fn search_gain(experiments: &Experiments) -> Result<Values, String> {
 pub fn search_network(experiments: &Experiments) -> Result<Values, String> {
     let mut found = super::endapps::native_throughput(experiments)?;
     let used = mbps(search(experiments, "sdp")?) / f64::from(CLIENTS);
+    let part = used / found["SDP, Mbps"];
     found.insert("used by a process over SDP, Mbps".into(), used);
+    found.insert("used by a process / SDP".into(), part);
     Ok(found)
 }
 

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::super::Parameter;
 use super::super::nodes::UNLIMITED;
 use super::super::schema::{Bus, EmulatedModel, Emulation, Kind, LinkModel, Parts, Rail, Transport};
+use super::inner::Blocks;
 use super::{Distance, Fabric};
 use crate::models::path::{Acknowledged, Cost, Hop, Leg, Limits, Path, Place, Terms, latency};
 use crate::models::socket::Socket;
@@ -27,7 +28,7 @@ impl Fabric {
         match model.parts() {
             Some(Parts::Hardware(_, _, link, _)) => {
                 self.sender(&mut hops, model, (from, rail), self.on_wire(link));
-                self.middle(&mut hops, model, from, distance);
+                self.middle(&mut hops, (from, rail), distance, self.on_wire(link));
             }
             Some(Parts::Emulated(emulated)) => self.emulator(&mut hops, emulated, (from, rail)),
             None => unreachable!("checked when the testbed was read"),
@@ -143,17 +144,25 @@ impl Fabric {
         hops.push(leaves);
     }
 
-    fn middle(&self, hops: &mut Vec<Hop>, model: &Rail, from: usize, distance: Distance) {
+    fn middle(&self, hops: &mut Vec<Hop>, (from, rail): (usize, usize), distance: Distance, on_wire: f64) {
+        let model = &self.testbed.rail[rail];
         let Some(Parts::Hardware(_, _, link, switch)) = model.parts() else { return };
         if distance.crosses_wan
             && let Some(place) = self.wan.get(self.placement.cluster_of(from).min(1))
         {
             hops.push(hop(*place, Turn::Out, Cost::default(), switch.latency_ns.value));
         }
-        if distance.crosses_blocks
-            && let Some(last) = hops.last_mut()
-        {
-            last.latency = last.latency + Time::ns(2.0 * (switch.latency_ns.value + link.cable_ns.value));
+        let latency_ns = link.cable_ns.value + switch.latency_ns.value;
+        match (distance.blocks, hops.last_mut()) {
+            (Blocks::Through(route), _) => {
+                let port = Cost { byte_ps: on_wire * 8e6 / link.mbit.value, ..Cost::default() };
+                for place in self.inner.on(rail, route) {
+                    let through = hop(place, Turn::Out, port, latency_ns);
+                    hops.push(Hop { cut_through: switch.cut_through, ..through });
+                }
+            }
+            (Blocks::Apart, Some(last)) => last.latency = last.latency + Time::ns(2.0 * latency_ns),
+            _ => {}
         }
     }
 

@@ -1,5 +1,6 @@
 //! A testbed's network, and the flows between its ranks. `legs.rs` says what paths consist of.
 
+mod inner;
 mod legs;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use crate::models::network::Network;
 use crate::models::path::{Leg, Path, Place, Terms};
 use crate::mpi::rank::SubchannelSpec;
 use crate::mpi::world::Topology;
+use inner::{Blocks, InnerLinks};
 
 /// Adapter memory of a shared-memory "adapter".
 const SHM_MEMORY: u64 = 1 << 20;
@@ -34,6 +36,7 @@ pub struct Fabric {
     emulator: Place,
     /// By cluster that data leaves.
     wan: Vec<Place>,
+    inner: InnerLinks,
     /// Pairs of ranks that use one rail only.
     bound: Vec<(u32, u32, u8)>,
     /// How paths begin, by rail and node.
@@ -50,7 +53,7 @@ pub struct Fabric {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Distance {
     crosses_wan: bool,
-    crosses_blocks: bool,
+    blocks: Blocks,
 }
 
 impl Fabric {
@@ -78,6 +81,7 @@ impl Fabric {
                     .collect()
             }
         };
+        let inner = InnerLinks::new(network, &testbed, placement.nodes());
         let emulator = network.add_station();
         let within = vec![None; placement.nodes()];
         Fabric {
@@ -89,6 +93,7 @@ impl Fabric {
             slots,
             shm,
             wan,
+            inner,
             bound: Vec::new(),
             out: BTreeMap::new(),
             into: BTreeMap::new(),
@@ -131,14 +136,9 @@ impl Fabric {
     }
 
     fn distance(&self, rail: usize, from: usize, to: usize) -> Distance {
-        let block_nodes = match self.testbed.rail[rail].parts() {
-            Some(Parts::Hardware(_, _, _, switch)) => switch.block_nodes.as_ref(),
-            _ => None,
-        };
         Distance {
             crosses_wan: self.placement.cluster_of(from) != self.placement.cluster_of(to),
-            crosses_blocks: block_nodes
-                .is_some_and(|nodes| from as u64 / nodes.value as u64 != to as u64 / nodes.value as u64),
+            blocks: Blocks::between(&self.testbed, rail, from, to),
         }
     }
 

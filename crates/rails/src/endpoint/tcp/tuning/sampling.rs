@@ -58,6 +58,9 @@ impl Endpoint {
             self.engine.probe_if_overdue(now, link.common.subchannel);
         }
         self.diagnostics.counters.touch(link.common.rail, &link.common.counts, now);
+        if link.unfinished.look(link.receive.unfinished_record(), now) >= SILENT_FOR_NS {
+            return self.link_failed(LinkId::Tcp(at), "an encrypted record has not come to its end for 3 s");
+        }
         let is_idle = link.transmit.taken() == link.sampled_at_bytes && !link.sampled.is_waiting() && !link.blocked;
         if is_idle {
             return;

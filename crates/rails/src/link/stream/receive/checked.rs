@@ -104,15 +104,14 @@ impl ReceiveState {
         Ok(Some(Arrived::Payload(std::mem::take(&mut self.len))))
     }
 
-    /// Takes the checksum off the end of what was read, which is a datagram whose start has the checksum `start`. False: it was
-    /// changed on its way.
-    pub fn cut_checksum(&mut self, start: Checksum) -> bool {
-        let Some((frame, check)) = self.unread_bytes().split_last_chunk::<CHECK_LEN>() else { return false };
-        let mut sum = start;
-        sum.add(frame);
-        let is_right = *check == sum.encode();
-        self.end -= CHECK_LEN;
-        is_right
+    /// Takes the checksum off the end of what was read, which is a whole datagram. False: it was changed on its way.
+    pub fn cut_checksum(&mut self) -> bool {
+        let Some((datagram, check)) = self.buffer[..self.end].split_last_chunk::<CHECK_LEN>() else { return false };
+        if datagram.len() < self.start || *check != Checksum::of(datagram).encode() {
+            return false;
+        }
+        self.end = datagram.len();
+        true
     }
 
     /// Whether the payload may be read straight to its place, and its checksum be that of what is there then. It is not where

@@ -1,0 +1,119 @@
+//! What this process has sent and received over TCP connections to other hosts that are not of the provider's rails.
+
+use std::ffi::{c_int, c_void};
+use std::fs;
+use std::mem::{MaybeUninit, size_of};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::Path;
+use std::ptr;
+
+use fishplate_profile::notes::Elsewhere;
+
+use super::dynamic_linker;
+
+/// `tcpi_bytes_acked` and `tcpi_bytes_received` in `struct tcp_info` (linux/tcp.h).
+const ACKNOWLEDGED: usize = 120;
+const RECEIVED: usize = 128;
+/// Room for these.
+const TCP_INFO_BYTES: usize = 136;
+
+type Owns = unsafe extern "C" fn(u64) -> bool;
+
+/// The sum over all that are open. None: the provider is not in this process.
+pub fn elsewhere() -> Option<Elsewhere> {
+    let address = dynamic_linker::of_provider(c"fishplate_owns_socket")?;
+    // SAFETY: the provider's function of this name has this type.
+    let owns = unsafe { std::mem::transmute::<*mut c_void, Owns>(address) };
+    let (mut sum, mut most) = (Elsewhere::default(), 0);
+    for entry in fs::read_dir("/proc/self/fd").ok()?.flatten() {
+        let Some(number) = number_of(&fs::read_link(entry.path()).unwrap_or_default()) else { continue };
+        // SAFETY: it accepts any number.
+        if unsafe { owns(number) } {
+            continue;
+        }
+        let descriptor = entry.file_name().to_str().and_then(|name| name.parse().ok());
+        let Some((peer, [sent, received])) = descriptor.and_then(|fd| Some((peer(fd)?, bytes(fd)?))) else { continue };
+        if sent + received >= most {
+            (sum.peer, most) = (Some(peer), sent + received);
+        }
+        (sum.sent, sum.received) = (sum.sent + sent, sum.received + received);
+    }
+    Some(sum)
+}
+
+/// The inode number of what `socket:[NUMBER]` names.
+fn number_of(link: &Path) -> Option<u64> {
+    link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
+}
+
+/// Bytes sent and acknowledged, and received, of a TCP connection.
+fn bytes(descriptor: c_int) -> Option<[u64; 2]> {
+    let mut info = [0_u8; TCP_INFO_BYTES];
+    let mut len = TCP_INFO_BYTES as libc::socklen_t;
+    let place = info.as_mut_ptr().cast();
+    // SAFETY: the kernel writes at most `len` bytes there, and fails for what is no TCP connection.
+    let failed = unsafe { libc::getsockopt(descriptor, libc::IPPROTO_TCP, libc::TCP_INFO, place, &raw mut len) } != 0;
+    let number = |at: usize| info[at..].first_chunk().map(|bytes| u64::from_ne_bytes(*bytes));
+    if failed || (len as usize) < TCP_INFO_BYTES { None } else { Some([number(ACKNOWLEDGED)?, number(RECEIVED)?]) }
+}
+
+/// The other end, if it is on another host: at an address that is neither a loopback nor this end's.
+fn peer(descriptor: c_int) -> Option<IpAddr> {
+    let (own, peer) = (address(descriptor, libc::getsockname)?, address(descriptor, libc::getpeername)?);
+    (own != peer && !peer.is_loopback()).then_some(peer)
+}
+
+type Name = unsafe extern "C" fn(c_int, *mut libc::sockaddr, *mut libc::socklen_t) -> c_int;
+
+fn address(descriptor: c_int, name: Name) -> Option<IpAddr> {
+    let mut storage = MaybeUninit::<libc::sockaddr_storage>::zeroed();
+    let mut len = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
+    // SAFETY: there is room for `len` bytes; zeros are an address of no family.
+    let storage = unsafe {
+        if name(descriptor, storage.as_mut_ptr().cast(), &raw mut len) != 0 {
+            return None;
+        }
+        storage.assume_init()
+    };
+    match c_int::from(storage.ss_family) {
+        libc::AF_INET => {
+            // SAFETY: an address of this family has this type, and fits.
+            let four = unsafe { ptr::from_ref(&storage).cast::<libc::sockaddr_in>().read() };
+            Some(Ipv4Addr::from(u32::from_be(four.sin_addr.s_addr)).into())
+        }
+        libc::AF_INET6 => {
+            // SAFETY: as above.
+            let six = unsafe { ptr::from_ref(&storage).cast::<libc::sockaddr_in6>().read() };
+            Some(Ipv6Addr::from(six.sin6_addr.s6_addr).to_canonical())
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsRawFd;
+
+    #[test]
+    fn bytes_of_a_connection_are_read_and_loopbacks_are_no_other_hosts() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut server = listener.accept().unwrap().0;
+        client.write_all(&[1; 1000]).unwrap();
+        server.read_exact(&mut [0; 1000]).unwrap();
+        assert_eq!(bytes(server.as_raw_fd()), Some([0, 1000]));
+        assert_eq!(address(client.as_raw_fd(), libc::getpeername), Some(Ipv4Addr::LOCALHOST.into()));
+        assert_eq!(peer(client.as_raw_fd()), None);
+        let file = fs::File::open("/proc/self/exe").unwrap();
+        assert_eq!((bytes(file.as_raw_fd()), peer(file.as_raw_fd())), (None, None));
+    }
+
+    #[test]
+    fn numbers_are_those_of_sockets() {
+        let of = |link: &str| number_of(Path::new(link));
+        assert_eq!((of("socket:[4711]"), of("pipe:[4711]"), of("/dev/null")), (Some(4711), None, None));
+    }
+}

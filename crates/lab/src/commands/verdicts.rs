@@ -1,0 +1,55 @@
+//! `fishplate lab verdicts`: what records of ready experiments say of the published statements.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow};
+
+use crate::experiments::{self, Experiment};
+use crate::output::terminal;
+use crate::record::write::Writer;
+use crate::record::{self, Line, Record, Sample};
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Records of `fishplate lab run`.
+    #[arg(required = true, value_name = "RECORD")]
+    records: Vec<PathBuf>,
+
+    /// Writes records of what the verdicts rest on into this folder, as EXPERIMENT.jsonl; nothing is printed.
+    #[arg(long, value_name = "FOLDER")]
+    keep: Option<PathBuf>,
+}
+
+/// The command.
+pub fn run(args: &Args) -> Result<()> {
+    let mut sections = Vec::new();
+    for file in &args.records {
+        let record = record::read(file)?;
+        let experiment = Experiment::of(&record)
+            .ok_or_else(|| anyhow!("{}: no record of {}", file.display(), experiments::names().join(", ")))?;
+        match &args.keep {
+            Some(folder) => keep(experiment, &record, folder)?,
+            None => sections.push(experiments::markdown(experiment, &record)),
+        }
+    }
+    terminal::print(&sections.join("\n"));
+    Ok(())
+}
+
+/// The manifest without the plan, the links, and the samples that decide, without what no rule reads.
+fn keep(experiment: &Experiment, record: &Record, folder: &Path) -> Result<()> {
+    let file = folder.join(format!("{}.jsonl", experiment.name()));
+    if file.exists() {
+        fs::remove_file(&file).with_context(|| format!("cannot replace {}", file.display()))?;
+    }
+    let mut manifest = record.manifest.clone();
+    manifest.options = manifest.options.into_iter().filter(|(name, _)| name != "plan").collect();
+    let mut writer = Writer::create(&file, &manifest)?;
+    record.links.iter().try_for_each(|link| writer.append(&Line::Link(link.clone())))?;
+    for position in experiment.decisive(record) {
+        let sample = Sample { percentiles: None, ..record.samples[position].clone() };
+        writer.append(&Line::Sample(sample))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! docs/papers/experiments.md tells the verdicts that the records in the repository give by the rules as they are.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+fn papers() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/papers")
+}
+
+/// The records in the repository, in the order of their names.
+fn records() -> Vec<PathBuf> {
+    let folder = fs::read_dir(papers().join("records")).unwrap();
+    let mut records: Vec<PathBuf> = folder.map(|entry| entry.unwrap().path()).collect();
+    records.sort();
+    records
+}
+
+fn verdicts(args: impl IntoIterator<Item = PathBuf>) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_fishplate")).args(["lab", "verdicts"]).args(args).output().unwrap()
+}
+
+fn printed(ran: Output) -> String {
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    String::from_utf8(ran.stdout).unwrap()
+}
+
+#[test]
+fn what_was_measured_is_documented_as_its_records_are_judged() {
+    let printed = printed(verdicts(records()));
+    let documented = fs::read_to_string(papers().join("experiments.md")).unwrap();
+    assert!(documented.contains(&printed), "`fishplate lab verdicts docs/papers/records/*` prints:\n{printed}");
+}
+
+/// What is kept of a record is enough for the same verdicts, and nothing is kept that decides nothing.
+#[test]
+fn what_is_kept_of_a_record_is_judged_alike() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = records();
+    assert!(!all.is_empty());
+    for record in &all {
+        let kept = folder.path().join(record.file_name().unwrap());
+        // Twice: the second replaces the first.
+        for _ in 0..2 {
+            printed(verdicts([record.clone(), "--keep".into(), folder.path().into()]));
+        }
+        assert_eq!(printed(verdicts([kept.clone()])), printed(verdicts([record.clone()])));
+        assert_eq!(
+            fs::read(&kept).unwrap(),
+            fs::read(record).unwrap(),
+            "{} is not as --keep writes it",
+            record.display()
+        );
+    }
+}
+
+#[test]
+fn a_record_of_no_experiment_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(&records()[0]).unwrap();
+    let manifest = text.lines().next().unwrap();
+    let title = manifest.split("\"title\":\"").nth(1).and_then(|rest| rest.split(':').next()).unwrap();
+    let other = folder.path().join("other.jsonl");
+    fs::write(&other, manifest.replacen(title, "something", 1) + "\n").unwrap();
+    let ran = verdicts([other]);
+    assert!(!ran.status.success());
+    let told = String::from_utf8(ran.stderr).unwrap();
+    assert!(told.contains("other.jsonl: no record of multirail-2004, wan-2008, endapps-2006, pecnit-2007"), "{told}");
+}

@@ -1,0 +1,9 @@
+//! What the library in front of MPI asks this library when MPI ends (`crates/interpose`): no part of libfabric.
+
+use fishplate_rails::own_sockets;
+
+/// Whether the socket with this inode number is a connection of a rail.
+#[unsafe(no_mangle)]
+pub extern "C" fn fishplate_owns_socket(number: u64) -> bool {
+    super::guard(false, || own_sockets::has(number))
+}
