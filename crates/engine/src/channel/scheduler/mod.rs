@@ -155,7 +155,7 @@ impl VirtualChannel {
     /// Bytes that subchannel `index` may be given for what is known of its path. Where there is no other, only its port limits it.
     fn allowance(&self, index: usize) -> u64 {
         let estimate = &self.subchannels[index].estimate;
-        if self.live.len() == 1 && !estimate.has_port() { u64::MAX } else { estimate.allowance() }
+        if self.live.len() == 1 && !estimate.knows_port() { u64::MAX } else { estimate.allowance() }
     }
 
     /// The open subchannel over which a frame without payload would arrive first.

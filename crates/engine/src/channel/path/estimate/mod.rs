@@ -154,7 +154,7 @@ impl Estimate {
         }
         // In a queue that many share, each gets its part of what waits there. By its own rate, one that got little would be given
         // little to wait, and get less.
-        let rate = if self.has_port() { self.rate.measured().max(self.port_rate) } else { self.rate.measured() };
+        let rate = if self.knows_port() { self.rate.measured().max(self.port_rate) } else { self.rate.measured() };
         let enough_ns = self.min_rtt_ns() + MAX_QUEUE_NS;
         let enough = (rate * enough_ns as f64 / 1e9) as u64;
         if self.in_flight() < enough.max(MAX_EAGER_SIZE) { u64::MAX } else { 0 }
@@ -276,9 +276,9 @@ impl Estimate {
         self.port_rate = rate;
     }
 
-    /// Whether that is known. A distant path has a narrower place than its port.
-    pub fn has_port(&self) -> bool {
-        self.port_rate > 0.0 && self.is_near()
+    /// Whether that is known, and the path's own rate. A distant path has a narrower place than its port.
+    pub fn knows_port(&self) -> bool {
+        self.port_rate > 0.0 && self.is_near() && self.is_known()
     }
 
     /// The driver has measured.

@@ -7,7 +7,6 @@ use fishplate_engine::{Instant, Path};
 use crate::ablation::Mechanism;
 use crate::endpoint::Endpoint;
 use crate::endpoint::tcp::TcpLinks;
-use crate::link::StreamLink;
 use crate::link_kind::LinkId;
 use crate::socket::SILENT_FOR_NS;
 use crate::streams::PortRate;
@@ -29,20 +28,16 @@ impl Endpoint {
         self.adjust_streams(now);
     }
 
-    /// Looks what the ports carry of those rails for which messages wait.
+    /// Looks what the ports carry of those rails for which messages wait. Of several paths over one port, none has all of it.
     fn measure_ports(&mut self, now: Instant) {
-        for rail in 0..self.host.rails.len() {
-            let is_busy = |link: &StreamLink| usize::from(link.common.rail.0) == rail && link.sampled.is_waiting();
-            if !self.links.tcp.iter().any(|(_, link)| is_busy(link)) {
-                continue;
-            }
-            let TcpLinks { links, ports, .. } = &mut self.links.tcp;
-            if ports.len() <= rail {
-                ports.resize_with(rail + 1, PortRate::default);
-            }
-            let interface = &self.host.rails[rail].interface;
-            let Some(rate) = ports[rail].busy(now, || interface::sent_bytes(interface)) else { continue };
-            for (_, link) in links.iter().filter(|(_, link)| usize::from(link.common.rail.0) == rail) {
+        let TcpLinks { links, ports, .. } = &mut self.links.tcp;
+        ports.resize_with(self.host.rails.len(), PortRate::default);
+        let mut is_busy = vec![false; ports.len()];
+        let waiting = links.iter().filter(|(_, link)| link.sampled.is_waiting());
+        waiting.for_each(|(_, link)| is_busy[usize::from(link.common.rail.0)] = true);
+        for (at, rail) in self.host.rails.iter().enumerate().filter(|(at, rail)| is_busy[*at] && !rail.is_path) {
+            let Some(rate) = ports[at].busy(now, || interface::sent_bytes(&rail.interface)) else { continue };
+            for (_, link) in links.iter().filter(|(_, link)| usize::from(link.common.rail.0) == at) {
                 self.engine.port_measured(link.common.subchannel, rate);
             }
         }
