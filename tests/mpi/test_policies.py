@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from support import MpiTest, bench
+from support import FISHPLATE, MpiTest, bench, testbed
 
 MULTIPLEXING = [
     "binding",
@@ -143,6 +143,20 @@ class Shares(MpiTest):
                 shares = self.shares("--striping", policy, rails="400,100")
                 self.assertGreater(shares["r0"], 0.6, shares)
                 self.assertGreater(shares["r1"], 0.1, shares)
+
+    def test_two_jobs_get_equal_parts(self):
+        # At rates that leave the processors alone. Which job is first at a rail must not matter for long.
+        job = f"mpiexec -n 2 {bench('bandwidth')} --json --sizes 1M --interval 1 --duration 6"
+        ran = self.succeeds(self.run_command([*testbed("--rails", "400,400", "--"), FISHPLATE, "run", "--mpi", "mpich", "--",
+                                              "sh", "-c", f"{job} & {job}; wait"]))
+        # Those of the other job that ends a little later are alone at the rails.
+        rates = {}
+        for line in ran.json():
+            if line["kind"] == "interval" and 2.5 < line["parameters"]["time"] < 5.5:
+                rates.setdefault(round(line["parameters"]["time"]), []).append(line["value"])
+        self.assertEqual([len(both) for both in rates.values()], [2, 2, 2], str(ran))
+        parts = [min(both) / sum(both) for both in rates.values()]
+        self.assertGreater(sorted(parts)[1], 0.25, str(ran))
 
     def test_whole_messages_in_turn(self):
         run = ["--multiplexing", "round-robin", "--striping", "binding"]

@@ -213,6 +213,14 @@ impl Engine {
             subchannel.estimate.path_measured(now, path);
         }
     }
+
+    /// The port of a subchannel's rail carries so many bytes per second for all that use it, whoever sends them.
+    pub fn port_measured(&mut self, subchannel: SubchannelId, rate: f64) {
+        let channel = &mut self.vcs[subchannel.vc.0 as usize];
+        if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
+            subchannel.estimate.port_measured(rate);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@
 //! Free of I/O and clocks: measurements come as [`Sample`]s.
 
 mod observation;
+mod port_rate;
 mod setting;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ use fishplate_engine::Instant;
 
 use crate::link::NEAR_RTT_NS;
 use observation::{Deciding, Observation, Rates, Terms};
+pub use port_rate::PortRate;
 pub use setting::Streams;
 
 /// A trial is with so many times the streams, or with so many times fewer. With twice as many, every second trial over a bond

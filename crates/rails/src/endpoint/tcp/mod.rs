@@ -28,6 +28,7 @@ use crate::keepalive::Keepalive;
 use crate::link::{CongestionControl, StreamLink};
 use crate::link_kind::LinkId;
 use crate::open_files::OpenFiles;
+use crate::streams::PortRate;
 use crate::sys::tcp_info::TcpInfo;
 
 use send::batching::HeldLinks;
@@ -47,6 +48,8 @@ pub struct TcpLinks {
     pub keepalive: Keepalive,
     /// Streams that may become more.
     pub groups: Vec<StreamGroup>,
+    /// What the ports of the rails carry, by rail.
+    ports: Vec<PortRate>,
     /// Links whose frames are held back.
     pub held: HeldLinks,
     /// Long payloads that threads move.
@@ -84,6 +87,7 @@ impl TcpLinks {
             files,
             keepalive,
             groups: Vec::new(),
+            ports: Vec::new(),
             held: HeldLinks::default(),
             transfers,
             kernel_acks,

@@ -20,9 +20,9 @@ const MAX_FOR_ROUND_TRIP: u64 = 4 << 10;
 /// is its own. Rails within a room are below, by a factor of three.
 const FAR_NS: u64 = 100_000;
 
-/// Where there are others, a subchannel is given no more than what it carries in so many nanoseconds and a round trip: what
-/// is bound to it cannot go over another that turns out to be faster, and what its peer sends meanwhile waits as long for
-/// acknowledgements. A progress thread that comes once a millisecond keeps the path from running empty.
+/// A subchannel is given no more than what its port carries in so many nanoseconds and a round trip: what is bound to it cannot go
+/// over another that turns out to be faster, and what its peer sends meanwhile waits as long for acknowledgements. A progress
+/// thread that comes once a millisecond keeps the path from running empty.
 const MAX_QUEUE_NS: u64 = 8_000_000;
 
 /// Estimates of one subchannel.
@@ -39,6 +39,8 @@ pub struct Estimate {
     in_flight: InFlight,
     lateness: Lateness,
     probe: Rare<RateProbe>,
+    /// What the rail's port carries for all, in bytes per second; 0: not known.
+    port_rate: f64,
 }
 
 impl Estimate {
@@ -52,6 +54,7 @@ impl Estimate {
             in_flight: InFlight::default(),
             lateness: Lateness::default(),
             probe: Rare::new(),
+            port_rate: 0.0,
         }
     }
 
@@ -149,8 +152,11 @@ impl Estimate {
         if !self.is_known() {
             return MAX_EAGER_SIZE.saturating_sub(self.in_flight());
         }
+        // In a queue that many share, each gets its part of what waits there. By its own rate, one that got little would be given
+        // little to wait, and get less.
+        let rate = if self.knows_port() { self.rate.measured().max(self.port_rate) } else { self.rate.measured() };
         let enough_ns = self.min_rtt_ns() + MAX_QUEUE_NS;
-        let enough = (self.rate.measured() * enough_ns as f64 / 1e9) as u64;
+        let enough = (rate * enough_ns as f64 / 1e9) as u64;
         if self.in_flight() < enough.max(MAX_EAGER_SIZE) { u64::MAX } else { 0 }
     }
 
@@ -263,6 +269,16 @@ impl Estimate {
         self.lateness = before.lateness.clone();
         self.rate.inherit(&before.rate);
         self.round_trip.inherit(&before.round_trip);
+    }
+
+    /// The rail's port carries so many bytes per second for all that use it, whoever sends them.
+    pub fn port_measured(&mut self, rate: f64) {
+        self.port_rate = rate;
+    }
+
+    /// Whether that is known, and the path's own rate. A distant path has a narrower place than its port.
+    pub fn knows_port(&self) -> bool {
+        self.port_rate > 0.0 && self.is_near() && self.is_known()
     }
 
     /// The driver has measured.

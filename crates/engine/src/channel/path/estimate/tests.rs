@@ -270,3 +270,28 @@ fn what_is_under_way_drains_with_time_and_with_acknowledgements() {
     assert_eq!(estimate.queued_ahead(Instant(400_000)), 100_000);
     assert_eq!(estimate.queued_ahead(Instant(2_000_000)), 0);
 }
+
+#[test]
+fn one_that_gets_little_of_a_port_may_have_as_much_waiting_there_as_one_that_gets_much() {
+    // A path that has carried 10 MB/s, with 300 KB in flight.
+    let slow = |round_trip_ns| {
+        let mut estimate = Estimate::of_round_trip(round_trip_ns);
+        for at in 1..100 {
+            let frame = estimate.sent(Instant(at * 20_000_000), 100_000);
+            estimate.acknowledged(frame);
+            estimate.measure_one(Instant(at * 20_000_000 + 10_000_000 + round_trip_ns), frame);
+        }
+        estimate.sent(Instant(2_000_000_000), 300_000);
+        estimate
+    };
+    let mut near = slow(20_000);
+    assert!(near.is_known() && near.rate() < 20e6, "{}", near.rate());
+    assert_eq!(near.allowance(), 0, "8 ms of its own rate");
+    near.port_measured(125e6);
+    assert_eq!(near.allowance(), u64::MAX, "8 ms of the port's");
+    near.port_measured(5e6);
+    assert_eq!(near.allowance(), 0);
+    let mut far = slow(2_000_000);
+    far.port_measured(125e6);
+    assert_eq!(far.allowance(), 0, "the port is not where a distant path is narrow");
+}

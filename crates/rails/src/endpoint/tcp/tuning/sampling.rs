@@ -6,8 +6,11 @@ use fishplate_engine::{Instant, Path};
 
 use crate::ablation::Mechanism;
 use crate::endpoint::Endpoint;
+use crate::endpoint::tcp::TcpLinks;
 use crate::link_kind::LinkId;
 use crate::socket::SILENT_FOR_NS;
+use crate::streams::PortRate;
+use crate::sys::interface;
 use crate::sys::option::set_max_pacing_rate;
 use crate::sys::tcp_info::{TcpInfo, tcp_info};
 
@@ -21,7 +24,23 @@ impl Endpoint {
                 self.sample_path(at, now);
             }
         }
+        self.measure_ports(now);
         self.adjust_streams(now);
+    }
+
+    /// Looks what the ports carry of those rails for which messages wait. Of several paths over one port, none has all of it.
+    fn measure_ports(&mut self, now: Instant) {
+        let TcpLinks { links, ports, .. } = &mut self.links.tcp;
+        ports.resize_with(self.host.rails.len(), PortRate::default);
+        let mut is_busy = vec![false; ports.len()];
+        let waiting = links.iter().filter(|(_, link)| link.sampled.is_waiting());
+        waiting.for_each(|(_, link)| is_busy[usize::from(link.common.rail.0)] = true);
+        for (at, rail) in self.host.rails.iter().enumerate().filter(|(at, rail)| is_busy[*at] && !rail.is_path) {
+            let Some(rate) = ports[at].busy(now, || interface::sent_bytes(&rail.interface)) else { continue };
+            for (_, link) in links.iter().filter(|(_, link)| usize::from(link.common.rail.0) == at) {
+                self.engine.port_measured(link.common.subchannel, rate);
+            }
+        }
     }
 
     fn sample_path(&mut self, at: usize, now: Instant) {
