@@ -64,6 +64,7 @@ help:
 	@echo 'make test-packages      wheel, Debian package and recipes: made, installed, used'
 	@echo 'make test-docs          the site of the documentation: links, examples'
 	@echo 'make test-mpi           MPI programs in namespaces, a quarter of an hour'
+	@echo 'make test-mpi-beside      of these, those that say nothing of rates'
 	@echo 'make test-all         make test, make fuzz, and the six that follow: an hour and a half more'
 	@echo 'make test-cuts        random cuts of rails under MPI programs; CUTS=, CUTS_SEED='
 	@echo 'make test-ofi         random cuts, policies and mpi4py over rails of a provider; CUTS=, CUTS_SEED='
