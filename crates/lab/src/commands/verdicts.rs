@@ -44,7 +44,7 @@ fn keep(experiment: &Experiment, record: &Record, folder: &Path) -> Result<()> {
         fs::remove_file(&file).with_context(|| format!("cannot replace {}", file.display()))?;
     }
     let mut manifest = record.manifest.clone();
-    manifest.options = manifest.options.into_iter().filter(|(name, _)| name != "plan").collect();
+    manifest.options.retain(|name, _| name != "plan");
     let mut writer = Writer::create(&file, &manifest)?;
     record.links.iter().try_for_each(|link| writer.append(&Line::Link(link.clone())))?;
     for position in experiment.decisive(record) {
