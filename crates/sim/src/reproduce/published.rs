@@ -34,7 +34,7 @@ pub struct Fact {
     /// Why the checks that are `given` could hardly come out otherwise, if there are any: then they are counted apart.
     #[serde(default)]
     pub by_construction: Option<String>,
-    /// Under which hypothesis the values would be those of [`Check::null`]: nothing of what the row claims is there.
+    /// Under which hypothesis the values would be those of the check's null values: nothing of what the row claims is there.
     #[serde(default)]
     pub null_is: Option<String>,
     /// What has to hold.

@@ -46,6 +46,8 @@ pub const MAX_EAGER_SIZE: u64 = 64 << 10;
 pub struct Rate {
     /// By driver or assumption.
     nominal: f32,
+    /// That of the rail's port; 0: not known.
+    port: f32,
     measured: f64,
     last_measured: Instant,
     /// Bytes by which it was measured, the older the less.
@@ -64,6 +66,7 @@ impl Rate {
         let (last_measured, train) = (Instant(0), PacketTrain::default());
         Rate {
             nominal: nominal as f32,
+            port: 0.0,
             measured: nominal,
             last_measured,
             measured_bytes: 0.0,
@@ -76,6 +79,16 @@ impl Rate {
     /// What driver or assumption say.
     pub fn nominal(&self) -> f64 {
         self.nominal.into()
+    }
+
+    /// What the rail's port carries for all that use it; 0: not known.
+    pub fn of_port(&self) -> f64 {
+        self.port.into()
+    }
+
+    /// The port carries that.
+    pub fn port_measured(&mut self, rate: f64) {
+        self.port = rate as f32;
     }
 
     /// When it was measured; the origin of time: never.

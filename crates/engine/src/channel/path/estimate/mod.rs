@@ -39,8 +39,6 @@ pub struct Estimate {
     in_flight: InFlight,
     lateness: Lateness,
     probe: Rare<RateProbe>,
-    /// What the rail's port carries for all, in bytes per second; 0: not known.
-    port_rate: f64,
 }
 
 impl Estimate {
@@ -54,7 +52,6 @@ impl Estimate {
             in_flight: InFlight::default(),
             lateness: Lateness::default(),
             probe: Rare::new(),
-            port_rate: 0.0,
         }
     }
 
@@ -154,7 +151,8 @@ impl Estimate {
         }
         // In a queue that many share, each gets its part of what waits there. By its own rate, one that got little would be given
         // little to wait, and get less.
-        let rate = if self.knows_port() { self.rate.measured().max(self.port_rate) } else { self.rate.measured() };
+        let port = if self.knows_port() { self.rate.of_port() } else { 0.0 };
+        let rate = self.rate.measured().max(port);
         let enough_ns = self.min_rtt_ns() + MAX_QUEUE_NS;
         let enough = (rate * enough_ns as f64 / 1e9) as u64;
         if self.in_flight() < enough.max(MAX_EAGER_SIZE) { u64::MAX } else { 0 }
@@ -273,12 +271,12 @@ impl Estimate {
 
     /// The rail's port carries so many bytes per second for all that use it, whoever sends them.
     pub fn port_measured(&mut self, rate: f64) {
-        self.port_rate = rate;
+        self.rate.port_measured(rate);
     }
 
     /// Whether that is known, and the path's own rate. A distant path has a narrower place than its port.
     pub fn knows_port(&self) -> bool {
-        self.port_rate > 0.0 && self.is_near() && self.is_known()
+        self.rate.of_port() > 0.0 && self.is_near() && self.is_known()
     }
 
     /// The driver has measured.
