@@ -64,7 +64,7 @@ help:
 	@echo 'make test-packages      wheel, Debian package and recipes: made, installed, used'
 	@echo 'make test-docs          the site of the documentation: links, examples'
 	@echo 'make test-mpi           MPI programs in namespaces, a quarter of an hour'
-	@echo 'make test-mpi-beside      of these, those that say nothing of rates'
+	@echo 'make test-mpi-beside      of these, those that say nothing of rates, after make bench'
 	@echo 'make test-all         make test, make fuzz, and the six that follow: an hour and a half more'
 	@echo 'make test-cuts        random cuts of rails under MPI programs; CUTS=, CUTS_SEED='
 	@echo 'make test-ofi         random cuts, policies and mpi4py over rails of a provider; CUTS=, CUTS_SEED='
@@ -242,7 +242,8 @@ test-release: release
 test-mpi: bench
 	tests/run
 
-test-mpi-beside: bench
+# Of what `make bench` has built: with a cargo of its own it would wait for that of `make test-code`.
+test-mpi-beside:
 	tests/run --part beside
 
 # All of mpi4py's own suite, and whether what is left out fails with stock MPICH as well.
