@@ -36,7 +36,7 @@ LONG = $(if $(wildcard $(FISHPLATE)),, (12 minutes of processor time; cargo coun
 QUIET = $(if $(filter 1,$(V)),,$(if $(wildcard $(FISHPLATE)),--quiet))
 
 .PHONY: help build install wheel deb recipes release modulefile setup bench demo check lint test test-all test-code test-bench
-.PHONY: test-fuzz test-report test-packages test-docs test-mpi test-mpi-beside test-mpi4py-all test-mpi4py-recorded test-cuts
+.PHONY: test-fuzz test-report test-packages test-docs test-mpi test-mpi4py-all test-mpi4py-recorded test-cuts
 .PHONY: test-ofi test-verbs test-release fuzz soak throughput
 .PHONY: record-applications clean test-counts docs
 .DEFAULT_GOAL := build
@@ -55,7 +55,7 @@ help:
 	@echo 'make docs             the documentation as a site with a search: build/docs; MkDocs comes from PyPI'
 	@echo 'make check            for the minute before a commit: formatting, lints, documentation, tests without sockets'
 	@echo 'make lint             formatting, lints and documentation alone'
-	@echo 'make test             the eight that follow, side by side: what must pass before a change is merged'
+	@echo 'make test             the eight that follow, two at a time, those of MPI alone: what must pass before a change is merged'
 	@echo 'make test-code          formatting, lints, documentation, licences, unit and integration tests'
 	@echo 'make test-fuzz          hostile input, for half a minute'
 	@echo 'make test-bench         benchmark programs and applications, what needs no MPI'
@@ -64,7 +64,6 @@ help:
 	@echo 'make test-packages      wheel, Debian package and recipes: made, installed, used'
 	@echo 'make test-docs          the site of the documentation: links, examples'
 	@echo 'make test-mpi           MPI programs in namespaces, a quarter of an hour'
-	@echo 'make test-mpi-beside      of these, those that say nothing of rates, after make bench'
 	@echo 'make test-all         make test, make fuzz, and the six that follow: an hour and a half more'
 	@echo 'make test-cuts        random cuts of rails under MPI programs; CUTS=, CUTS_SEED='
 	@echo 'make test-ofi         random cuts, policies and mpi4py over rails of a provider; CUTS=, CUTS_SEED='
@@ -161,12 +160,11 @@ demo:
 docs: build
 	$(Q)packaging/site/build $(FISHPLATE) $(BUILD)/docs
 
-# What the others need; then MPI programs, which often wait, beside what computes; last those that want all processors for
-# themselves.
+# What computes, two at a time, then MPI programs, whose ranks poll: beside them all takes several times as long.
 test:
-	$(Q)$(MAKE) --no-print-directory -j 2 -Oline bench test-bench
-	$(Q)$(MAKE) --no-print-directory -j 2 -Oline test-mpi-beside test-code test-fuzz test-counts test-report test-packages test-docs
-	$(Q)tests/run --built --part alone
+	$(Q)$(MAKE) --no-print-directory -j 2 -Oline test-code test-fuzz test-bench test-counts test-report test-packages test-docs \
+	  bench
+	$(Q)$(MAKE) --no-print-directory test-mpi
 
 # Also what is slow and rarely finds anything: more random input, cuts of rails, all of mpi4py's suite, virtual machines, a release.
 test-all: test
@@ -241,10 +239,6 @@ test-release: release
 # Real MPI programs over namespaces.
 test-mpi: bench
 	tests/run
-
-# Of what `make bench` has built: with a cargo of its own it would wait for that of `make test-code`.
-test-mpi-beside:
-	tests/run --part beside
 
 # All of mpi4py's own suite, and whether what is left out fails with stock MPICH as well.
 test-mpi4py-all: bench
