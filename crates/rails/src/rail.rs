@@ -74,6 +74,12 @@ impl Rail {
         (!self.is_loopback).then_some(self.interface.as_str())
     }
 
+    /// The interface whose counters tell what its port sends; none of one of several paths, nor where its address is reached over
+    /// others.
+    pub fn counted_interface(&self) -> Option<&str> {
+        self.device().filter(|_| !self.is_path)
+    }
+
     /// Where it listens.
     pub(crate) fn place(&self) -> Place<'_> {
         let addresses = if self.is_path { self.addresses.iter().map(|own| own.ip).collect() } else { Vec::new() };

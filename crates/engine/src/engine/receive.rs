@@ -5,6 +5,7 @@ use super::{Engine, ProtocolViolation};
 use crate::channel::State;
 use crate::channel::flow_control::MESSAGE_CHARGE;
 use crate::channel::path::Path;
+use crate::channel::path::estimate::Estimate;
 use crate::channel::subchannel::Acknowledgement;
 use crate::ids::SubchannelId;
 use crate::matching::unmatched::{self, OnceBuffered, UnmatchedMessage};
@@ -208,17 +209,22 @@ impl Engine {
 
     /// The driver has measured a subchannel's path.
     pub fn path_measured(&mut self, now: Instant, subchannel: SubchannelId, path: Path) {
-        let channel = &mut self.vcs[subchannel.vc.0 as usize];
-        if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
-            subchannel.estimate.path_measured(now, path);
-        }
+        self.learn(subchannel, |estimate| estimate.path_measured(now, path));
     }
 
-    /// The port of a subchannel's rail carries so many bytes per second for all that use it, whoever sends them.
+    /// The port of a subchannel's rail carries `rate` bytes per second, for all processes of the host.
     pub fn port_measured(&mut self, subchannel: SubchannelId, rate: f64) {
-        let channel = &mut self.vcs[subchannel.vc.0 as usize];
-        if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
-            subchannel.estimate.port_measured(rate);
+        self.learn(subchannel, |estimate| estimate.port_measured(rate));
+    }
+
+    /// What is learnt of a path may open it: no acknowledgement would show later that it was shut.
+    fn learn(&mut self, id: SubchannelId, what: impl FnOnce(&mut Estimate)) {
+        let channel = &mut self.vcs[id.vc.0 as usize];
+        let Some(subchannel) = channel.subchannels.get_mut(usize::from(id.index)) else { return };
+        let was_shut = !subchannel.is_in_memory && subchannel.estimate.allowance() == 0;
+        what(&mut subchannel.estimate);
+        if was_shut {
+            self.make_ready(id.vc);
         }
     }
 }
@@ -228,7 +234,9 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::envelope::Envelope;
-    use crate::ids::{MessageSeq, RailId};
+    use crate::ids::{Context, MessageSeq, RailId};
+    use crate::memory::{Extent, Payload, Region};
+    use crate::request::SendRequest;
 
     const NOW: Instant = Instant(1000);
 
@@ -269,5 +277,26 @@ mod tests {
             let placement = engine.handle_header(NOW, subchannels[1], &message(seq, len, 1)).unwrap();
             assert!(matches!(placement, Placement::Bounce(_)), "{placement:?}");
         }
+    }
+
+    #[test]
+    fn what_waits_goes_on_when_its_path_is_found_to_carry_more() {
+        let mut engine = Engine::new(Config::default());
+        let vc = engine.open();
+        let path = |delivery_rate| Path { rtt_ns: 1_000_000, min_rtt_ns: 1_000_000, delivery_rate, window: u64::MAX };
+        let subchannels = [0, 1].map(|rail| engine.subchannel_up(vc, RailId(rail), Some(1e6), 1 << 20).unwrap());
+        for subchannel in subchannels {
+            engine.path_measured(NOW, subchannel, path(None));
+            engine.writable(subchannel, 1 << 30);
+        }
+        for at in 0..12 {
+            let payload = Payload::One(Extent { region: Region(0), offset: 0, len: 40_000 });
+            let (envelope, data, context) = (Envelope::Tagged(7), None, Context(at));
+            let send = SendRequest { vc, envelope, data, payload, inject: false, notify: true, context };
+            engine.post_send(send).unwrap();
+        }
+        while engine.poll_transmit(NOW).is_some() {}
+        engine.path_measured(NOW, subchannels[0], path(Some(1e9)));
+        assert!(engine.poll_transmit(NOW).is_some());
     }
 }

@@ -1,6 +1,7 @@
 //! What the kernel says of a network interface. Asked by ioctl, which answers for the network namespace of this
 //! process, where /sys/class/net may still show another one.
 
+use std::cell::OnceCell;
 use std::ffi::{CStr, c_char};
 use std::io;
 use std::net::UdpSocket;
@@ -80,12 +81,18 @@ pub fn names() -> Vec<String> {
     table.lines().filter_map(|line| Some(line.split_once(':')?.0.trim().to_string())).collect()
 }
 
-/// Bytes that an interface has sent, whoever had it sent.
-pub fn sent_bytes(name: &str) -> Option<u64> {
-    let table = std::fs::read_to_string("/proc/self/net/dev").ok()?;
-    let mut rows = table.lines().filter_map(|line| line.split_once(':'));
-    let (_, counts) = rows.find(|(row, _)| row.trim() == name)?;
-    counts.split_whitespace().nth(SENT_BYTES)?.parse().ok()
+/// What the kernel counts of all interfaces, as it was when it was asked for first.
+#[derive(Default)]
+pub struct Counters(OnceCell<String>);
+
+impl Counters {
+    /// Bytes that an interface has sent, whoever had it sent.
+    pub fn sent_bytes(&self, name: &str) -> Option<u64> {
+        let table = self.0.get_or_init(|| std::fs::read_to_string("/proc/self/net/dev").unwrap_or_default());
+        let mut rows = table.lines().filter_map(|line| line.split_once(':'));
+        let (_, counts) = rows.find(|(row, _)| row.trim() == name)?;
+        counts.split_whitespace().nth(SENT_BYTES)?.parse().ok()
+    }
 }
 
 /// Asks the kernel about interface `name`.
@@ -194,12 +201,12 @@ mod tests {
 
     #[test]
     fn what_an_interface_sends_is_counted() {
-        let sent = || sent_bytes("lo").unwrap();
+        let sent = || Counters::default().sent_bytes("lo").unwrap();
         let before = sent();
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.send_to(&[0; 1000], socket.local_addr().unwrap()).unwrap();
         assert!(sent() >= before + 1000);
-        assert_eq!(sent_bytes("no-such-if"), None);
+        assert_eq!(Counters::default().sent_bytes("no-such-if"), None);
     }
 
     #[test]

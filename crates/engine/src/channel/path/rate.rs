@@ -81,7 +81,7 @@ impl Rate {
         self.nominal.into()
     }
 
-    /// What the rail's port carries for all that use it; 0: not known.
+    /// What the rail's port carries for all processes of the host; 0: not known.
     pub fn of_port(&self) -> f64 {
         self.port.into()
     }
@@ -150,7 +150,7 @@ impl Rate {
 
     /// Another one over the same path has shown that.
     pub fn inherit(&mut self, before: &Rate) {
-        (self.measured, self.known_rate) = (before.measured, before.measured);
+        (self.measured, self.known_rate, self.port) = (before.measured, before.measured, before.port);
     }
 
     /// Frames have arrived by `end`, plus a round trip, over a path of this least

@@ -152,10 +152,9 @@ impl VirtualChannel {
         self.frame(now, index, Body::Padding { len }, Source::Padding { len: len.into() }, FrameOwner::Ping)
     }
 
-    /// Bytes that subchannel `index` may be given for what is known of its path. Where there is no other, only its port limits it.
+    /// Bytes that subchannel `index` may be given for what is known of its path; no limit where there is no other.
     fn allowance(&self, index: usize) -> u64 {
-        let estimate = &self.subchannels[index].estimate;
-        if self.live.len() == 1 && !estimate.knows_port() { u64::MAX } else { estimate.allowance() }
+        if self.live.len() == 1 { u64::MAX } else { self.subchannels[index].estimate.allowance() }
     }
 
     /// The open subchannel over which a frame without payload would arrive first.

@@ -111,7 +111,7 @@ impl TcpLinks {
 
     /// The links over a rail.
     pub fn over(&self, rail: RailId) -> impl Iterator<Item = &StreamLink> {
-        self.links.iter().map(|(_, link)| link).filter(move |link| link.common.rail == rail)
+        over(&self.links, rail)
     }
 
     /// Takes a link out.
@@ -313,6 +313,11 @@ impl TcpLinks {
             while socket.read(&mut sink).is_ok_and(|len| len > 0) {}
         }
     }
+}
+
+/// Those of all links that are over a rail.
+fn over(links: &Slab<StreamLink>, rail: RailId) -> impl Iterator<Item = &StreamLink> {
+    links.iter().map(|(_, link)| link).filter(move |link| link.common.rail == rail)
 }
 
 impl Deref for TcpLinks {

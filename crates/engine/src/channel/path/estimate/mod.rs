@@ -20,9 +20,9 @@ const MAX_FOR_ROUND_TRIP: u64 = 4 << 10;
 /// is its own. Rails within a room are below, by a factor of three.
 const FAR_NS: u64 = 100_000;
 
-/// A subchannel is given no more than what its port carries in so many nanoseconds and a round trip: what is bound to it cannot go
-/// over another that turns out to be faster, and what its peer sends meanwhile waits as long for acknowledgements. A progress
-/// thread that comes once a millisecond keeps the path from running empty.
+/// Where there are others, a subchannel is given no more than what it carries in so many nanoseconds and a round trip, or its port,
+/// if that carries more: what is bound to it cannot go over another that turns out to be faster, and what its peer sends meanwhile
+/// waits as long for acknowledgements. A progress thread that comes once a millisecond keeps the path from running empty.
 const MAX_QUEUE_NS: u64 = 8_000_000;
 
 /// Estimates of one subchannel.
@@ -151,7 +151,8 @@ impl Estimate {
         }
         // In a queue that many share, each gets its part of what waits there. By its own rate, one that got little would be given
         // little to wait, and get less.
-        let port = if self.knows_port() { self.rate.of_port() } else { 0.0 };
+        // A distant path has a narrower place than its port.
+        let port = if self.is_near() { self.rate.of_port() } else { 0.0 };
         let rate = self.rate.measured().max(port);
         let enough_ns = self.min_rtt_ns() + MAX_QUEUE_NS;
         let enough = (rate * enough_ns as f64 / 1e9) as u64;
@@ -269,14 +270,9 @@ impl Estimate {
         self.round_trip.inherit(&before.round_trip);
     }
 
-    /// The rail's port carries so many bytes per second for all that use it, whoever sends them.
+    /// The rail's port carries `rate` bytes per second, for all processes of the host.
     pub fn port_measured(&mut self, rate: f64) {
         self.rate.port_measured(rate);
-    }
-
-    /// Whether that is known, and the path's own rate. A distant path has a narrower place than its port.
-    pub fn knows_port(&self) -> bool {
-        self.rate.of_port() > 0.0 && self.is_near() && self.is_known()
     }
 
     /// The driver has measured.

@@ -22,12 +22,12 @@ use slab::Slab;
 use crate::ablation::Mechanism;
 use crate::connect::outgoing::Attempt;
 use crate::endpoint::Endpoint;
-use crate::endpoint::tcp::TcpLinks;
+use crate::endpoint::tcp::{TcpLinks, over};
 use crate::link::{NEAR_RTT_NS, StreamLink};
 use crate::link_name::{ASKS, FIRST_ADDITIONAL};
 use crate::random::random;
 use crate::streams::{Estimate, Filling, Sample, StreamCount, Streams};
-use crate::sys::interface;
+use crate::sys::interface::Counters;
 
 /// Where the kernel takes ports from, too, unless the system says otherwise (ip_local_port_range).
 const PORTS: Range<u16> = 32_768..60_992;
@@ -152,14 +152,14 @@ impl Endpoint {
     }
 
     /// Sets up and retires streams, depending on the samples.
-    pub(in crate::endpoint) fn adjust_streams(&mut self, now: Instant) {
+    pub(in crate::endpoint) fn adjust_streams(&mut self, counters: &Counters, now: Instant) {
         if !self.links.tcp.groups.is_empty() && !self.settings.ablation.is_off(Mechanism::ParallelStreams) {
-            self.adjust_stream_groups(now);
+            self.adjust_stream_groups(counters, now);
         }
         self.links.tcp.service_retiring(&mut self.engine, now);
     }
 
-    fn adjust_stream_groups(&mut self, now: Instant) {
+    fn adjust_stream_groups(&mut self, counters: &Counters, now: Instant) {
         let is_filled = |group: &&StreamGroup| group.filling != Filling::Nothing;
         let mut on_trial: Vec<RailId> =
             self.links.tcp.groups.iter().filter(is_filled).map(|group| group.rail).collect();
@@ -174,8 +174,9 @@ impl Endpoint {
             };
             let TcpLinks { groups, links, .. } = &mut self.links.tcp;
             let StreamGroup { rail, stream_count, .. } = &mut groups[at];
-            let name = &self.host[*rail].name;
-            let port_bytes = || interface::sent_bytes(name).unwrap_or_else(|| acknowledged_over(links, *rail));
+            let counted = self.host[*rail].counted_interface();
+            let sent_bytes = || counted.and_then(|interface| counters.sent_bytes(interface));
+            let port_bytes = || sent_bytes().unwrap_or_else(|| acknowledged_over(links, *rail));
             match stream_count.decide(&sample, port_bytes) {
                 Some(wanted) if wanted > sample.streams => self.add_streams(at, wanted - sample.streams, now),
                 Some(wanted) => self.retire_streams(at, sample.streams - wanted, now),
@@ -362,8 +363,7 @@ impl Endpoint {
 
 /// Bytes acknowledged on all links of a rail, whoever the peer is.
 fn acknowledged_over(links: &Slab<StreamLink>, rail: RailId) -> u64 {
-    let links = links.iter().map(|(_, link)| link).filter(|link| link.common.rail == rail);
-    links.map(|link| link.sampled.acknowledged_bytes).sum()
+    over(links, rail).map(|link| link.sampled.acknowledged_bytes).sum()
 }
 
 fn greater(a: Option<f64>, b: Option<f64>) -> Option<f64> {

@@ -2,21 +2,22 @@
 
 use std::os::fd::AsFd;
 
-use fishplate_engine::{Instant, Path};
+use fishplate_engine::{Instant, Path, RailId};
 
 use crate::ablation::Mechanism;
 use crate::endpoint::Endpoint;
-use crate::endpoint::tcp::TcpLinks;
+use crate::endpoint::tcp::{TcpLinks, over};
 use crate::link_kind::LinkId;
 use crate::socket::SILENT_FOR_NS;
 use crate::streams::PortRate;
-use crate::sys::interface;
+use crate::sys::interface::Counters;
 use crate::sys::option::set_max_pacing_rate;
 use crate::sys::tcp_info::{TcpInfo, tcp_info};
 
 impl Endpoint {
     /// Looks at all links that were in use since the last time.
     pub(in crate::endpoint) fn sample_paths(&mut self, now: Instant) {
+        self.links.tcp.ports.resize_with(self.host.rails.len(), PortRate::default);
         let links: Vec<usize> = self.links.tcp.iter().map(|(at, _)| at).collect();
         for at in links {
             // The failure of one may have ended others.
@@ -24,20 +25,20 @@ impl Endpoint {
                 self.sample_path(at, now);
             }
         }
-        self.measure_ports(now);
-        self.adjust_streams(now);
+        let counters = Counters::default();
+        self.measure_ports(&counters, now);
+        self.adjust_streams(&counters, now);
     }
 
-    /// Looks what the ports carry of those rails for which messages wait. Of several paths over one port, none has all of it.
-    fn measure_ports(&mut self, now: Instant) {
+    /// Looks what the ports carry of those rails for which messages wait.
+    fn measure_ports(&mut self, counters: &Counters, now: Instant) {
         let TcpLinks { links, ports, .. } = &mut self.links.tcp;
-        ports.resize_with(self.host.rails.len(), PortRate::default);
-        let mut is_busy = vec![false; ports.len()];
-        let waiting = links.iter().filter(|(_, link)| link.sampled.is_waiting());
-        waiting.for_each(|(_, link)| is_busy[usize::from(link.common.rail.0)] = true);
-        for (at, rail) in self.host.rails.iter().enumerate().filter(|(at, rail)| is_busy[*at] && !rail.is_path) {
-            let Some(rate) = ports[at].busy(now, || interface::sent_bytes(&rail.interface)) else { continue };
-            for (_, link) in links.iter().filter(|(_, link)| usize::from(link.common.rail.0) == at) {
+        for (at, port) in ports.iter_mut().enumerate().filter(|(_, port)| port.is_busy) {
+            port.is_busy = false;
+            let rail = RailId(at as u8);
+            let Some(interface) = self.host[rail].counted_interface() else { continue };
+            let Some(rate) = port.observe(now, || counters.sent_bytes(interface)) else { continue };
+            for link in over(links, rail).filter(|link| !self.host.has(link.remote.ip())) {
                 self.engine.port_measured(link.common.subchannel, rate);
             }
         }
@@ -48,7 +49,8 @@ impl Endpoint {
             self.widen_by_use(at, now);
         }
         // Where files run out meanwhile, all peers are lost.
-        let Some(link) = self.links.tcp.get_mut(at) else { return };
+        let TcpLinks { links, ports, .. } = &mut self.links.tcp;
+        let Some(link) = links.get_mut(at) else { return };
         if !self.settings.ablation.is_off(Mechanism::TailLossProbe) {
             self.engine.probe_if_overdue(now, link.common.subchannel);
         }
@@ -67,6 +69,8 @@ impl Endpoint {
             self.engine.made_progress(now, link.common.subchannel);
         }
         self.diagnostics.counters.measured(link.common.rail, &info);
+        // What goes to a peer of this host does not pass the port.
+        ports[usize::from(link.common.rail.0)].is_busy |= info.is_waiting() && !self.host.has(link.remote.ip());
         let before = std::mem::replace(&mut link.sampled, info);
         link.unanswered_since = info.is_unanswered(link.probes_often).then(|| link.unanswered_since.unwrap_or(now));
         let is_stuck = info.unacknowledged > 0 && info.acknowledged_bytes == before.acknowledged_bytes;
