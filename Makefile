@@ -202,8 +202,8 @@ test-fuzz: build
 	$(CARGO) run --release -p fishplate-fuzz -- checksums --runs 10000
 	$(CARGO) run --release -p fishplate-fuzz -- decoder --runs 10000000
 	$(CARGO) run --release -p fishplate-fuzz -- handshake --runs 1000000
-	$(CARGO) run --release -p fishplate-fuzz -- engine --runs 50000
-	$(CARGO) run --release -p fishplate-fuzz -- matching --runs 50000
+	$(CARGO) run --release -p fishplate-fuzz -- engine --runs 100000
+	$(CARGO) run --release -p fishplate-fuzz -- matching --runs 100000
 	$(CARGO) run --release -p fishplate-fuzz -- ofi --runs 20000
 	$(CARGO) run --release -p fishplate-fuzz -- shared-memory --runs 20000
 

@@ -58,7 +58,7 @@ const struct option_spec option_specs[OPTION_COUNT] = {
     [OPTION_PAIRS] = {"--pairs", KIND_COUNT, FIELD(pairs), 1, MAX_PAIRS, "N",
                       "pairs of ranks that talk (default: half of the ranks)", true},
     [OPTION_CROSSWISE] = {"--crosswise", KIND_FLAG, FIELD(crosswise), 0, 0, NULL,
-                          "every second pair sends from the second half of the ranks", false},
+                          "every second pair sends from the second half of the ranks to the first", false},
     [OPTION_THREADS] = {"--threads", KIND_COUNT, FIELD(threads), 1, MAX_THREADS, "N",
                         "threads of each rank that talk at once (default 2)", false},
     [OPTION_SYNC] = {"--sync", KIND_CHOICE, FIELD(sync), 0, 0, "fence|pscw|lock",

@@ -79,8 +79,8 @@ static void take(struct atomic *atomic, uint64_t slot)
     uint64_t old = atomic->old[slot];
     if (atomic->kind == ATOMIC_COMPARE_AND_SWAP && old != atomic->seen[slot])
         session_abort(EXIT_WRONG_DATA,
-                      "rank %d: word %" PRIu64 " is %" PRIu64 " after %" PRIu64 " swaps",
-                      atomic->session->rank, slot, old, atomic->seen[slot]);
+                      "word %" PRIu64 " is %" PRIu64 " after %" PRIu64 " swaps",
+                      slot, old, atomic->seen[slot]);
     atomic->seen[slot]++;
     atomic->fetched += old;
     atomic->done++;

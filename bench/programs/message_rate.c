@@ -137,7 +137,9 @@ int main(int argc, char **argv)
         .unit = "1/s",
         .column = "Messages/s",
         .decimals = 0,
-        .method = "Windows from the first half of the ranks, in the order of hosts, to the second",
+        .method = session.options.crosswise
+                      ? "Windows between the halves of the ranks, in the order of hosts, every second pair backwards"
+                      : "Windows from the first half of the ranks, in the order of hosts, to the second",
         .pairs = senders.pairs,
         .open = open_size,
         .batch = run_batch,

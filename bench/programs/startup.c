@@ -1,14 +1,13 @@
 // From before MPI_Init to the end of a first MPI_Alltoall, and the memory and files that a rank has then.
-#define _POSIX_C_SOURCE 200809L
-
+#include "agreement.h"
 #include "buffer.h"
+#include "clock.h"
 #include "process_size.h"
 #include "startup_report.h"
 
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const struct program program = {
     .name = "startup",
@@ -16,14 +15,6 @@ static const struct program program = {
     .takes = OPTION_BIT(OPTION_SEED) | OPTION_BIT(OPTION_JSON),
     .default_sizes = "64",
 };
-
-// MPI_Wtime is not there yet.
-static double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 // Each rank sends to each other a block of bytes that only the two know.
 static unsigned char byte_of(const struct session *session, int source, int target)
@@ -41,41 +32,29 @@ static void first_alltoall(const struct session *session, size_t size)
     for (int rank = 0; rank < session->ranks; rank++)
         for (size_t at = 0; at < size; at++)
             if (receive[(size_t)rank * size + at] != byte_of(session, rank, session->rank))
-                session_abort(EXIT_WRONG_DATA, "startup: rank %d: wrong byte %zu of what rank %d sent",
-                              session->rank, at, rank);
+                session_abort(EXIT_WRONG_DATA, "wrong byte %zu of what rank %d sent", at, rank);
     free(send);
     free(receive);
-}
-
-// Least, mean and greatest of the ranks' values, on rank 0.
-static struct spread spread_over_ranks(const struct session *session, double value)
-{
-    struct spread spread = {value, value, value};
-    MPI_Reduce(&value, &spread.min, 1, MPI_DOUBLE, MPI_MIN, 0, MPI_COMM_WORLD);
-    MPI_Reduce(&value, &spread.mean, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-    MPI_Reduce(&value, &spread.max, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-    spread.mean /= session->ranks;
-    return spread;
 }
 
 int main(int argc, char **argv)
 {
     struct session session;
-    double begun = seconds_now();
+    double begun = clock_seconds();
     session_start(&session, &program, argc, argv);
-    double initialized = seconds_now();
-    session_require_ranks(&session, session.ranks >= 2, "at least 2");
+    double initialized = clock_seconds();
+    session_require_ranks(&session, session.ranks >= 2, "at least 2 ranks");
     size_t size = session.options.sizes[0];
     first_alltoall(&session, size);
-    double ended = seconds_now();
+    double ended = clock_seconds();
     struct process_size own = process_size_now();
 
     struct startup startup = {
         .size = size,
-        .whole_us = spread_over_ranks(&session, (ended - begun) * 1e6),
-        .init_us = spread_over_ranks(&session, (initialized - begun) * 1e6),
-        .memory_bytes = spread_over_ranks(&session, (double)own.memory_bytes),
-        .files = spread_over_ranks(&session, (double)own.files),
+        .whole_us = agreement_spread((ended - begun) * 1e6),
+        .init_us = agreement_spread((initialized - begun) * 1e6),
+        .memory_bytes = agreement_spread((double)own.memory_bytes),
+        .files = agreement_spread((double)own.files),
     };
     if (session.rank == 0)
         startup_report(&session, &startup);

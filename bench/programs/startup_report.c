@@ -51,7 +51,7 @@ static void print_text(const struct session *session, const struct startup *star
     printf("%-*zu%*.2f%*.2f%*.2f\n", REPORT_SIZE_WIDTH, startup->size, REPORT_VALUE_WIDTH,
            startup->whole_us.mean, REPORT_MORE_WIDTH, startup->whole_us.min, REPORT_MORE_WIDTH,
            startup->whole_us.max);
-    printf("# MPI_Init: %.2f us (%.2f to %.2f)\n", startup->init_us.mean, startup->init_us.min,
+    printf("# MPI_Init and the broadcast of options: %.2f us (%.2f to %.2f)\n", startup->init_us.mean, startup->init_us.min,
            startup->init_us.max);
     printf("# private memory of a rank: %.1f MB (%.1f to %.1f)\n", startup->memory_bytes.mean / 1e6,
            startup->memory_bytes.min / 1e6, startup->memory_bytes.max / 1e6);

@@ -73,16 +73,16 @@ int main(int argc, char **argv)
 """
 
 
-def lines():
-    """Of the table, in words."""
-    words = (line.split() for line in TABLE.read_text().splitlines())
-    return [line for line in words if line and not line[0].startswith("#")]
+# Lines of the table, in words.
+LINES = [words for words in map(str.split, TABLE.read_text().splitlines()) if words and not words[0].startswith("#")]
+# Calls that make a communicator.
+MAKERS = {words[1] for words in LINES if words[0] == "manage" and set(words[3:]) & {"z", "W"}}
 
 
 def table():
     """All calls that a profile knows: names."""
     names = []
-    for words in lines():
+    for words in LINES:
         forms = words[2]
         plain = [f"MPI_{words[1]}"]
         plain += [f"MPI_I{words[1].lower()}"] if "I" in forms else []
@@ -94,8 +94,7 @@ def table():
 def collective(name):
     """Which collective operation a call is, in a trace; nothing if it is none."""
     base = name.removeprefix("MPI_").removesuffix("_c")
-    makers = {words[1] for words in lines() if words[0] == "manage" and set(words[3:]) & {"z", "W"}}
-    if base in makers:
+    if base in MAKERS:
         return "make"
     base = base.removesuffix("_init").lower()
     return KINDS.get(base) or KINDS.get(base.removeprefix("i"))
@@ -139,7 +138,7 @@ class Program:
 
     def traced(self, rank):
         """What a trace of a rank is to have, as `shown` tells."""
-        kinds = {words[1]: words[0] for words in lines()}
+        kinds = {words[1]: words[0] for words in LINES}
         found = Counter()
         for name, (count, sent, received) in self.wanted[rank].items():
             base = name.removeprefix("MPI_").removesuffix("_c")

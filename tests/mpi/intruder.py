@@ -225,9 +225,9 @@ class Attack:
         self.processes = processes(self.program)
         if len(self.processes) != self.ranks:
             sys.exit(f"{NAME}: there are {len(self.processes)} processes of {self.program}")
-        self.listening = [address for process in self.processes for address in listeners(process)]
-        rails = "".join(os.environ["FISHPLATE_TESTBED_ADDRESSES"]).replace(";", ",").split(",")
-        self.listening = [address for address in self.listening if address[0] in rails]
+        rails = os.environ["FISHPLATE_TESTBED_ADDRESSES"].replace(";", ",").split(",")
+        found = (address for process in self.processes for address in listeners(process))
+        self.listening = [address for address in found if address[0] in rails]
 
 
 def during(command, attack, stop, work):

@@ -181,8 +181,8 @@ class Profile(MpiTest):
         # In blocks of 512 bytes: enough for the MPI's own files.
         limited = ["sh", "-c", 'ulimit -f 2000; exec "$@"', "sh"]
         trace = self.temporary_folder() / "trace"
-        ran = self.run_profiled(FISHPLATE, "profile", "--trace", trace, "--output", self.record, "--",
-                                *mpiexec("openmpi", 1), *limited, program("profiled", "openmpi"), "fork")
+        fork = [*mpiexec("openmpi", 1), *limited, program("profiled", "openmpi"), "fork"]
+        ran = self.run_profiled(*profiled(FISHPLATE, self.record, *fork, trace=trace))
         self.succeeds(ran, "all right", warns="no profile is recorded in")
         self.says(ran, "no profile is recorded in .*: File too large .*; the program runs without")
 

@@ -18,7 +18,7 @@ pub fn check(bytes: u64) -> Result<()> {
     }
 }
 
-/// A new file that is written from its beginning on.
+/// A file that is written behind what is in it.
 #[derive(Debug)]
 pub struct LimitedFile {
     file: File,
@@ -29,6 +29,15 @@ impl LimitedFile {
     /// `file` is empty.
     pub fn new(file: File) -> LimitedFile {
         LimitedFile { file, written: 0 }
+    }
+
+    /// `file` is written behind what is in it.
+    ///
+    /// # Errors
+    /// When its length cannot be told.
+    pub fn behind(file: File) -> Result<LimitedFile> {
+        let written = file.metadata()?.len();
+        Ok(LimitedFile { file, written })
     }
 }
 

@@ -11,4 +11,4 @@ mod stderr;
 
 pub use printable::printable;
 pub use signals::without_signals;
-pub use stderr::report;
+pub use stderr::{report, report_in_handler};

@@ -25,6 +25,11 @@ pub fn report(what: impl Display) {
     wait_until_read(&stderr, PATIENCE);
 }
 
+/// Prints lines in the handler of a signal: no memory is asked for, and no lock taken.
+pub fn report_in_handler(lines: &'static str) {
+    let _ = rustix::io::write(std::io::stderr(), lines.as_bytes());
+}
+
 /// Whether all that was written to `pipe` has been read within `patience`.
 fn wait_until_read(pipe: impl AsFd, patience: Duration) -> bool {
     let until = Instant::now() + patience;

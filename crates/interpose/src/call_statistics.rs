@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use fishplate_collectives::{Algorithm, ClusterMap};
+use fishplate_guest::file_limit::LimitedFile;
 use fishplate_guest::output_file;
 
 use crate::sync::lock;
@@ -66,7 +67,8 @@ pub fn write(file: &Path) {
 
 /// Appends lines to a file that others may append to as well.
 pub fn append(file: &Path, lines: &str) {
-    let written = output_file::append(file).and_then(|mut file| file.write_all(lines.as_bytes()));
+    let written =
+        output_file::append(file).and_then(LimitedFile::behind).and_then(|mut file| file.write_all(lines.as_bytes()));
     if let Err(error) = written {
         fishplate_guest::report(format_args!("cannot write to {}: {error}", file.display()));
     }

@@ -78,7 +78,7 @@ mod tests {
 
     fn vector() -> AddressVector {
         let fabric = Arc::new(Fabric { settings: Settings::default() });
-        AddressVector::new(0, Arc::new(Domain::new(fabric, 0, Addressing::Offsets)))
+        AddressVector::new(0, Arc::new(Domain::new(fabric, 0, Addressing::Offsets, false)))
     }
 
     fn address(number: u8) -> Address {

@@ -253,7 +253,7 @@ mod tests {
 
     fn queue() -> CompletionQueue {
         let fabric = Arc::new(Fabric { settings: Settings::default() });
-        CompletionQueue::new(Arc::new(Domain::new(fabric, 0, Addressing::Offsets)))
+        CompletionQueue::new(Arc::new(Domain::new(fabric, 0, Addressing::Offsets, false)))
     }
 
     fn good(context: u64) -> Entry {

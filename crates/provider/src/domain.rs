@@ -18,13 +18,15 @@ pub struct Domain {
     pub fabric: Arc<Fabric>,
     /// Version of libfabric's interface that the application was written for.
     pub api_version: u32,
+    /// Data has to move without calls of the application (`FI_PROGRESS_AUTO`).
+    pub is_automatic: bool,
     /// Registered memory.
     pub regions: Regions,
 }
 
 impl Domain {
     /// A domain without objects.
-    pub fn new(fabric: Arc<Fabric>, api_version: u32, addressing: Addressing) -> Domain {
-        Domain { fabric, api_version, regions: Regions::new(addressing) }
+    pub fn new(fabric: Arc<Fabric>, api_version: u32, addressing: Addressing, is_automatic: bool) -> Domain {
+        Domain { fabric, api_version, is_automatic, regions: Regions::new(addressing) }
     }
 }

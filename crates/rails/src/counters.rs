@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use fishplate_engine::{Instant, RailId};
+use fishplate_guest::file_limit::LimitedFile;
 use fishplate_guest::output_file;
 use fishplate_host::HostId;
 use serde::Serialize;
@@ -164,7 +165,7 @@ impl Counters {
             serde_json::to_writer(&mut text, &line)?;
             text.push(b'\n');
         }
-        output_file::append(file)?.write_all(&text)
+        LimitedFile::behind(output_file::append(file)?)?.write_all(&text)
     }
 }
 

@@ -98,6 +98,7 @@ fn inject_everywhere(encryption: bool, is_known: bool) {
                 pair.between.inject(Injection { to_acceptor, before, bytes: bytes.clone() });
                 let start = Instant::now();
                 pair.carry(&case);
+                assert!(pair.between.is_injected(), "{case}: it was not put in");
                 pair.carry(&case);
                 slowest = std::cmp::max(slowest, (start.elapsed(), case));
             }

@@ -8,7 +8,7 @@ use super::dynamic_linker::{self, Library, Module, module_of};
 
 /// Every MPI library has it.
 const MARK: &CStr = c"PMPI_Init";
-/// Of an address of a program: at most, on all machines.
+/// Bits of a program's address, unless it asks the kernel for higher ones.
 const ADDRESS_BITS: u32 = 48;
 
 /// The address of a symbol of the MPI library.

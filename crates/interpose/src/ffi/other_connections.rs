@@ -2,10 +2,10 @@
 
 use std::ffi::{c_int, c_void};
 use std::fs;
-use std::mem::{MaybeUninit, size_of};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::mem::ManuallyDrop;
+use std::net::{IpAddr, TcpStream};
+use std::os::fd::FromRawFd;
 use std::path::Path;
-use std::ptr;
 
 use fishplate_profile::notes::Elsewhere;
 
@@ -59,42 +59,22 @@ fn bytes(descriptor: c_int) -> Option<[u64; 2]> {
 
 /// The other end, if it is on another host: at an address that is neither a loopback nor this end's.
 fn peer(descriptor: c_int) -> Option<IpAddr> {
-    let (own, peer) = (address(descriptor, libc::getsockname)?, address(descriptor, libc::getpeername)?);
+    let [own, peer] = ends(descriptor)?;
     (own != peer && !peer.is_loopback()).then_some(peer)
 }
 
-type Name = unsafe extern "C" fn(c_int, *mut libc::sockaddr, *mut libc::socklen_t) -> c_int;
-
-fn address(descriptor: c_int, name: Name) -> Option<IpAddr> {
-    let mut storage = MaybeUninit::<libc::sockaddr_storage>::zeroed();
-    let mut len = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
-    // SAFETY: there is room for `len` bytes; zeros are an address of no family.
-    let storage = unsafe {
-        if name(descriptor, storage.as_mut_ptr().cast(), &raw mut len) != 0 {
-            return None;
-        }
-        storage.assume_init()
-    };
-    match c_int::from(storage.ss_family) {
-        libc::AF_INET => {
-            // SAFETY: an address of this family has this type, and fits.
-            let four = unsafe { ptr::from_ref(&storage).cast::<libc::sockaddr_in>().read() };
-            Some(Ipv4Addr::from(u32::from_be(four.sin_addr.s_addr)).into())
-        }
-        libc::AF_INET6 => {
-            // SAFETY: as above.
-            let six = unsafe { ptr::from_ref(&storage).cast::<libc::sockaddr_in6>().read() };
-            Some(Ipv6Addr::from(six.sin6_addr.s6_addr).to_canonical())
-        }
-        _ => None,
-    }
+/// Addresses of this end and of the other one.
+fn ends(descriptor: c_int) -> Option<[IpAddr; 2]> {
+    // SAFETY: an open descriptor, which is not closed here; whatever it is, it is only asked for addresses.
+    let stream = ManuallyDrop::new(unsafe { TcpStream::from_raw_fd(descriptor) });
+    Some([stream.local_addr().ok()?, stream.peer_addr().ok()?].map(|end| end.ip().to_canonical()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::io::{Read, Write};
-    use std::net::{TcpListener, TcpStream};
+    use std::net::{Ipv4Addr, TcpListener};
     use std::os::fd::AsRawFd;
 
     #[test]
@@ -105,7 +85,7 @@ mod tests {
         client.write_all(&[1; 1000]).unwrap();
         server.read_exact(&mut [0; 1000]).unwrap();
         assert_eq!(bytes(server.as_raw_fd()), Some([0, 1000]));
-        assert_eq!(address(client.as_raw_fd(), libc::getpeername), Some(Ipv4Addr::LOCALHOST.into()));
+        assert_eq!(ends(client.as_raw_fd()), Some([Ipv4Addr::LOCALHOST.into(); 2]));
         assert_eq!(peer(client.as_raw_fd()), None);
         let file = fs::File::open("/proc/self/exe").unwrap();
         assert_eq!((bytes(file.as_raw_fd()), peer(file.as_raw_fd())), (None, None));

@@ -30,4 +30,6 @@ pub use message_numbers::hash;
 pub use probed::Probed;
 pub use recorder::{Collective, Message, Moment, Recorder};
 pub use requests::{Operation, Request};
-pub use session::{Session, abort, begin_end, finish, get, give_up, interrupted, pause, resume, start, unique};
+pub use session::{
+    Session, abort, begin_end, finish, get, give_up, interrupted, is_last, pause, resume, start, unique,
+};

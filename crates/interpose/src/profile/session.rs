@@ -2,7 +2,7 @@
 
 use std::env;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -97,27 +97,26 @@ pub fn finish() {
         return;
     }
     let Some(session) = SESSION.get() else { return };
-    session.end_pause();
     if session.tables.get(header::STATE) != State::ABORTED {
         session.tables.set(header::STATE, State::FINALIZED);
     }
     // What was given up has ended before, and its locks may be held for ever.
-    if IS_ON.swap(false, Ordering::AcqRel) {
-        session.tables.set(header::LAST, clock::monotonic());
-        session.tables.set(header::CURRENT_CALL, 0);
-        session.tracer.iter().for_each(|tracer| lock(tracer).finish());
+    if let Some(tracer) = end_recording().and_then(|session| session.tracer.as_ref()) {
+        lock(tracer).finish();
     }
     if let Some(sampler) = lock(&session.sampler).take() {
         sampler.stop();
     }
 }
 
+/// Whether MPI ends with the next MPI_Finalize or MPI_Session_finalize.
+pub fn is_last() -> bool {
+    USES.load(Ordering::Relaxed) <= 1
+}
+
 /// Before MPI_Finalize, or MPI_Session_finalize: what the program has computed until then. The trace goes on, as functions of
 /// the program that MPI_Finalize calls may communicate (attributes of MPI_COMM_SELF).
 pub fn begin_end() {
-    if USES.load(Ordering::Relaxed) > 1 {
-        return;
-    }
     if let Some(tracer) = get().and_then(|session| session.tracer.as_ref()) {
         let began = trace::begin_call(false);
         lock(tracer).begin_call(began, trace::take_computed());
@@ -153,24 +152,26 @@ pub fn resume() {
     }
 }
 
-/// Records nothing from now on. Takes no lock: the thread may hold one.
+/// Records nothing from now on; the session, if it was recorded until now. Takes no lock: the thread may hold one.
+fn end_recording() -> Option<&'static Session> {
+    let session = SESSION.get().filter(|_| IS_ON.swap(false, Ordering::AcqRel))?;
+    session.end_pause();
+    session.tables.set(header::LAST, clock::monotonic());
+    session.tables.set(header::CURRENT_CALL, 0);
+    Some(session)
+}
+
+/// Recording has failed: it is over.
 pub fn give_up() {
-    if IS_ON.swap(false, Ordering::AcqRel)
-        && let Some(session) = SESSION.get()
-    {
-        session.tables.set(header::LAST, clock::monotonic());
-        session.tables.set(header::CURRENT_CALL, 0);
-    }
+    end_recording();
 }
 
 /// A call has come in while the thread recorded another one.
 pub fn interrupted() {
-    if IS_ON.load(Ordering::Acquire) {
-        give_up();
-        // In a signal handler no memory may be asked for.
-        let _ = io::stderr().write_all(
-            b"fishplate: MPI was called while a call was being recorded (a signal handler has called it, or has left the call \
-              by longjmp): the profile is of what was before\n",
+    if end_recording().is_some() {
+        fishplate_guest::report_in_handler(
+            "fishplate: MPI was called while a call was being recorded (a signal handler has called it, or has left the call \
+             by longjmp): the profile is of what was before\n",
         );
     }
 }

@@ -86,8 +86,9 @@ impl Programs {
         let wheels = if let Source::Wheels(wheels) = &stack.source { Some(wheels) } else { None };
         match &self.out {
             Out::Build(build) => {
-                let name = wheels.map_or(&stack.name, |wheels| &wheels.name);
-                Folders { bench: build.join("bench").join(name), apps: build.join(APPS).join(name) }
+                // A stack of the user's own may be called as wheels are.
+                let name = wheels.map_or(format!("own-{}", stack.name), |wheels| wheels.name.clone());
+                Folders { bench: build.join("bench").join(&name), apps: build.join(APPS).join(&name) }
             }
             Out::Cache(out) => {
                 let name = wheels.map_or(stack.name.clone(), |wheels| wheels.requirements[0].replace("==", "-"));

@@ -81,7 +81,7 @@ fn describe(statement: &Statement) -> String {
     let Statement { id, verdict, why, values, .. } = statement;
     let values: Vec<String> = values.iter().map(|(name, value)| format!("{name}: {value}")).collect();
     let decided = if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) };
-    format!("{id:4} {:16} {why}{decided}", experiments::word(*verdict))
+    format!("{id:4} {:21} {why}{decided}", verdict.words())
 }
 
 #[cfg(test)]

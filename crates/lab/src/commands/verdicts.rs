@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 
 use crate::experiments::{self, Experiment};
 use crate::output::terminal;
@@ -40,6 +40,9 @@ pub fn run(args: &Args) -> Result<()> {
 /// The manifest without the plan, the links, and the samples that decide, without what no rule reads.
 fn keep(experiment: &Experiment, record: &Record, folder: &Path) -> Result<()> {
     let file = folder.join(format!("{}.jsonl", experiment.name()));
+    let is_source =
+        fs::canonicalize(&file).is_ok_and(|file| fs::canonicalize(&record.file).is_ok_and(|one| one == file));
+    ensure!(!is_source, "--keep: {} is the record itself: choose another folder", file.display());
     if file.exists() {
         fs::remove_file(&file).with_context(|| format!("cannot replace {}", file.display()))?;
     }

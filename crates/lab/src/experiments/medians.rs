@@ -143,9 +143,7 @@ impl<'a> Values<'a> {
 
     /// The median of rounds; remembers how far they are apart.
     fn middle(&self, rounds: &[f64]) -> Option<f64> {
-        let median = Spread::of(rounds)?.median;
-        let [least, greatest] =
-            [f64::min, f64::max].map(|choose| rounds.iter().copied().reduce(choose).unwrap_or(median));
+        let Spread { median, least, greatest } = Spread::of(rounds)?;
         self.spread.set(self.spread.get().max((greatest - least) / median));
         Some(median)
     }

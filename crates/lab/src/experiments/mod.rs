@@ -17,7 +17,7 @@ use anyhow::Result;
 
 use crate::bench::{Plan, ready_plan};
 use crate::mpi::stacks::Catalog;
-use crate::record::{Record, Statement, Verdict};
+use crate::record::{Record, Statement};
 use judgement::Fact;
 pub use print::markdown;
 
@@ -46,16 +46,6 @@ pub fn find(name: &str) -> Option<&'static Experiment> {
     EXPERIMENTS.iter().find(|experiment| experiment.name == name)
 }
 
-/// A verdict in words.
-pub fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Holds => "holds",
-        Verdict::ByConstruction => "holds by construction",
-        Verdict::DoesNotHold => "does not hold",
-        Verdict::CannotBeTested => "cannot be tested",
-    }
-}
-
 impl Experiment {
     /// Its name.
     pub fn name(&self) -> &'static str {
@@ -67,7 +57,7 @@ impl Experiment {
         ready_plan(self.name, quick)
     }
 
-    /// The one whose plan a record was made by.
+    /// The one that a record's title names.
     pub fn of(record: &Record) -> Option<&'static Experiment> {
         let title = record.manifest.title.as_deref()?.split(':').next()?;
         find(title)
@@ -88,6 +78,7 @@ impl Experiment {
 mod tests {
     use super::judgement::Null;
     use super::*;
+    use crate::record::Verdict;
 
     #[test]
     fn plans_are_sound_and_quick_ones_have_one_round() {

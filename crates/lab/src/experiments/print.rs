@@ -1,8 +1,10 @@
 //! Verdicts as Markdown, for docs/papers/experiments.md.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::{Experiment, word};
+use super::Experiment;
+use crate::output::text;
 use crate::record::{Record, Statement, Verdict};
 
 /// What a record says of the statements of its experiment, judged by the rules of this program.
@@ -18,7 +20,7 @@ pub fn markdown(experiment: &Experiment, record: &Record) -> String {
             continue;
         }
         let found: Vec<String> = values.iter().map(|(name, value)| format!("{name}: {value}")).collect();
-        let _ = writeln!(text, "| {id} | {published} | {} | {} | {why} |", found.join("; "), word(*verdict));
+        let _ = writeln!(text, "| {id} | {published} | {} | {} | {why} |", found.join("; "), verdict.words());
     }
     let untested: Vec<String> = statements
         .iter()
@@ -37,5 +39,7 @@ fn conditions(record: &Record) -> String {
     let machine = &manifest.machine;
     let date = manifest.started.split('T').next().unwrap_or_default();
     let kernel = machine.kernel.split('-').next().unwrap_or_default();
-    format!("Measured on {date} on {} cores ({}, {kernel}), {} rounds", machine.cores, machine.cpu, manifest.rounds)
+    let rounds: BTreeSet<u32> = record.samples.iter().map(|sample| sample.round).collect();
+    let rounds = text::plural(rounds.len() as u64, "round");
+    format!("Measured on {date} on {} cores ({}, {kernel}), {rounds}", machine.cores, machine.cpu)
 }

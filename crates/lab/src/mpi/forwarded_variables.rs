@@ -15,7 +15,7 @@ pub const LIST: &str = "OMPI_MCA_mca_base_env_list";
 const OPTION: &str = "-x";
 
 /// What Open MPI's launchers are called; some installations add to it.
-const LAUNCHERS: [&str; 4] = ["mpirun", "mpiexec", "orterun", "prterun"];
+pub const LAUNCHERS: [&str; 4] = ["mpirun", "mpiexec", "orterun", "prterun"];
 /// What they call themselves; the second where an installation has added to their names.
 const NAMES: [&str; 2] = ["Open MPI", "OpenRTE"];
 

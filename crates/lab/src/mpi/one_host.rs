@@ -2,12 +2,12 @@
 //! as long for a short one as its way through libfabric does.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use super::forwarded_variables::is_launcher;
+use super::forwarded_variables::LAUNCHERS;
 use super::provider_library::ONE_SIDED;
 use super::stacks::Stack;
 use crate::system::programs;
@@ -105,6 +105,12 @@ fn keeps_to_this_host(words: &[OsString], settings: &[PathBuf], variable: impl F
         && BATCH_SYSTEMS.iter().all(|name| variable(name).is_none())
         && slurm.map_or(variable("SLURM_JOB_ID").is_none(), |hosts| hosts == "1")
         && given.chain(defaults).all(|file| has_one_host(&file))
+}
+
+/// Whether a program has the name of a launcher, as Open MPI or Debian gives it: what a site has added to may add hosts.
+fn is_launcher(program: &OsStr) -> bool {
+    let name = Path::new(program).file_name().map(|name| name.to_string_lossy());
+    name.is_some_and(|name| LAUNCHERS.contains(&name.strip_suffix(".openmpi").unwrap_or(&name)))
 }
 
 fn names_hosts(word: &str) -> bool {

@@ -327,6 +327,18 @@ pub enum Verdict {
     CannotBeTested,
 }
 
+impl Verdict {
+    /// As people read it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::Holds => "holds",
+            Verdict::ByConstruction => "holds by construction",
+            Verdict::DoesNotHold => "does not hold",
+            Verdict::CannotBeTested => "cannot be tested",
+        }
+    }
+}
+
 impl Sample {
     /// Options but those that were not given, which tell nothing apart.
     pub fn options_given(&self) -> impl Iterator<Item = (&String, &Value)> {

@@ -105,7 +105,11 @@ pub fn samples(curves: &[Curve]) -> Vec<Sample> {
 
 /// A judged row.
 pub fn statement(row: &Judged, why_not: Option<&str>) -> Statement {
-    let verdict = if row.holds() { Verdict::Holds } else { Verdict::DoesNotHold };
+    let verdict = match (row.holds(), row.fact.is_given()) {
+        (true, true) => Verdict::ByConstruction,
+        (true, false) => Verdict::Holds,
+        (false, _) => Verdict::DoesNotHold,
+    };
     let values: Vec<String> = row
         .checks
         .iter()

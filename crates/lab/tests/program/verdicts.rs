@@ -40,10 +40,20 @@ fn what_is_kept_of_a_record_is_judged_alike() {
     assert!(!all.is_empty());
     for record in &all {
         let kept = folder.path().join(record.file_name().unwrap());
+        // With a sample that no rule reads.
+        let text = fs::read_to_string(record).unwrap();
+        let sample = text.lines().find(|line| line.contains("\"kind\":\"sample\"")).unwrap();
+        let unread = sample.replacen("\"benchmark\":\"", "\"benchmark\":\"unread ", 1);
+        assert_ne!(unread, sample);
+        let full = folder.path().join("full.jsonl");
+        fs::write(&full, format!("{text}{unread}\n")).unwrap();
         // Twice: the second replaces the first.
         for _ in 0..2 {
-            printed(verdicts([record.clone(), "--keep".into(), folder.path().into()]));
+            printed(verdicts([full.clone(), "--keep".into(), folder.path().into()]));
         }
+        let itself = verdicts([kept.clone(), "--keep".into(), folder.path().into()]);
+        let error = String::from_utf8(itself.stderr).unwrap();
+        assert!(!itself.status.success() && error.contains("is the record itself: choose another folder"), "{error}");
         assert_eq!(printed(verdicts([kept.clone()])), printed(verdicts([record.clone()])));
         assert_eq!(
             fs::read(&kept).unwrap(),

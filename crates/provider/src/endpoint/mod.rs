@@ -21,8 +21,8 @@ use fishplate_engine::{Registration, VcId};
 use fishplate_rails::settings::Progress;
 use fishplate_rails::{ADDRESS_LEN, Address, Endpoint as Transport, OpenError, Settings};
 use ofi_abi::{
-    FI_ADDR_NOTAVAIL, FI_COMPLETION, FI_DIRECTED_RECV, FI_EINVAL, FI_ENETDOWN, FI_ENOCQ, FI_EOPBADSTATE, FI_EOTHER,
-    FI_READ, FI_RECV, FI_SELECTIVE_COMPLETION, FI_SEND, FI_WRITE,
+    FI_ADDR_NOTAVAIL, FI_COMPLETION, FI_DIRECTED_RECV, FI_EAGAIN, FI_EINVAL, FI_ENETDOWN, FI_ENOCQ, FI_EOPBADSTATE,
+    FI_EOTHER, FI_READ, FI_RECV, FI_SELECTIVE_COMPLETION, FI_SEND, FI_WRITE,
 };
 
 use crate::address_vector::AddressVector;
@@ -94,10 +94,10 @@ pub(crate) struct State {
     readiness_fd: Option<Arc<OwnedFd>>,
     /// Number of the application's progress calls that the thread has seen, and since when it is that.
     seen_calls: (u64, Instant),
-    /// What peers had asked for when the progress thread ran last.
-    seen_questions: u64,
     /// The same as of its last look around.
     looked_calls: u64,
+    /// Number of peers' questions when the progress thread ran last.
+    seen_questions: u64,
     /// Rounds since the last look at the network.
     skipped: u32,
 }
@@ -229,8 +229,15 @@ impl Endpoint {
         })?;
         regions.to(&mut transport)?;
         state.readiness_fd = transport.readiness_fd().ok().map(Arc::new);
-        // Without the thread nothing is held back: slower, and as correct.
-        state.thread = ProgressThread::start(self, state.progress).ok();
+        state.thread = match ProgressThread::start(self, state.progress) {
+            Ok(thread) => Some(thread),
+            Err(error) if self.domain.is_automatic => {
+                fishplate_guest::report(format_args!("no thread for automatic progress: {error}"));
+                return Err(Errno(FI_EAGAIN));
+            }
+            // Nothing is held back then: slower, and as correct.
+            Err(_) => None,
+        };
         if state.thread.is_some() {
             transport.enable_batching();
         }

@@ -53,7 +53,9 @@ impl Endpoint {
     pub(super) fn expose_region(&self, registration: Registration) -> Outcome<()> {
         let mut state = self.state()?;
         let Some(transport) = &mut state.transport else { return Ok(()) };
-        transport.register(registration).map_err(|_| Errno(FI_ENOKEY))
+        transport.register(registration).map_err(|_| Errno(FI_ENOKEY))?;
+        state.wake_thread_if_needed();
+        Ok(())
     }
 
     /// Ends that, even after a panic: the memory must not be touched any more.

@@ -46,10 +46,10 @@ pub unsafe extern "C" fn open(
         // SAFETY: the contract: an open fabric of ours, into whose member libfabric wrote before it gave it away.
         let (parent, api_version) = unsafe { (FabricHandle::object(fabric).clone(), (*fabric).api_version) };
         // SAFETY: the contract: null or a valid structure with valid parts.
-        let mode =
-            unsafe { info.as_ref().and_then(|info| info.domain_attr.as_ref()) }.map_or(0, |domain| domain.mr_mode);
+        let attributes = unsafe { info.as_ref().and_then(|info| info.domain_attr.as_ref()) };
+        let (mode, progress) = attributes.map_or((0, 0), |domain| (domain.mr_mode, domain.data_progress));
         let addressing = if mode == FI_MR_BASIC { Addressing::Virtual } else { Addressing::Offsets };
-        let domain = Arc::new(Domain::new(parent, api_version, addressing));
+        let domain = Arc::new(Domain::new(parent, api_version, addressing, progress == FI_PROGRESS_AUTO));
         let base = fid_domain {
             fid: new_fid(FI_CLASS_DOMAIN, context, &FID_OPS),
             ops: table(&OPS),

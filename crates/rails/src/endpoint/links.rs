@@ -268,8 +268,7 @@ impl Endpoint {
 
     /// Tells a peer of a link to be.
     pub(super) fn tell(&mut self, messenger: Messenger, header: &Header) {
-        self.links.tcp[messenger.at].transmit.push_header(header);
-        self.links.tcp.mark_dirty(messenger.at);
+        self.links.tcp.push_header(messenger.at, header);
     }
 
     /// The memory `ended` is not there any more once this returns.

@@ -1,8 +1,7 @@
 //! CRC32C (RFC 3720, section 12.1) of short inputs, by the processor's instruction for it.
 
-/// From so many bytes on, multiplications without carry take less time than the instruction. Those of 64 bytes at a time take
-/// longer to begin: 34 cycles for 44 bytes, and 137 for 1024, where the instruction takes 15 and 112; 121 for 2048, where it
-/// takes 209.
+/// Length from which multiplications without carry are faster than the instruction, in bytes. Those of 64 bytes at a time take
+/// longer to begin and less for each byte.
 #[inline]
 pub fn long() -> usize {
     #[cfg(target_arch = "x86_64")]

@@ -55,7 +55,7 @@ impl UserMemory {
     }
 
     /// Calls `take` for the pieces of bytes `[from, from + len)` of `payload`. It looks at each byte once: where a program writes
-    /// there meanwhile, as it must not while a send lasts, what is sent is spoilt, and nothing else.
+    /// there meanwhile, as it must not while a send lasts, what is sent is spoilt; with checksums, the link ends as well.
     #[inline]
     pub fn for_each(&self, payload: &Payload, from: u64, len: u64, mut take: impl FnMut(&[u8])) {
         if let Payload::One(extent) = payload {

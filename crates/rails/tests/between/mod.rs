@@ -35,7 +35,7 @@ struct Pipe {
     /// Read, and not yet written.
     under_way: Vec<u8>,
     passed: usize,
-    /// Bytes to be put in after so many.
+    /// Bytes that are put in when `passed` has this value.
     injected: Option<(usize, Vec<u8>)>,
 }
 
@@ -55,8 +55,14 @@ impl Between {
 
     /// Puts bytes into all connections, between what has passed and what has not.
     pub fn put_in(&mut self, to_acceptor: bool, bytes: &[u8]) {
+        assert!(!self.pipes.is_empty(), "no connection passes here");
         let pipes = self.pipes.iter_mut().filter(|pipe| pipe.to_acceptor == to_acceptor);
         pipes.for_each(|pipe| pipe.under_way.extend_from_slice(bytes));
+    }
+
+    /// The message of [`Between::inject`] is under way, or has passed.
+    pub fn is_injected(&self) -> bool {
+        self.injection.is_none() && self.pipes.iter().all(|pipe| pipe.injected.is_none())
     }
 
     /// Ends all connections.

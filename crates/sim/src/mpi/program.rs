@@ -8,17 +8,20 @@ use std::task::{Context as TaskContext, Poll, Waker};
 
 use fishplate_engine::{
     Atomic, AtomicRequest, Context, Envelope, Extent, Pattern, Payload, ReadRequest, RecvRequest, Region, Remote,
-    SendRequest, Space, WriteRequest,
+    SendRequest, Space, VcId, WriteRequest,
 };
 
 use super::chain::{Chain, Part};
 use super::costs::Costs;
 use super::log::{Entry, Strand};
-use super::rank::Request;
 pub use super::rank::Tag;
+use super::rank::{Rank, Request};
 use super::synchronous::Asked;
 use super::world::{WINDOW_KEY, World};
 use crate::models::time::Time;
+
+/// Where a window begins.
+const WINDOW: Remote = Remote { key: WINDOW_KEY, address: 0 };
 
 /// A program under way.
 pub type Task = Pin<Box<dyn Future<Output = ()>>>;
@@ -342,58 +345,44 @@ impl Mpi {
 
     /// Begins to write into a peer's window.
     pub async fn put(&self, to: u32, bytes: u64) -> Request {
-        self.call().await;
-        let mut world = self.world.borrow_mut();
-        world.connect(self.rank, to);
-        let request = world.begin_request(self.rank);
-        world.note(self.rank, self.strand, || Entry::OneSided);
-        let process = world.rank(self.rank);
-        if let Some(vc) = process.channel(to) {
-            let context = Context(u64::from(request.0));
-            let to = Remote { key: WINDOW_KEY, address: 0 };
-            let payload = memory(bytes);
+        self.one_sided(to, |process, vc, context| {
+            let (to, payload) = (WINDOW, memory(bytes));
             let write = WriteRequest { vc, to, data: None, payload, inject: false, notify: true, context };
-            let posted = process.engine.post_write(write);
-            debug_assert!(posted.is_ok());
-        }
-        world.drive(self.rank);
-        request
+            process.engine.post_write(write).is_ok()
+        })
+        .await
     }
 
     /// Begins to read from a peer's window.
     pub async fn get(&self, from: u32, bytes: u64) -> Request {
-        self.call().await;
-        let mut world = self.world.borrow_mut();
-        world.connect(self.rank, from);
-        let request = world.begin_request(self.rank);
-        world.note(self.rank, self.strand, || Entry::OneSided);
-        let process = world.rank(self.rank);
-        if let Some(vc) = process.channel(from) {
-            let context = Context(u64::from(request.0));
-            let from = Remote { key: WINDOW_KEY, address: 0 };
-            let posted =
-                process.engine.post_read(ReadRequest { vc, from, buffer: memory(bytes), notify: true, context });
-            debug_assert!(posted.is_ok());
-        }
-        world.drive(self.rank);
-        request
+        self.one_sided(from, |process, vc, context| {
+            let read = ReadRequest { vc, from: WINDOW, buffer: memory(bytes), notify: true, context };
+            process.engine.post_read(read).is_ok()
+        })
+        .await
     }
 
     /// Begins an atomic operation on a peer's window.
     pub async fn atomic(&self, to: u32, what: Atomic) -> Request {
+        self.one_sided(to, |process, vc, context| {
+            let (operands, result) = (memory(what.operands_len()), memory(what.result_len()));
+            let request = AtomicRequest { vc, to: WINDOW, what, operands, result, notify: true, context };
+            process.engine.post_atomic(request).is_ok()
+        })
+        .await
+    }
+
+    /// Begins an operation on a peer's window, which `post` posts.
+    async fn one_sided(&self, peer: u32, post: impl FnOnce(&mut Rank, VcId, Context) -> bool) -> Request {
         self.call().await;
         let mut world = self.world.borrow_mut();
-        world.connect(self.rank, to);
+        world.connect(self.rank, peer);
         let request = world.begin_request(self.rank);
         world.note(self.rank, self.strand, || Entry::OneSided);
         let process = world.rank(self.rank);
-        if let Some(vc) = process.channel(to) {
-            let context = Context(u64::from(request.0));
-            let to = Remote { key: WINDOW_KEY, address: 0 };
-            let (operands, result) = (memory(what.operands_len()), memory(what.result_len()));
-            let posted =
-                process.engine.post_atomic(AtomicRequest { vc, to, what, operands, result, notify: true, context });
-            debug_assert!(posted.is_ok());
+        if let Some(vc) = process.channel(peer) {
+            let is_posted = post(process, vc, Context(u64::from(request.0)));
+            debug_assert!(is_posted);
         }
         world.drive(self.rank);
         request

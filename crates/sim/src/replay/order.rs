@@ -2,7 +2,6 @@
 //! (MPI-4.1, section 6.12); where none of these calls waits for all ranks, a library may carry it out all the same.
 
 use std::collections::BTreeMap;
-use std::mem::{Discriminant, discriminant};
 
 use fishplate_trace::{CollectiveKind, Epoch, Operation, RankTrace, Trace};
 
@@ -14,9 +13,9 @@ struct Call {
 }
 
 /// What has to be alike on all ranks.
-#[derive(PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 enum Kind {
-    Collective(Discriminant<CollectiveKind>),
+    Collective(CollectiveKind),
     Fence,
 }
 
@@ -28,7 +27,7 @@ pub fn difference(trace: &Trace) -> Option<String> {
         for (place, step, kind) in collectives(of_rank) {
             let call = Call { rank, step, kind };
             match first.get(&place) {
-                Some(other) if other.kind != call.kind => return Some(told(trace, other, &call)),
+                Some(other) if other.kind != call.kind => return Some(told(other, &call)),
                 Some(_) => {}
                 None => drop(first.insert(place, call)),
             }
@@ -46,9 +45,7 @@ fn collectives(rank: &RankTrace) -> impl Iterator<Item = ((u64, u32), usize, Kin
                 known.insert(*number, (*context, 0));
                 return None;
             }
-            Operation::Collective(operation) => {
-                (operation.communicator, Kind::Collective(discriminant(&operation.kind)))
-            }
+            Operation::Collective(operation) => (operation.communicator, Kind::Collective(operation.kind)),
             Operation::Epoch { window, kind: Epoch::Fence } => (*window, Kind::Fence),
             _ => return None,
         };
@@ -58,15 +55,14 @@ fn collectives(rank: &RankTrace) -> impl Iterator<Item = ((u64, u32), usize, Kin
     })
 }
 
-fn told(trace: &Trace, one: &Call, other: &Call) -> String {
-    let what = |call: &Call| {
-        let rank = &trace.ranks[call.rank];
-        let operation = &rank.operations[rank.steps[call.step].operation as usize];
-        let kind = match operation {
-            Operation::Collective(operation) => format!("{:?}", operation.kind).to_lowercase(),
-            _ => "fence".into(),
+fn told(one: &Call, other: &Call) -> String {
+    let what = |Call { rank, step, kind }: &Call| {
+        let kind = match kind {
+            Kind::Collective(CollectiveKind::Make) => "what makes a communicator or a window".into(),
+            Kind::Collective(kind) => format!("{kind:?}").to_lowercase(),
+            Kind::Fence => "fence".to_string(),
         };
-        format!("call {} of rank {} is {kind}", call.step + 1, call.rank)
+        format!("call {} of rank {rank} is {kind}", step + 1)
     };
     format!(
         "ranks call the collective operations of a communicator in different orders, which MPI does not allow, so this cannot be \

@@ -1,4 +1,4 @@
-//! What each kind of link is to the drivers at its two ends, for one of its two directions: what `LinkKind` is in
+//! What each kind of link is to the drivers at its two ends, for one of its two directions: what `Link` is in
 //! `crates/rails`. A [stream](super::flow) is one kind, [shared memory](super::memory_flow) the other.
 
 use std::fmt::Debug;

@@ -221,9 +221,10 @@ fn record(recording: &Recording, session: &Session, arguments: &mut Arguments, t
 /// The begin and the end of MPI, and MPI_Pcontrol.
 fn life(function: *mut c_void, arguments: &Arguments) -> usize {
     let is_outermost = arguments.language.is_recorded();
+    let recording = Recording::begin();
     match arguments.call.name.as_str() {
         "MPI_Abort" if is_outermost => profile::abort(arguments.second_int()),
-        "MPI_Finalize" | "MPI_Session_finalize" if is_outermost => {
+        "MPI_Finalize" | "MPI_Session_finalize" if is_outermost && profile::is_last() => {
             profile::begin_end();
             notes::ends();
         }
@@ -236,7 +237,7 @@ fn life(function: *mut c_void, arguments: &Arguments) -> usize {
     if begins {
         notes::begin();
     }
-    let result = arguments.call(function);
+    let result = recording.call(arguments, function);
     match arguments.call.name.as_str() {
         _ if begins && arguments.has_failed(result) => notes::has_failed(),
         _ if begins => {

@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::ffi::c_void;
+use std::sync::atomic::{Ordering, compiler_fence};
 
 use super::arguments::Arguments;
 
@@ -16,27 +17,34 @@ pub fn is_under_way() -> bool {
     IS_RECORDING.get()
 }
 
+/// The locks of what is recorded are taken and given back between the two: a handler that runs on this thread must see it so.
+fn set(is_recording: bool) {
+    compiler_fence(Ordering::SeqCst);
+    IS_RECORDING.set(is_recording);
+    compiler_fence(Ordering::SeqCst);
+}
+
 /// Recording, but for the functions that [`Recording::call`] calls. It is over when this is dropped.
 pub struct Recording(());
 
 impl Recording {
     /// Begins.
     pub fn begin() -> Recording {
-        IS_RECORDING.set(true);
+        set(true);
         Recording(())
     }
 
     /// Carries a call of the program's out, in which others may come in.
     pub fn call(&self, arguments: &Arguments, function: *mut c_void) -> usize {
-        IS_RECORDING.set(false);
+        set(false);
         let result = arguments.call(function);
-        IS_RECORDING.set(true);
+        set(true);
         result
     }
 }
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        IS_RECORDING.set(false);
+        set(false);
     }
 }

@@ -83,7 +83,8 @@ fn dropping(words: &[&str]) -> Option<String> {
         return (!is_kept).then(|| format!("`{first}` replaces what is set here"));
     }
     if SETTING.contains(first) && rest.first() == Some(&PRELOAD) {
-        return Some(format!("`{first} {PRELOAD}` replaces what is set here"));
+        let what = if *first == "unset" { "takes away" } else { "replaces" };
+        return Some(format!("`{first} {PRELOAD}` {what} what is set here"));
     }
     let name = Path::new(first).file_name()?.to_string_lossy();
     if name == "env" {
@@ -130,7 +131,7 @@ mod tests {
             ("env,-uLD_PRELOAD,APP", "`env -uLD_PRELOAD` starts"),
             ("env,A=1,LD_PRELOAD=,APP", "`LD_PRELOAD=` replaces what is set here"),
             ("sh,-c,LD_PRELOAD=libx.so exec APP", "`LD_PRELOAD=libx.so` replaces"),
-            ("sh,-c,unset LD_PRELOAD; APP", "`unset LD_PRELOAD` replaces"),
+            ("sh,-c,unset LD_PRELOAD; APP", "`unset LD_PRELOAD` takes away"),
             ("mpiexec,-genv,LD_PRELOAD,libx.so,APP", "`-genv LD_PRELOAD` replaces"),
             ("sh,-c,'env -i APP'", "`env -i` starts"),
             ("mpiexec,-n,2,sudo,APP", "`sudo` starts programs as another user"),

@@ -115,12 +115,13 @@ pub fn emulator(link: &Link) -> String {
 
 /// A verdict, and its class in the style.
 pub fn verdict(verdict: Verdict) -> (&'static str, &'static str) {
-    match verdict {
-        Verdict::Holds => ("holds", "holds"),
-        Verdict::ByConstruction => ("holds by construction", "by-construction"),
-        Verdict::DoesNotHold => ("does not hold", "does-not-hold"),
-        Verdict::CannotBeTested => ("cannot be tested", "cannot-be-tested"),
-    }
+    let class = match verdict {
+        Verdict::Holds => "holds",
+        Verdict::ByConstruction => "by-construction",
+        Verdict::DoesNotHold => "does-not-hold",
+        Verdict::CannotBeTested => "cannot-be-tested",
+    };
+    (verdict.words(), class)
 }
 
 /// Names and values of what a record was made under.

@@ -33,7 +33,7 @@ impl Attempts {
         self.all.iter().map(|(_, attempt)| attempt).filter(move |attempt| attempt.vc == vc)
     }
 
-    /// The same, to be changed.
+    /// Those to a peer, mutably.
     pub fn to_mut(&mut self, vc: VcId) -> impl Iterator<Item = &mut Attempt> {
         self.all.iter_mut().map(|(_, attempt)| attempt).filter(move |attempt| attempt.vc == vc)
     }
@@ -48,12 +48,12 @@ impl Attempts {
         self.to(vc).any(|attempt| attempt.rail == rail.0)
     }
 
-    /// The same over a way of a class that the rail has.
+    /// Whether a connection to a peer is being set up over a way of a class that the rail has.
     pub fn are_of_class(&self, vc: VcId, rail: RailId, class: Class) -> bool {
         self.to(vc).any(|attempt| (attempt.rail, attempt.class) == (rail.0, class))
     }
 
-    /// How many connections are being set up over a rail, to whomever.
+    /// How many connections are being set up over a rail.
     pub fn count_over(&self, rail: RailId) -> usize {
         self.all.iter().filter(|(_, attempt)| attempt.rail == rail.0).count()
     }

@@ -118,7 +118,7 @@ impl Endpoint {
     }
 
     /// A stream is about to end by failure: how it is set up anew, if it is missed. One that was set up while others carried
-    /// is not.
+    /// is not. Notes the loss of an added way.
     fn attempt_after(&mut self, at: usize, now: Instant) -> Option<Missed> {
         let link = &self.links.tcp[at];
         let (vc, rail) = (link.common.subchannel.vc, link.common.rail);

@@ -13,8 +13,7 @@ impl TcpLinks {
         let mut host = [0; HOST_NAME_LEN];
         host.iter_mut().zip(process::host().bytes()).for_each(|(to, byte)| *to = byte);
         let header = Header::without_acknowledgement(Body::Name { rank: process::rank(), host });
-        self[at].transmit.push_header(&header);
-        self.mark_dirty(at);
+        self.push_header(at, &header);
     }
 }
 

@@ -11,7 +11,7 @@ impl Endpoint {
         self.progress.calls
     }
 
-    /// Whether sends wait for a socket whose kernel buffer was full.
+    /// Whether sends wait for a socket, a thread, shared memory or a device.
     #[inline]
     pub fn has_blocked_sends(&self) -> bool {
         self.links.has_blocked_sends()

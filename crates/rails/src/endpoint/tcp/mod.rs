@@ -19,7 +19,7 @@ use std::io::Read;
 use std::net::{IpAddr, Shutdown};
 use std::ops::{Deref, DerefMut};
 
-use fishplate_engine::wire::Body;
+use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Engine, Instant, RailId};
 use slab::Slab;
 
@@ -122,6 +122,7 @@ impl TcpLinks {
         }
         self.held.remove(at);
         self.kernel_acks.remove(at);
+        self.transfers.remove(at);
         if self.active == Some(at) {
             self.active = None;
         }
@@ -257,7 +258,8 @@ impl TcpLinks {
         });
     }
 
-    /// Sends nothing but acknowledgements over a link any more, and says so, unless nothing else connects the peer.
+    /// Sends nothing but acknowledgements over a link any more, and says so (LEAVE), unless nothing else connects the peer. The
+    /// other side does alike. Once all is acknowledged both ways, the side that set the link up shuts it.
     pub fn retire(&mut self, at: usize, engine: &mut Engine, now: Instant) {
         let link = &mut self.links[at];
         if !engine.retire(link.common.subchannel) {
@@ -265,7 +267,12 @@ impl TcpLinks {
         }
         link.retirement.leave_sent = true;
         let header = engine.bare_header(now, link.common.subchannel, Body::Leave);
-        link.transmit.push_header(&header);
+        self.push_header(at, &header);
+    }
+
+    /// Puts a header into the queue of a link.
+    pub fn push_header(&mut self, at: usize, header: &Header) {
+        self.links[at].transmit.push_header(header);
         self.mark_dirty(at);
     }
 

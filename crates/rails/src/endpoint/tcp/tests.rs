@@ -9,7 +9,6 @@ use crate::address::EndpointId;
 use crate::link::{CongestionPhase, Protection};
 use crate::link_name::LinkName;
 use crate::settings::Settings;
-use crate::sys::memory::UserMemory;
 use crate::sys::poll::Poller;
 use crate::transfer::{ThreadLimit, Threads};
 
@@ -142,13 +141,6 @@ fn only_the_active_link_waits_with_what_is_reported_in_the_call_in_which_it_was_
     (all.active, all[0].read_in_call) = (Some(0), 7);
     assert!(!all.defer_read(1, 7) && !all.defer_read(0, 8) && !all[0].read_deferred);
     assert!(all.defer_read(0, 7) && all[0].read_deferred);
-}
-
-#[test]
-fn no_thread_is_asked_for_what_is_short() {
-    let (mut all, _far) = links(&[0]);
-    let memory = UserMemory::of_test();
-    assert!(!all.lend_queue(0, &memory) && !all.lend_payload(0, &memory) && all.transfers.is_empty());
 }
 
 #[test]

@@ -61,6 +61,11 @@ impl Transfers {
         }
     }
 
+    /// A link was taken out.
+    pub fn remove(&mut self, at: usize) {
+        self.lent.retain(|other| *other != at);
+    }
+
     fn note(&mut self, at: usize) {
         if !self.lent.contains(&at) {
             self.lent.push(at);

@@ -1,5 +1,5 @@
-//! How long an encrypted record has not come to its end. Who puts a length into a stream makes its reader wait for bytes that
-//! nobody sends: where this connection is the only one, nothing else would ever show that.
+//! Time for which nothing more of an encrypted record has come. A length that an attacker puts into a stream makes the reader wait
+//! for bytes that nobody sends: where this connection is the only one, nothing else would ever show that.
 
 use fishplate_engine::Instant;
 

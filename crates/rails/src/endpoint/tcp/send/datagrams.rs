@@ -77,12 +77,10 @@ impl Endpoint {
         if self.links.tcp[at].datagrams.is_none() {
             self.open_datagrams(at);
         }
-        let link = &mut self.links.tcp[at];
-        let Some(datagrams) = &link.datagrams else { return };
+        let Some(datagrams) = &self.links.tcp[at].datagrams else { return };
         let Ok(body) = datagrams.offer() else { return };
         datagrams.send_probe();
-        link.transmit.push_header(&Header::without_acknowledgement(body));
-        self.links.tcp.mark_dirty(at);
+        self.links.tcp.push_header(at, &Header::without_acknowledgement(body));
     }
 
     /// The peer takes datagrams.
