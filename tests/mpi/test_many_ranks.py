@@ -39,3 +39,24 @@ class ManyRanks(MpiTest):
                 ran = self.run_command(on_first_host(job, line))
                 self.assertEqual(ran.code, 0, str(ran))
                 self.says(ran, TOLD)
+
+
+class FewerFilesThanPeers(MpiTest):
+    """36 ranks on two hosts, each of which may have fewer files open than it has peers: idle connections are given back."""
+
+    # Beside what the launcher has left open: some 12 are the rank's own, and 18 connections would be one to each peer.
+    FILES = 22
+
+    def with_few_files(self, *job, on=()):
+        limited = f'ulimit -n $(($(ls /proc/$$/fd | sort -n | tail -1) + {self.FILES})); exec "$@"'
+        ran = self.mpi(RANKS, "sh", "-c", limited, "sh", *job, on=on)
+        self.succeeds(ran, warns="idle connections are given back")
+        self.assertEqual(ran.err.count("idle connections are given back"), 1, str(ran))
+
+    def test_each_round_has_other_peers(self):
+        ring = [bench("displaced_ring"), "--check", "--sizes", "1K,256K", "--iterations", 2, "--window", 4]
+        self.with_few_files(*ring)
+        self.with_few_files(*ring, on=["--rails", "1000"])
+
+    def test_all_talk_to_all(self):
+        self.with_few_files(bench("stress"), "--messages", 2000)

@@ -12,6 +12,9 @@ const LEFT_TO_THE_PROGRAM: usize = 6;
 /// process may open.
 const PART_OF_FILES: usize = 4;
 
+/// How the user is told of what follows where not even one connection to each peer fits.
+const GIVES_BACK: &str = "idle connections are given back, and set up again when they are needed";
+
 /// What a process may have open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenFiles {
@@ -25,6 +28,10 @@ pub struct OpenFiles {
     /// Peers that connections lead to in the end, if all of the job talk to each other; `None`: not known.
     peers: Option<usize>,
     rails: usize,
+    /// Connections have been given back.
+    has_run_short: bool,
+    /// A connection has a file of those that are left to the program.
+    is_reserve_in_use: bool,
 }
 
 impl OpenFiles {
@@ -39,12 +46,35 @@ impl OpenFiles {
 
     fn new(limit: usize, open: Vec<usize>, peers: Option<u32>, rails: usize) -> OpenFiles {
         let room = limit.saturating_sub(open_below(&open, limit) + LEFT_TO_THE_PROGRAM);
-        OpenFiles { limit, open, room, peers: peers.map(|peers| peers as usize), rails }
+        let peers = peers.map(|peers| peers as usize);
+        OpenFiles { limit, open, room, peers, rails, has_run_short: false, is_reserve_in_use: false }
     }
 
     /// Whether there is too little room for a connection over every rail to each peer, so that each gets one.
     pub fn is_short(&self) -> bool {
-        self.rails > 1 && self.peers.is_some_and(|peers| peers * self.rails > self.room)
+        self.has_run_short || self.is_foreseen()
+    }
+
+    /// Whether that was known from the start.
+    fn is_foreseen(&self) -> bool {
+        self.peers.is_some_and(|peers| peers * self.rails > self.room)
+    }
+
+    /// A connection was given back. Whether the user does not know yet that files are short.
+    pub fn ran_short(&mut self) -> bool {
+        let was_known = self.is_foreseen() || self.has_run_short;
+        self.has_run_short = true;
+        !was_known
+    }
+
+    /// A file was opened: the kernel gives the least number that is free.
+    pub fn opened(&mut self, number: usize) {
+        self.is_reserve_in_use |= number + LEFT_TO_THE_PROGRAM >= self.limit;
+    }
+
+    /// Whether a connection has taken one of the files that are left to the program since the last time.
+    pub fn take_reserve_in_use(&mut self) -> bool {
+        std::mem::take(&mut self.is_reserve_in_use)
     }
 
     /// Whether there may be so many connections with another stream beside one that carries.
@@ -77,11 +107,20 @@ impl OpenFiles {
 
     /// Why a connection cannot be had at all.
     pub fn exhausted(&self) -> String {
+        format!("no file is left for the connection: {}", self.remedy())
+    }
+
+    /// That connections are given back, which was not known from the start.
+    pub fn gives_back(&self) -> String {
+        format!("no file is left for a connection, so that {GIVES_BACK}: {}", self.remedy())
+    }
+
+    fn remedy(&self) -> String {
         let more = match self.wanted(1) {
             Some(wanted) if wanted > self.limit => format!("raise it to {wanted} or more"),
             _ => "raise it".into(),
         };
-        format!("no file is left for the connection: this process may have {} open (`ulimit -n`); {more}", self.limit)
+        format!("this process may have {} open (`ulimit -n`); {more}", self.limit)
     }
 }
 
@@ -91,16 +130,19 @@ fn open_below(open: &[usize], limit: usize) -> usize {
 }
 
 impl fmt::Display for OpenFiles {
-    /// That it is short.
+    /// That it is short, as is known from the start.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (limit, peers) = (self.limit, self.peers.unwrap_or_default());
-        let wanted = self.wanted(self.rails).unwrap_or_default();
+        let all = self.wanted(self.rails).unwrap_or_default();
+        if self.rails > 1 {
+            write!(f, "each peer is connected over one rail of {}, a different one each: ", self.rails)?;
+        }
+        let over = if self.rails > 1 { "over all rails " } else { "" };
         write!(
             f,
-            "each peer is connected over one rail of {}, a different one each: a process may have {limit} files open \
-             (`ulimit -n`), and connections over all rails to {peers} peers need {wanted}",
-            self.rails
-        )
+            "a process may have {limit} files open (`ulimit -n`), and connections {over}to {peers} peers need {all}"
+        )?;
+        if peers > self.room { write!(f, "; {GIVES_BACK}") } else { Ok(()) }
     }
 }
 
@@ -111,7 +153,7 @@ mod tests {
     #[test]
     fn where_all_rails_of_all_peers_do_not_fit_each_peer_gets_one() {
         let files = |limit, rails| OpenFiles::new(limit, (0..30).collect(), Some(32), rails);
-        assert!(!files(64, 1).is_short(), "there is nothing to leave out");
+        assert!(files(67, 1).is_short() && !files(68, 1).is_short());
         assert!(files(99, 2).is_short() && !files(100, 2).is_short());
         assert!(files(163, 4).is_short() && !files(164, 4).is_short());
         assert!(!OpenFiles::new(64, (0..30).collect(), None, 2).is_short(), "nobody knows how many peers there are");
@@ -120,6 +162,32 @@ mod tests {
             told.contains("one rail of 2") && told.contains("64 files") && told.contains("32 peers need 100"),
             "{told}"
         );
+        assert!(told.ends_with(GIVES_BACK) && !files(99, 2).to_string().contains(GIVES_BACK), "{told}");
+        let told = files(64, 1).to_string();
+        assert!(
+            told.starts_with("a process may have 64 files open") && told.contains("to 32 peers need 68;"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn who_did_not_know_how_many_peers_there_are_hears_once_that_files_run_short() {
+        let mut files = OpenFiles::new(64, (0..30).collect(), None, 2);
+        assert!(!files.is_short());
+        assert_eq!([files.ran_short(), files.ran_short(), files.is_short()], [true, false, true]);
+        let told = files.gives_back();
+        assert!(told.contains("given back") && told.contains("may have 64 open (`ulimit -n`)"), "{told}");
+        assert!(!OpenFiles::new(64, (0..30).collect(), Some(32), 1).ran_short(), "that was told at the start");
+    }
+
+    #[test]
+    fn the_number_of_a_file_tells_that_what_is_left_to_the_program_is_in_use() {
+        let mut files = OpenFiles::new(64, (0..30).collect(), None, 2);
+        let mut is_in_use = |number| {
+            files.opened(number);
+            files.take_reserve_in_use()
+        };
+        assert_eq!([57, 58, 63, 20].map(&mut is_in_use), [false, true, true, false]);
     }
 
     #[test]

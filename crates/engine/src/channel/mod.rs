@@ -319,7 +319,8 @@ impl VirtualChannel {
         let Some(surplus) = self.surplus.existing() else { return false };
         let Some((_, used)) = surplus.idle_check.take_if(|(due, _)| *due <= now) else { return false };
         let idle = used == self.credit.used() && self.queued.is_empty();
-        if idle && self.credit.has_surplus() {
+        // Nobody can be told without a subchannel, and none is set up for that.
+        if idle && self.credit.has_surplus() && !self.live.is_empty() {
             self.surplus.to_relinquish = Some(self.credit.relinquish());
             return true;
         }
@@ -472,6 +473,18 @@ mod tests {
         channel.remove_subchannel(Instant(1), 1, "cut");
         assert_eq!(add(&mut channel, 0, None), (3, 1e6), "the place of another rail is kept");
         assert_eq!(add(&mut channel, 1, None), (1, 2e6), "in its place");
+    }
+
+    #[test]
+    fn idle_credit_is_kept_while_there_is_no_subchannel_over_which_to_return_it() {
+        let mut channel = VirtualChannel::new(VcId(0), &Config::default(), 1 << 20, false);
+        channel.credit.set_grant(1 << 20);
+        channel.credit.update(1 << 20).unwrap();
+        channel.schedule_idle_check(Instant(0));
+        let due = Instant(IDLE_CREDIT_NS);
+        assert!(!channel.check_idle(due) && channel.is_idle());
+        channel.add(Subchannel::new(RailId(0), None));
+        assert!(channel.check_idle(due.plus_ns(IDLE_CREDIT_NS)) && !channel.is_idle());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! [`Engine`] is all that drivers call; each file here holds the methods of one matter. `post`, `remote_access` and `atomics`
 //! take commands, `receive` events from peers, which `acknowledge`, `flow_control`, `match_message`, `early_data` and
-//! `retransmit` handle; `subchannels` and `peer_loss` take events from the driver; `buffered_send` completes sends early;
+//! `retransmit` handle; `subchannels`, `eviction` and `peer_loss` take events from the driver; `buffered_send` completes sends early;
 //! `guests` bounds what peers leave here whom the user has not named; `in_memory` is a short way into memory that both sides see, `whole_message` one for what comes whole.
 //! State of one peer is in `channel/`, of posted and unexpected messages in `matching/`.
 
@@ -11,6 +11,7 @@ mod atomics;
 mod buffered_send;
 mod direct_access;
 mod early_data;
+mod eviction;
 mod flow_control;
 mod guests;
 mod in_memory;
@@ -58,7 +59,7 @@ use crate::channel::path::PathEstimate;
 /// - Events in: [`Engine::subchannel_up`], [`Engine::writable`], [`Engine::handle_header`],
 ///   [`Engine::payload_placed`], [`Engine::applied`], [`Engine::kernel_acknowledged`], [`Engine::path_measured`],
 ///   [`Engine::made_progress`], [`Engine::handle_timeout`],
-///   [`Engine::subchannel_down`], [`Engine::lose`].
+///   [`Engine::subchannel_down`], [`Engine::subchannel_evicted`], [`Engine::lose`].
 /// - Polls out, to be emptied in this order after every command or event: [`Engine::poll_transmit`],
 ///   [`Engine::poll_memory`], [`Engine::poll_completion`], [`Engine::poll_failed_subchannel`], [`Engine::poll_unreachable_peer`],
 ///   [`Engine::poll_timeout`].

@@ -97,6 +97,7 @@ impl Engine {
             | Body::Ack
             | Body::Bye
             | Body::Leave
+            | Body::Evict
             | Body::Resume { .. }
             | Body::Datagrams { .. }
             | Body::SharedMemory { .. }

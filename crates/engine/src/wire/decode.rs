@@ -36,7 +36,7 @@ pub fn header_len(first: u8) -> Result<usize, Malformed> {
         kind::WRITE | kind::READ | kind::RTS | kind::DESCRIPTION | kind::NAME | kind::ATOMIC => Ok(COMMON_LEN + 40),
         kind::STRIPE | kind::EARLY_DATA | kind::REFUSED | kind::DATAGRAMS => Ok(COMMON_LEN + 16),
         kind::RELINQUISH | kind::RESUME | kind::APPLIED => Ok(COMMON_LEN + 8),
-        kind::ACK | kind::BYE | kind::PING | kind::PADDING | kind::LEAVE => Ok(COMMON_LEN),
+        kind::ACK | kind::BYE | kind::PING | kind::PADDING | kind::LEAVE | kind::EVICT => Ok(COMMON_LEN),
         other => Err(Malformed::Kind(other)),
     }
 }
@@ -170,6 +170,7 @@ impl Reader<'_> {
             kind::PADDING => Body::Padding { len: payload },
             kind::BYE => Body::Bye,
             kind::LEAVE => Body::Leave,
+            kind::EVICT => Body::Evict,
             kind::RESUME => Body::Resume { number: self.u32(COMMON_LEN) },
             kind::DATAGRAMS => Body::Datagrams {
                 secret: self.u64(COMMON_LEN),
@@ -306,6 +307,7 @@ mod tests {
             Just(Body::Ping),
             Just(Body::Bye),
             Just(Body::Leave),
+            Just(Body::Evict),
             any::<u32>().prop_map(|number| Body::Resume { number }),
             any::<(u16, u64, bool)>().prop_map(|(port, secret, received)| Body::Datagrams { port, secret, received }),
             any::<(u64, u128)>().prop_map(|(listener, secret)| Body::SharedMemory { listener, secret }),

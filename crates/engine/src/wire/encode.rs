@@ -80,6 +80,7 @@ impl Header {
             Body::Ack => (kind::ACK, 0),
             Body::Bye => (kind::BYE, 0),
             Body::Leave => (kind::LEAVE, 0),
+            Body::Evict => (kind::EVICT, 0),
             Body::Resume { number } => {
                 writer.u64(u64::from(number));
                 (kind::RESUME, 0)

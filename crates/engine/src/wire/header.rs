@@ -183,6 +183,9 @@ pub enum Body {
     Bye,
     /// Nothing counted follows from the sender over this connection: it retires it. Not itself acknowledged.
     Leave,
+    /// The sender closes this connection, over which nothing is under way, as it needs the descriptor: neither the path nor the
+    /// sender has failed. Nothing follows over it from either side. Not itself acknowledged.
+    Evict,
     /// Which counted frame follows next over this connection; those before it went, or go, as datagrams. Between drivers:
     /// engines neither make nor see it. Not itself acknowledged.
     Resume {
@@ -293,6 +296,7 @@ pub(super) mod kind {
     pub const NAME: u8 = 19;
     pub const ATOMIC: u8 = 20;
     pub const APPLIED: u8 = 21;
+    pub const EVICT: u8 = 22;
 }
 
 pub(super) mod flag {
@@ -349,6 +353,7 @@ impl Body {
             Body::Ack
                 | Body::Bye
                 | Body::Leave
+                | Body::Evict
                 | Body::Resume { .. }
                 | Body::Datagrams { .. }
                 | Body::SharedMemory { .. }

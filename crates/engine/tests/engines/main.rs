@@ -4,6 +4,7 @@
 mod acknowledgements;
 mod distance;
 mod everything;
+mod eviction;
 mod failures;
 mod floods;
 mod guests;

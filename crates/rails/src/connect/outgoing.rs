@@ -375,6 +375,11 @@ impl Attempt {
             self.detours += 1;
             return;
         }
+        if error.is_out_of_files() {
+            self.error = Some(error);
+            self.deadline = now.plus_ns(MIN_BACKOFF_NS);
+            return;
+        }
         self.tries += 1;
         if self.is_crowded && self.tries < CROWDED_TRIES {
             self.error = Some(error);

@@ -53,6 +53,11 @@ impl UnprovenConnections {
         self.allowed > 0
     }
 
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.incoming.is_empty()
+    }
+
     /// One was taken.
     pub fn accepted(&mut self) {
         self.allowed = self.allowed.saturating_sub(1);

@@ -179,7 +179,7 @@ impl Endpoint {
         if peer.address.is_none() {
             peer.address = Some(address.clone());
             if peer.role == Role::Acceptor && !peer.is_connected() && !peer.is_closing {
-                self.reconnect(vc, self.clock.now());
+                self.connect_instead(vc, self.clock.now());
             }
         }
         vc

@@ -47,6 +47,8 @@ pub struct Peer {
     pub widen_after: Instant,
     /// Since when it sets up the connections instead of this endpoint.
     pub left_to_it_at: Option<Instant>,
+    /// It has asked for a connection and was turned away, as there was one, which it may have given back by then.
+    pub was_turned_away: bool,
     /// The user knows that there was no way to it at first.
     pub is_told_unreachable: bool,
     /// Connections refused because they had come over another interface.
@@ -122,6 +124,7 @@ impl Peer {
             is_widened: false,
             widen_after: Instant(0),
             left_to_it_at: None,
+            was_turned_away: false,
             is_told_unreachable: false,
             detours: 0,
             flap_damping: Vec::new(),

@@ -52,34 +52,39 @@ impl Pair {
 
     /// A message each way, every byte checked.
     pub fn exchange(&mut self) {
-        for from in 0..2 {
-            self.tag += 1;
-            let (tag, to) = (self.tag, 1 - from);
-            let sent: Vec<u8> = (0..LEN).map(|at| (at as u64 * 31 + tag * 7) as u8).collect();
-            let got = vec![0; LEN];
-            let context = Context(tag);
-            self.ends[to].recv(RecvRequest {
-                pattern: Pattern { space: Space::Tagged { tag, ignore: 0 }, source: Some(self.names[to]) },
-                buffer: extent(&got),
-                multi_min_free: None,
-                notify: true,
-                context,
-            });
-            let (vc, envelope, payload) = (self.names[from], Envelope::Tagged(tag), extent(&sent));
-            let send = SendRequest { vc, envelope, data: None, payload, inject: false, notify: true, context };
-            self.ends[from].send(send).unwrap();
-            let mut missing = 2;
-            self.until(|pair| {
-                for end in &mut pair.ends {
-                    while let Some(completion) = end.poll_completion() {
-                        assert_eq!(completion.result, Ok(()));
-                        missing -= 1;
-                    }
+        self.transfer(0, |_| ());
+        self.transfer(1, |_| ());
+    }
+
+    /// A message from one of them; `meanwhile` happens between the post and any progress.
+    pub fn transfer(&mut self, from: usize, meanwhile: impl FnOnce(&mut Pair)) {
+        self.tag += 1;
+        let (tag, to) = (self.tag, 1 - from);
+        let sent: Vec<u8> = (0..LEN).map(|at| (at as u64 * 31 + tag * 7) as u8).collect();
+        let got = vec![0; LEN];
+        let context = Context(tag);
+        self.ends[to].recv(RecvRequest {
+            pattern: Pattern { space: Space::Tagged { tag, ignore: 0 }, source: Some(self.names[to]) },
+            buffer: extent(&got),
+            multi_min_free: None,
+            notify: true,
+            context,
+        });
+        let (vc, envelope, payload) = (self.names[from], Envelope::Tagged(tag), extent(&sent));
+        let send = SendRequest { vc, envelope, data: None, payload, inject: false, notify: true, context };
+        self.ends[from].send(send).unwrap();
+        meanwhile(self);
+        let mut missing = 2;
+        self.until(|pair| {
+            for end in &mut pair.ends {
+                while let Some(completion) = end.poll_completion() {
+                    assert_eq!(completion.result, Ok(()));
+                    missing -= 1;
                 }
-                missing == 0
-            });
-            assert!(std::hint::black_box(got) == sent, "message {tag} has arrived changed");
-        }
+            }
+            missing == 0
+        });
+        assert!(std::hint::black_box(got) == sent, "message {tag} has arrived changed");
     }
 
     /// Both progress until `done`.

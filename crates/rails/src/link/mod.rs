@@ -43,6 +43,8 @@ pub struct StreamLink {
     pub common: Common,
     /// The other end.
     pub remote: SocketAddr,
+    /// When it came up.
+    pub up_since: Instant,
     /// Its name among those of the two endpoints.
     pub name: LinkName,
     /// Its phase in choosing a congestion control.
@@ -182,6 +184,7 @@ impl StreamLink {
             socket: Arc::new(socket),
             common: Common::new(subchannel, rail),
             remote,
+            up_since: Instant(0),
             name,
             congestion_phase,
             transmit: TransmitQueue::new(sealing, is_checked),

@@ -13,7 +13,7 @@ const MAX_RESET_DELAY: Duration = Duration::ms(1);
 /// How long a kernel waits for an acknowledgement before it gives a silent connection up.
 const TCP_USER_TIMEOUT: Duration = Duration::s(30);
 /// Longest pause before a connection that failed is set up again.
-const MAX_RECONNECT_DELAY: Duration = Duration::ms(300);
+pub(super) const MAX_RECONNECT_DELAY: Duration = Duration::ms(300);
 
 impl World {
     /// An end learns that its connection is broken; what has arrived is read first.

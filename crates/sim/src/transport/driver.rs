@@ -161,6 +161,10 @@ impl World {
             Err(violation) => return self.protocol_violation(connection, end, &violation.to_string()),
         };
         self.act(host);
+        if header.body == Body::Evict && !is_in_memory {
+            self.link_evicted(connection, end);
+            return false;
+        }
         let len = u64::from(header.body.payload_len());
         if let Placement::Bounce(id) = placement {
             let from = self.across(connection, end);

@@ -38,6 +38,7 @@ impl World {
                     }
                 }
             }
+            Fault::Eviction { path, by } => self.give_back(path, by),
             Fault::Sever { a, b } => self.sever(a, b),
             Fault::Death { host } => self.kill(host),
             Fault::Close { host } => self.begin_to_close(host),
@@ -62,7 +63,7 @@ impl World {
     }
 
     /// The open connections of a path.
-    fn on(&self, path: Path) -> Vec<ConnectionId> {
+    pub(super) fn on(&self, path: Path) -> Vec<ConnectionId> {
         let Path { a, b, rail } = path;
         let connections = self.connections.iter().enumerate();
         let on_path = connections.filter(|(_, it)| it.rail == rail && it.is_between(a, b) && it.is_open());

@@ -9,6 +9,9 @@ use crate::events::{Duration, Random, Time};
 /// The longest silence.
 const LONGEST_SILENCE: Duration = Duration::s(300);
 
+/// The longest time from the end of a connection that is given back to a cut of its path.
+const MOST_UNTIL_CUT: Duration = Duration::ms(1);
+
 /// Two hosts and a rail between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path {
@@ -79,6 +82,13 @@ pub enum Fault {
         times: u64,
         /// For how long each.
         lasts: Duration,
+    },
+    /// One of the hosts gives the connections back that are idle, as it needs what they take. (No fault, but as unforeseen.)
+    Eviction {
+        /// Where.
+        path: Path,
+        /// Who.
+        by: HostId,
     },
     /// All connections between two hosts break that nobody lets go.
     Sever {
@@ -156,6 +166,24 @@ impl Fault {
         faults
     }
 
+    /// Connections that are given back, in some seeds many, and cut soon after in some.
+    pub fn evictions(random: &mut Random, shape: Shape, until: Time) -> Vec<(Time, Fault)> {
+        let count = random.pick(&[0, 0, 0, 2, 10, 50]);
+        let cuts = random.pick(&[0, 0, 30]);
+        let mut faults = Vec::new();
+        for _ in 0..count {
+            let a = random.below(shape.hosts as u64 - 1) as usize;
+            let b = random.range(a as u64 + 1, shape.hosts as u64) as usize;
+            let path = Path { a: HostId(a), b: HostId(b), rail: random.index(shape.rails) };
+            let at = Time(random.below(until.0));
+            faults.push((at, Fault::Eviction { path, by: random.pick(&[path.a, path.b]) }));
+            if random.percent(cuts) {
+                faults.push((at + Duration(random.of_any_size(MOST_UNTIL_CUT.0)), Fault::Cut { path }));
+            }
+        }
+        faults
+    }
+
     /// Some, in order of time.
     pub fn some(random: &mut Random, shape: Shape, most: u64, until: Time) -> Vec<(Time, Fault)> {
         let count = random.below(most + 1);
@@ -190,6 +218,7 @@ impl fmt::Display for Fault {
                 write!(f, "{path} is {factor} times slower and {more_us} us longer for {us} us")
             }
             Fault::Flap { path, times, lasts } => write!(f, "{path} flaps {times} times for {} us", lasts.0 / 1000),
+            Fault::Eviction { path, by } => write!(f, "{by} gives connections of {path} back if they are idle"),
             Fault::Sever { a, b } => write!(f, "all connections of {a} and {b} break that nobody lets go"),
             Fault::Death { host } => write!(f, "{host} dies"),
             Fault::Close { host } => write!(f, "the endpoint of {host} is closed"),

@@ -3,7 +3,7 @@
 //! [`run()`] runs a [`Setup`]: a `world` of hosts (`driver`, `in_memory`) with links between them (`connection`) of two
 //! kinds (`link_kind`: `flow`, `memory_flow`), whose users draw commands from a `mix` (`workload`, `commands`, `counting`), while faults
 //! happen (`faults`, `fault_injection`) and links come up (`memory_setup`), break and close (`connection_loss`,
-//! `stream_shutdown`), or whose endpoints are closed (`closing`). `oracle` checks the invariants; `random_setup` draws a setup.
+//! `stream_shutdown`), are given back (`eviction`), or whose endpoints are closed (`closing`). `oracle` checks the invariants; `random_setup` draws a setup.
 
 mod arithmetic;
 mod closing;
@@ -13,6 +13,7 @@ mod connection_loss;
 mod counting;
 mod data;
 mod driver;
+mod eviction;
 mod fault_injection;
 mod faults;
 mod flow;

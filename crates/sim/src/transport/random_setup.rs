@@ -53,6 +53,7 @@ pub fn draw(seed: u64) -> Setup {
     };
     let setup = with_faults(setup, stream_changes.faults);
     let setup = with_faults(setup, Fault::silences_and_ends(&mut Random::stream(seed, "silences"), shape, until));
+    let setup = with_faults(setup, Fault::evictions(&mut Random::stream(seed, "evictions"), shape, until));
     let mut random = Random::stream(seed, "machines");
     if random.percent(WITH_SHARED_MEMORY) { with_shared_memory(setup, &mut random, until) } else { setup }
 }

@@ -21,6 +21,8 @@ pub struct Outcome {
     pub operations: u64,
     /// Ends of additional streams that were retired and shut down in order.
     pub retired: u64,
+    /// Ends of connections that were given back.
+    pub evicted: u64,
     /// Messages that went a short way through shared memory.
     pub short: u64,
     /// Events of the simulation.
@@ -48,6 +50,7 @@ pub fn run(setup: Setup, logged: bool) -> Outcome {
     Outcome {
         operations: world.operations,
         retired: world.retired,
+        evicted: world.evicted,
         short: world.short,
         events: world.queue.scheduled(),
         took: world.queue.now() - Time::START,

@@ -115,6 +115,8 @@ pub(super) struct World {
     pub operations: u64,
     /// Ends of connections that were retired and shut down in order.
     pub retired: u64,
+    /// Ends of connections that were given back.
+    pub evicted: u64,
     /// Messages that have gone a short way through shared memory.
     pub short: u64,
     /// Receives so far, where completions are only counted.
@@ -157,6 +159,7 @@ impl World {
             trace: Trace::new(logged),
             operations: 0,
             retired: 0,
+            evicted: 0,
             short: 0,
             observed: None,
             violation: None,

@@ -5,15 +5,17 @@ use fishplate_sim::transport::{draw, draw_cut, draw_shared, run};
 
 #[test]
 fn the_invariants_hold_and_everything_ends() {
-    let (mut operations, mut retired) = (0, 0);
+    let (mut operations, mut retired, mut evicted) = (0, 0, 0);
     for seed in 0..200 {
         let outcome = run(draw(seed), false);
         operations += outcome.operations;
         retired += outcome.retired;
+        evicted += outcome.evicted;
         assert_eq!(outcome.violation, None, "replay: fishplate simulate --seed {seed}");
     }
     // Otherwise the seeds do nothing.
     assert!(operations > 40_000 && retired > 1_000, "{operations} operations, {retired} ends of connections let go");
+    assert!(evicted > 500, "{evicted} ends of connections given back");
 }
 
 #[test]

@@ -18,8 +18,21 @@ impl VirtualChannel {
     /// others.
     pub fn remove_subchannel(&mut self, now: Instant, index: usize, why: &str) {
         let is_retired = !self.carries(index) && !self.standby.contains(&(index as u8));
+        self.subchannels[index].sample_lateness_at_end(now);
+        self.take_out(index);
+        if is_retired {
+            return;
+        }
+        let causes = &mut self.left_behind.causes;
+        if causes.len() == MAX_CAUSES {
+            causes.remove(0);
+        }
+        causes.push(why.into());
+    }
+
+    /// Subchannel `index` has ended: what is not acknowledged is retransmitted over others, or waits for one.
+    pub fn take_out(&mut self, index: usize) {
         let subchannel = &mut self.subchannels[index];
-        subchannel.sample_lateness_at_end(now);
         // Frames with data are bounded as they were on the subchannel, by its queue and its window. Probes are not
         // retransmitted.
         let left = &mut *self.left_behind;
@@ -34,14 +47,6 @@ impl VirtualChannel {
         }
         self.cached_choice = None;
         self.peer_grant.advertisement_lost();
-        if is_retired {
-            return;
-        }
-        let causes = &mut self.left_behind.causes;
-        if causes.len() == MAX_CAUSES {
-            causes.remove(0);
-        }
-        causes.push(why.into());
     }
 
     /// Subchannel `index` gets no new frames from now on. False: there is no other.

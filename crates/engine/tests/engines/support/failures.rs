@@ -54,16 +54,45 @@ impl World {
         self.schedule(at, Event::Join(a, b, rail));
     }
 
+    /// The node at the start of a pipe gives its connection back, if nothing is under way as far as it knows; the peer hears of
+    /// it in its own time. What the peer has sent meanwhile comes to nothing. False: something is.
+    pub fn evict(&mut self, pipe: usize) -> bool {
+        let (node, subchannel) = self.pipes[pipe].from;
+        let idle = self.nodes[node].engine.peers_at_rest();
+        let is_idle = idle.iter().any(|(vc, since)| *vc == subchannel.vc && since.0 <= self.now);
+        if is_idle {
+            self.evicted(pipe);
+            let hears_at = self.now + self.rng.below(500_000);
+            self.schedule(hears_at, Event::Evicted(pipe ^ 1));
+        }
+        is_idle
+    }
+
+    pub(super) fn evicted(&mut self, pipe: usize) {
+        if self.pipes[pipe].has_ended {
+            return;
+        }
+        self.close(pipe);
+        let (node, subchannel) = self.pipes[pipe].from;
+        self.nodes[node].engine.subchannel_evicted(subchannel);
+        self.pump(node);
+    }
+
+    /// The node at the start of a pipe sends and reads nothing more over its connection.
+    fn close(&mut self, pipe: usize) {
+        self.pipes[pipe].has_ended = true;
+        self.pipes[pipe].cut = true;
+        self.pipes[pipe ^ 1].dead = true;
+        self.pipes[pipe ^ 1].frames.clear();
+    }
+
     pub(super) fn ended(&mut self, pipe: usize) {
         if self.pipes[pipe].has_ended {
             return;
         }
-        self.pipes[pipe].has_ended = true;
         self.cut(pipe);
+        self.close(pipe);
         let (node, subchannel) = self.pipes[pipe].from;
-        // It reads nothing more.
-        self.pipes[pipe ^ 1].dead = true;
-        self.pipes[pipe ^ 1].frames.clear();
         let why = format!("rail {} was cut", self.pipes[pipe].rail_number);
         self.nodes[node].engine.subchannel_down(Instant(self.now), subchannel, &why);
         self.pump(node);

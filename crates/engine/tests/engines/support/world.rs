@@ -36,6 +36,8 @@ pub enum Event {
     Lost(usize, usize),
     /// The node at the start of a pipe hears that its connection has ended.
     Ended(usize),
+    /// The same of one that was given back.
+    Evicted(usize),
 }
 
 pub struct World {
@@ -196,6 +198,7 @@ impl World {
                 self.pump(b);
             }
             Event::Ended(pipe) => self.ended(pipe),
+            Event::Evicted(pipe) => self.evicted(pipe),
             Event::Lost(node, peer) => {
                 let vc = self.nodes[node].vcs[peer];
                 self.nodes[node].engine.lose(vc, "the test says so");

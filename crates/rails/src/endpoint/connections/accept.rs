@@ -8,9 +8,10 @@ use fishplate_engine::{Instant, RailId, VcId};
 
 use crate::announce::announce;
 use crate::connect::incoming::{AcceptError, Incoming};
-use crate::connect::outgoing::{Attempt, Established};
+use crate::connect::outgoing::{Attempt, Established, is_out_of_files};
 use crate::discover::Class;
 use crate::endpoint::Endpoint;
+use crate::endpoint::connections::listening::Listening;
 use crate::endpoint::peer::Role;
 use crate::endpoint::tcp::socket::TcpSocket;
 use crate::handshake::{Acceptor, Proven, Refusal};
@@ -42,20 +43,29 @@ impl Endpoint {
                     self.admit(stream, remote, self.listening.listeners[at].rail, now);
                 }
                 Some(Err(error)) if error.kind() != io::ErrorKind::WouldBlock => {
-                    // Out of files or memory, mostly. The poll set reports waiting connections only once.
+                    // Strangers get no more than one file that was given back for them.
+                    let is_short = is_out_of_files(&error);
+                    if is_short && self.listening.unproven.is_empty() && self.give_back_one(None, now) {
+                        continue;
+                    }
+                    // The poll set reports waiting connections only once.
                     self.listening.is_paused = true;
-                    if self.listening.refuser.failed(
-                        &error,
-                        &self.listening.listeners[at].socket,
-                        &self.identity.party,
-                        now,
-                    ) {
-                        log::error!("a connection was refused: {}", self.links.tcp.files.exhausted());
+                    if is_short {
+                        self.refuse_if_due(at, now);
                     }
                     return any;
                 }
                 _ => return any,
             }
+        }
+    }
+
+    /// No file is left for the connection that waits at a listener: it is refused if that has been so for long.
+    fn refuse_if_due(&mut self, at: usize, now: Instant) {
+        let patience_ns = self.patience_for_files_ns();
+        let Listening { listeners, refuser, .. } = &mut self.listening;
+        if refuser.is_due(now, patience_ns) && refuser.refuse_one(&listeners[at].socket, &self.identity.party) {
+            log::error!("a connection was refused: {}", self.links.tcp.files.exhausted());
         }
     }
 
@@ -141,6 +151,7 @@ impl Endpoint {
         }
         let is_rival = peer.role == Role::Initiator && !name.is_additional();
         if is_rival && self.identity.address.id < proven.peer && own_may_succeed() {
+            peer.was_turned_away = peer.is_connected();
             return incoming.refuse(Refusal::Yield);
         }
         if incoming.accept(self.engine.first_grant(vc)).is_err() {

@@ -3,6 +3,7 @@
 use std::os::fd::AsFd;
 
 use std::io::ErrorKind;
+use std::net::SocketAddr;
 
 use fishplate_engine::{Instant, MAX_SUBCHANNELS, RailId, VcId};
 
@@ -10,7 +11,6 @@ use crate::announce::announce;
 use crate::connect::outgoing::{Attempt, AttemptError, Established};
 use crate::discover::Class;
 use crate::endpoint::Endpoint;
-use crate::endpoint::connections::refuser::PATIENCE_NS;
 use crate::endpoint::peer::{KnownPath, Role};
 use crate::endpoint::tcp::socket::TcpSocket;
 use crate::endpoint::tcp::tuning::sampling::path;
@@ -88,6 +88,8 @@ impl Endpoint {
     /// Starts attempts that are due, ends those that time out, and gives up peers that stay unreachable.
     pub(in crate::endpoint) fn service_attempts(&mut self, now: Instant) {
         self.start_attempts(now);
+        self.service_reserve_of_files(now);
+        self.service_rest(now);
         self.service_slow_ways(now);
         self.service_reserve(now);
         self.service_seeking(now);
@@ -121,16 +123,33 @@ impl Endpoint {
         let Some(source) = source else {
             return self.attempt_failed(at, AttemptError::Network(ErrorKind::AddrNotAvailable.into()), now);
         };
-        let watched = self.attempts[at]
-            .start_connecting(source, device.as_deref(), self.links.tcp.congestion.initial_algorithm(), now)
-            .and_then(|stream| {
-                self.poller
-                    .add(stream.as_fd(), Kind::Stream, TcpSocket::Attempt(at).number())
-                    .map_err(AttemptError::Network)
-            });
-        if let Err(error) = watched {
+        let vc = attempt.vc;
+        let mut connecting = self.open_socket(at, source, device.as_deref(), now);
+        let is_short = connecting.as_ref().is_err_and(AttemptError::is_out_of_files);
+        if is_short && !self.peers[vc].is_connected() && self.give_back_one(Some(vc), now) {
+            // What had come over that connection may have ended the attempt.
+            if !self.attempts.get(at).is_some_and(|attempt| attempt.vc == vc && attempt.is_due(now)) {
+                return;
+            }
+            connecting = self.open_socket(at, source, device.as_deref(), now);
+        }
+        if let Err(error) = connecting {
             self.attempt_failed(at, error, now);
         }
+    }
+
+    /// A try begins with a socket of that address and interface.
+    fn open_socket(
+        &mut self,
+        at: usize,
+        source: SocketAddr,
+        device: Option<&str>,
+        now: Instant,
+    ) -> Result<(), AttemptError> {
+        let algorithm = self.links.tcp.congestion.initial_algorithm();
+        let stream = self.attempts[at].start_connecting(source, device, algorithm, now)?;
+        let watched = self.poller.add(stream.as_fd(), Kind::Stream, TcpSocket::Attempt(at).number());
+        watched.map_err(AttemptError::Network)
     }
 
     pub(in crate::endpoint) fn attempt_ready(&mut self, at: usize, now: Instant) -> bool {
@@ -188,7 +207,9 @@ impl Endpoint {
             self.attempts.end(vc);
             return;
         }
-        if error.is_out_of_files() && (peer.is_connected() || now.since_ns(peer.since) >= PATIENCE_NS) {
+        let is_needed = !peer.is_connected();
+        let waited_ns = now.since_ns(peer.since);
+        if error.is_out_of_files() && !(is_needed && waited_ns < self.patience_for_files_ns()) {
             let attempt = self.attempts.remove(at);
             self.lost_added_way(vc, RailId(attempt.rail), now);
             if !self.peers[vc].is_connected() {
@@ -304,7 +325,8 @@ impl Endpoint {
         let protection = Protection::of(keys, self.settings.checksum);
         let mut link = StreamLink::new(stream, protection, subchannel, rail, remote, name, course);
         let fed = link.receive.feed(&early);
-        self.links.tcp.insert(StreamLink { probes_often, sampled: info, class, ..link });
+        self.links.tcp.insert(StreamLink { up_since: now, probes_often, sampled: info, class, ..link });
+        self.count_file(at);
         let peer = &mut self.peers[vc];
         peer.set_link(subchannel.index, LinkId::Tcp(at));
         // What is worse is not needed, and what is better is tried on.
@@ -323,6 +345,7 @@ impl Endpoint {
             !is_done && !is_added
         });
         let peer = &mut self.peers[vc];
+        peer.was_turned_away = false;
         if !name.is_additional() {
             peer.remember_path(KnownPath { rail: rail.0, stream: name.stream, class, remote: remote.ip() });
         }

@@ -134,14 +134,14 @@ impl Endpoint {
     }
 
     /// Copies what a link alone has of messages, so that it can be sent another way.
-    fn recover_sent(&mut self, id: LinkId, subchannel: SubchannelId) {
+    pub(super) fn recover_sent(&mut self, id: LinkId, subchannel: SubchannelId) {
         let Endpoint { links, engine, bounces, .. } = self;
         let Some(link) = links.get(id) else { return };
         engine.recover(subchannel, |frame, len, copy| link.recover(frame, len, bounces.open(copy)));
     }
 
     /// What the clock says. (A progress call that finds something in memory may not have looked at it.)
-    fn read_clock(&mut self) -> Instant {
+    pub(super) fn read_clock(&mut self) -> Instant {
         self.progress.now = self.clock.now();
         self.progress.now
     }

@@ -74,12 +74,16 @@ impl Endpoint {
         let peer = &mut self.peers[vc];
         let since = peer.since;
         peer.left_to_it_at = None;
-        if peer.known_paths.is_empty() {
-            self.connect(vc, now);
-        } else {
-            self.reconnect(vc, now);
-        }
+        self.connect_instead(vc, now);
         self.peers[vc].since = since;
+    }
+
+    /// This side sets up the connections from now on, over the ways by which there were any.
+    pub(in crate::endpoint) fn connect_instead(&mut self, vc: VcId, now: Instant) {
+        match self.peers[vc].known_paths.is_empty() {
+            true => self.connect(vc, now),
+            false => self.reconnect(vc, now),
+        }
     }
 }
 

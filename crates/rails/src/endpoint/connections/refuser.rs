@@ -1,12 +1,11 @@
 //! Refuses connections that this process may have no file for: those who wait for an answer would wait long.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
 use fishplate_engine::Instant;
 
-use crate::connect::outgoing::is_out_of_files;
 use crate::handshake::{Acceptor, MAX_MESSAGE_LEN, Nonce, Party, Refusal};
 
 /// How long files may be short before anybody is refused, or gives up, in nanoseconds: connections that are being proven may
@@ -32,11 +31,13 @@ impl Refuser {
         self.since = None;
     }
 
-    /// None could be taken, as `error` says: refuses one, if that has been so for long. True if it has been refused.
-    pub fn failed(&mut self, error: &io::Error, listener: &TcpListener, me: &Party, now: Instant) -> bool {
-        if !is_out_of_files(error) || now.since_ns(*self.since.get_or_insert(now)) < PATIENCE_NS {
-            return false;
-        }
+    /// None could be taken, as files are short: whether that has been so for `patience_ns`.
+    pub fn is_due(&mut self, now: Instant, patience_ns: u64) -> bool {
+        now.since_ns(*self.since.get_or_insert(now)) >= patience_ns
+    }
+
+    /// Refuses the connection that waits longest. True if there was one.
+    pub fn refuse_one(&mut self, listener: &TcpListener, me: &Party) -> bool {
         self.spare = None;
         let accepted = listener.accept().ok();
         let is_refused = accepted.is_some();

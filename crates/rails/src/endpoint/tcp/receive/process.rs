@@ -64,6 +64,13 @@ impl Endpoint {
                 self.protocol_violation(LinkId::Tcp(at), "it lets go of a connection that has to stay");
                 return false;
             }
+            Body::Evict => {
+                let subchannel = link.header_came(&mut header, now);
+                if self.handle_header(LinkId::Tcp(at), subchannel, &header, now).is_some() {
+                    self.link_evicted(at);
+                }
+                return false;
+            }
             Body::Name { rank, host } => {
                 let vc = link.common.subchannel.vc;
                 self.name_came(vc, rank, &host);

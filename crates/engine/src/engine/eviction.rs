@@ -1,0 +1,55 @@
+//! Subchannels that are given back while nothing is under way, as their driver, or the peer's, needs what they take.
+
+use std::collections::BTreeSet;
+
+use super::Engine;
+use super::incoming::IncomingFrames;
+use crate::channel::State;
+use crate::ids::{SubchannelId, VcId};
+use crate::matching::unmatched::{Content, UnmatchedMessage};
+use crate::time::Instant;
+
+impl Engine {
+    /// The peers that have subchannels and with which nothing is under way in either direction, as far as this side knows, each
+    /// with the time when something last came from it or was acknowledged by it. Receives that are posted for a peer do not
+    /// count: nothing of what they wait for has been sent.
+    pub fn peers_at_rest(&self) -> Vec<(VcId, Instant)> {
+        let sends = self.sends.values().map(|send| send.vc);
+        let partly_received = self.reassemblies.values().map(|reassembly| reassembly.vc);
+        let announced = self.unmatched.values().filter(|message| is_incomplete(message)).map(|message| message.vc);
+        let busy: BTreeSet<VcId> = sends.chain(partly_received).chain(announced).collect();
+        let all = (0..self.vcs.len() as u32).map(VcId);
+        all.filter(|vc| !busy.contains(vc)).filter_map(|vc| Some((vc, self.at_rest_since(vc)?))).collect()
+    }
+
+    /// Since when nothing has moved over the subchannels of `vc`. `None`: something is on its way, or it has none.
+    fn at_rest_since(&self, vc: VcId) -> Option<Instant> {
+        let channel = &self.vcs[vc.0 as usize];
+        let is_read = self.incoming[vc.0 as usize].iter().any(|frames: &IncomingFrames| frames.len() > 0);
+        if channel.state != State::Open || !channel.is_idle() || is_read {
+            return None;
+        }
+        let live = || channel.subchannels.iter().filter(|subchannel| subchannel.live);
+        let is_quiet =
+            live().all(|subchannel| subchannel.is_quiet() && subchannel.refusals.is_unused_or(|all| all.is_empty()));
+        live().map(|subchannel| subchannel.liveness.since()).max().filter(|_| is_quiet)
+    }
+
+    /// A subchannel has been given back, by this side or the peer's: neither its path nor the peer has failed. What it leaves
+    /// behind goes over the others. Without any other it waits for the next one, for as long as that takes: the driver sets one
+    /// up once the channel [has a backlog](Engine::has_backlog).
+    pub fn subchannel_evicted(&mut self, subchannel: SubchannelId) {
+        let (vc, index) = (subchannel.vc, usize::from(subchannel.index));
+        let channel = &mut self.vcs[vc.0 as usize];
+        if channel.subchannels.get(index).is_some_and(|subchannel| subchannel.live) {
+            channel.take_out(index);
+            self.interrupt(subchannel);
+            self.make_ready(vc);
+        }
+    }
+}
+
+/// Whether the peer still has to send something of it.
+fn is_incomplete(message: &UnmatchedMessage) -> bool {
+    matches!(message.content, Content::Rendezvous { .. } | Content::Eager { is_complete: false, .. })
+}

@@ -1,0 +1,165 @@
+//! Connections that are given back. Where a rank runs short of files, the connection that has been idle longest is closed for one
+//! that is needed (EVICT), and set up again, by either side, once there is something to send.
+//!
+//! The side that is short closes without asking: nothing is under way as far as it knows, and what the peer has just sent is
+//! retransmitted as after a failure. So a file is free at once, whether or not the peer's process looks at its sockets. Further
+//! connections of a peer go before the last ones. A peer without any is as one that was never connected, but that its channel
+//! goes on where it was.
+
+#[cfg(test)]
+mod tests;
+
+use std::os::fd::AsRawFd;
+
+use fishplate_engine::wire::Body;
+use fishplate_engine::{Instant, VcId};
+
+use crate::endpoint::Endpoint;
+use crate::endpoint::connections::refuser::PATIENCE_NS;
+use crate::endpoint::peer::{Peer, Role};
+use crate::link::StreamLink;
+use crate::link_kind::LinkId;
+
+/// A connection is set up for a message: until it has carried one it is kept for so long, in nanoseconds. Otherwise ranks that
+/// are short could take each other's connections in turn before these are of any use.
+const UNUSED_NS: u64 = 1_000_000_000;
+/// Given back at a time where the reserve is in use: one for the connection that has come up, and one for what was taken of the
+/// reserve while none was idle.
+const GIVEN_BACK_AT_A_TIME: usize = 2;
+
+impl Endpoint {
+    /// Gives back the connection that has been idle longest, to another peer than `but`. False: none is idle.
+    pub(in crate::endpoint) fn give_back_one(&mut self, but: Option<VcId>, now: Instant) -> bool {
+        for at in self.idle_links(but, now) {
+            // Closing with something unread would look like a failure.
+            let has_read = self.read_link(at, now);
+            if !has_read && self.links.tcp.contains(at) {
+                self.give_back(at, now);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Connections over which nothing is under way, those to be given back first at the front.
+    fn idle_links(&self, but: Option<VcId>, now: Instant) -> Vec<usize> {
+        let mut idle = Vec::new();
+        for (vc, since) in self.engine.peers_at_rest().into_iter().filter(|(vc, _)| Some(*vc) != but) {
+            let peer = &self.peers[vc];
+            if !is_there(peer) {
+                continue;
+            }
+            let usable = || self.links.tcp.of_peer(peer).filter(|(_, link)| !link.retirement.has_begun());
+            let is_last = usable().count() == 1;
+            let spare = usable().filter(|(_, link)| is_idle(link, now));
+            idle.extend(spare.map(|(at, link)| (is_last, since.max(link.up_since), at)));
+        }
+        idle.sort_unstable();
+        idle.into_iter().map(|(_, _, at)| at).collect()
+    }
+
+    fn give_back(&mut self, at: usize, now: Instant) {
+        let link = &self.links.tcp[at];
+        let (subchannel, rail, remote) = (link.common.subchannel, link.common.rail, link.remote);
+        let header = self.engine.bare_header(now, subchannel, Body::Evict);
+        self.links.tcp.push_header(at, &header);
+        self.flush(at);
+        log::info!("rail {}: the idle connection to {remote} is given back", self.host[rail].name);
+        if self.links.tcp.files.ran_short() {
+            log::warn!("{}", self.links.tcp.files.gives_back());
+        }
+        self.link_evicted(at);
+    }
+
+    /// A connection was given back by either side.
+    pub(in crate::endpoint) fn link_evicted(&mut self, at: usize) {
+        let now = self.read_clock();
+        let (id, subchannel) = (LinkId::Tcp(at), self.links.tcp[at].common.subchannel);
+        self.recover_sent(id, subchannel);
+        self.remove_link(id);
+        let vc = subchannel.vc;
+        if self.lose_if_closed(vc) {
+            return;
+        }
+        self.engine.subchannel_evicted(subchannel);
+        self.apply_memory_actions();
+        self.stand_by(vc);
+        self.peers[vc].is_widened = false;
+        if !self.peers[vc].is_connected() && !matches!(self.peers[vc].role, Role::Lost) {
+            self.rest(vc, now);
+        }
+    }
+
+    /// A peer's last connection was given back: the next is set up as the first was, once there is something to send.
+    fn rest(&mut self, vc: VcId, now: Instant) {
+        self.end_set_up(vc);
+        let peer = &mut self.peers[vc];
+        peer.role = Role::Idle;
+        peer.known_paths.clear();
+        peer.attempt_errors.clear();
+        peer.left_to_it_at = None;
+        if std::mem::take(&mut peer.was_turned_away) || self.engine.has_backlog(vc) {
+            self.leave_rest(vc, now);
+        }
+    }
+
+    /// Connects a peer that has none, or waits for it where only the peer knows the way.
+    fn leave_rest(&mut self, vc: VcId, now: Instant) {
+        let peer = &mut self.peers[vc];
+        if peer.address.is_some() {
+            return self.connect(vc, now);
+        }
+        (peer.role, peer.since) = (Role::Acceptor, now);
+        self.peers.add_nameless(vc);
+    }
+
+    /// Connects the peers at rest to which the engine has something to send that the user has not just posted.
+    pub(in crate::endpoint) fn service_rest(&mut self, now: Instant) {
+        for vc in self.peers.channels() {
+            if self.peers[vc].is_idle() && !self.peers[vc].is_closing && self.engine.has_backlog(vc) {
+                self.leave_rest(vc, now);
+            }
+        }
+    }
+
+    /// Where connections have begun to take what is left to the program, idle ones are given back.
+    pub(in crate::endpoint) fn service_reserve_of_files(&mut self, now: Instant) {
+        if self.links.tcp.files.take_reserve_in_use() && !self.progress.is_closing {
+            let mut left = GIVEN_BACK_AT_A_TIME;
+            while left > 0 && self.give_back_one(None, now) {
+                left -= 1;
+            }
+        }
+    }
+
+    /// A connection has come up: its number tells how many files are left.
+    pub(in crate::endpoint) fn count_file(&mut self, at: usize) {
+        let number = self.links.tcp[at].socket.as_raw_fd();
+        self.links.tcp.files.opened(number as usize);
+    }
+
+    /// How long files may be short until somebody is refused or given up, in nanoseconds: connections that are in use become
+    /// idle, where there are any.
+    pub(in crate::endpoint) fn patience_for_files_ns(&self) -> u64 {
+        match self.links.tcp.is_empty() {
+            true => PATIENCE_NS,
+            false => self.settings.start_timeout.as_nanos() as u64,
+        }
+    }
+}
+
+/// Whether connections to a peer may be given back: it takes no leave, and nothing else than connections leads to it.
+fn is_there(peer: &Peer) -> bool {
+    let is_tcp = |id: &LinkId| matches!(id, LinkId::Tcp(_));
+    let is_open = matches!(peer.role, Role::Initiator | Role::Acceptor) && !peer.is_closing && !peer.said_goodbye;
+    is_open && peer.links.iter().flatten().all(is_tcp)
+}
+
+fn is_idle(link: &StreamLink, now: Instant) -> bool {
+    let counts = &link.common.counts;
+    let is_used = counts.rx_messages + counts.tx_messages > 0 || now.since_ns(link.up_since) >= UNUSED_NS;
+    let is_closing = link.is_shut || link.common.goodbye_sent;
+    let is_sending = !link.transmit.is_empty() || link.transmit.is_lent() || link.blocked;
+    let is_receiving = link.receive.is_lent() || link.receive.is_within_frame();
+    is_used && !is_closing && !is_sending && !is_receiving
+}

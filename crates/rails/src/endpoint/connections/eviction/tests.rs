@@ -1,0 +1,143 @@
+//! Two endpoints of one process over loopback, one of which gives connections back.
+
+use fishplate_engine::{Context, Envelope, SendRequest};
+
+use super::*;
+use crate::endpoint::test_pair::{Pair, extent};
+
+/// The connections of an end.
+fn links(pair: &Pair, end: usize) -> Vec<usize> {
+    pair.ends[end].links.tcp.iter().map(|(at, _)| at).collect()
+}
+
+/// Both are without a connection to each other, and seek none.
+fn are_at_rest(pair: &Pair) -> bool {
+    let is_at_rest = |end: usize| {
+        let peer = &pair.ends[end].peers[pair.names[end]];
+        links(pair, end).is_empty() && pair.ends[end].attempts.is_empty() && peer.is_idle() && !peer.is_closing
+    };
+    is_at_rest(0) && is_at_rest(1)
+}
+
+impl Pair {
+    /// An end gives a connection back as soon as one is idle.
+    fn give_one_back(&mut self, end: usize) {
+        self.until(|pair| {
+            let now = pair.now(end);
+            pair.ends[end].give_back_one(None, now)
+        });
+    }
+
+    /// An end gives its connection back, whatever is on its way.
+    fn give_back_now(&mut self, end: usize) {
+        let (at, now) = (links(self, end)[0], self.now(end));
+        self.ends[end].give_back(at, now);
+    }
+}
+
+#[test]
+fn an_idle_connection_is_given_back_and_set_up_again_by_whoever_sends() {
+    for (gives_back, sends) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+        let mut pair = Pair::open();
+        pair.give_one_back(gives_back);
+        pair.until(|pair| are_at_rest(pair));
+        pair.transfer(sends, |_| ());
+        assert_eq!([0, 1].map(|end| links(&pair, end).len()), [1; 2], "given back by {gives_back}, {sends} has sent");
+        pair.exchange();
+        pair.close();
+    }
+}
+
+#[test]
+fn further_connections_go_before_the_last_one() {
+    let mut pair = Pair::open();
+    pair.add_streams(0, 2);
+    pair.exchange_until(3);
+    for left in [2, 1] {
+        pair.give_one_back(1);
+        pair.until(|pair| [0, 1].iter().all(|end| links(pair, *end).len() == left));
+        assert!([0, 1].iter().all(|end| !pair.ends[*end].peers[pair.names[*end]].is_idle()));
+        pair.exchange();
+    }
+    assert!([0, 1].iter().all(|end| pair.ends[*end].attempts.is_empty()), "they are not set up again");
+    pair.close();
+}
+
+#[test]
+fn a_connection_of_a_peer_that_waits_for_something_is_kept() {
+    let mut pair = Pair::open();
+    let sent = vec![7; 1 << 20];
+    let (vc, envelope, payload) = (pair.names[0], Envelope::Tagged(99), extent(&sent));
+    let (inject, notify, context) = (false, false, Context(99));
+    pair.ends[0].send(SendRequest { vc, envelope, data: None, payload, inject, notify, context }).unwrap();
+    let announced = |pair: &Pair| pair.ends[1].engine.peers_at_rest().is_empty();
+    pair.until(|pair| announced(pair));
+    for end in [0, 1] {
+        let now = pair.now(end);
+        assert!(!pair.ends[end].give_back_one(None, now), "there is no receive yet for what {end} knows of");
+    }
+    let [a, b] = pair.ends;
+    a.close_at_once();
+    b.close_at_once();
+    assert_eq!(std::hint::black_box(sent).len(), 1 << 20);
+}
+
+#[test]
+fn a_message_that_crosses_the_end_of_a_connection_comes_once() {
+    for from in [0, 1] {
+        let mut pair = Pair::open();
+        pair.transfer(from, |pair| pair.give_back_now(1 - from));
+        pair.exchange();
+        pair.close();
+    }
+}
+
+#[test]
+fn both_sides_may_give_a_connection_back_at_a_time() {
+    let mut pair = Pair::open();
+    pair.give_one_back(0);
+    if !links(&pair, 1).is_empty() {
+        pair.give_back_now(1);
+    }
+    pair.until(|pair| are_at_rest(pair));
+    pair.exchange();
+    pair.close();
+}
+
+#[test]
+fn a_connection_that_fails_while_it_is_given_back_costs_nothing() {
+    for end in [0, 1] {
+        let mut pair = Pair::open();
+        // The peer has no word of it: to it the connection has failed.
+        let at = links(&pair, end)[0];
+        pair.ends[end].link_evicted(at);
+        pair.exchange();
+        pair.close();
+    }
+}
+
+#[test]
+fn a_peer_that_was_turned_away_over_a_connection_that_it_has_given_back_is_connected() {
+    let mut pair = Pair::open();
+    pair.ends[1].peers[pair.names[1]].was_turned_away = true;
+    pair.give_one_back(0);
+    pair.until(|pair| !links(pair, 0).is_empty());
+    let of_second = pair.ends[0].links.tcp.iter().next().unwrap().1.name.by_peer;
+    assert!(of_second, "the second has set it up");
+    pair.exchange();
+    pair.close();
+}
+
+#[test]
+fn a_connection_that_has_carried_nothing_yet_is_kept_for_a_while() {
+    let mut pair = Pair::open();
+    pair.exchange();
+    let (at, now) = (links(&pair, 0)[0], pair.now(0));
+    let link = &mut pair.ends[0].links.tcp[at];
+    link.common.counts = Default::default();
+    link.up_since = now;
+    assert!(!is_idle(link, now.plus_ns(UNUSED_NS - 1)) && is_idle(link, now.plus_ns(UNUSED_NS)));
+    link.common.counts.rx_messages = 1;
+    assert!(is_idle(link, now));
+    pair.close();
+}
