@@ -81,6 +81,11 @@ impl Incoming {
         self.acceptor.is_named()
     }
 
+    /// Whether the peer has closed it behind its proof, as it does once it has taken one of this side's instead.
+    pub fn was_closed(&self) -> bool {
+        matches!(self.stream.peek(&mut [0]), Ok(0))
+    }
+
     /// Takes the connection as a subchannel, granting so many bytes.
     pub fn accept(&self, grant: u64) -> std::io::Result<()> {
         write_whole(&self.stream, &self.acceptor.accept(grant))

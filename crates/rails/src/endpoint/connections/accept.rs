@@ -109,9 +109,9 @@ impl Endpoint {
         };
         let Some(incoming) = self.listening.unproven.remove(at) else { return false };
         match outcome {
-            Ok(proven) => self.proven(incoming, proven, now),
+            Ok(proven) if !incoming.was_closed() => self.proven(incoming, proven, now),
             // Mostly that of a peer that takes ours instead.
-            Err(AcceptError::Gone) => log::debug!("a connection from {} was shut before its proof", incoming.remote),
+            Ok(_) | Err(AcceptError::Gone) => log::debug!("a connection from {} was shut by the peer", incoming.remote),
             Err(AcceptError::Handshake(error)) => {
                 log::warn!(target: STRANGERS, "a connection from {} was refused: {error}", incoming.remote);
             }
