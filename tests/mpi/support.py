@@ -76,6 +76,15 @@ def tool(name):
     return found
 
 
+def with_free_files(count, *command):
+    """The command with a limit that lets it open so many files beside those that launchers leave open."""
+    limit = (
+        f"n=0; free=0; while [ $free -lt {count} ]; do [ -e /proc/$$/fd/$n ] || free=$((free + 1)); n=$((n + 1)); done; "
+        'ulimit -n $n; exec "$@"'
+    )
+    return ["sh", "-c", limit, "sh", *command]
+
+
 def class_folder(test):
     """A folder until the last test of a class has ended."""
     folder = tempfile.TemporaryDirectory()

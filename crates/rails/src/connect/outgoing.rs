@@ -148,6 +148,11 @@ impl AttemptError {
         matches!(self, AttemptError::Network(error) if is_out_of_files(error))
     }
 
+    /// As if this process had no file left.
+    pub fn no_file() -> AttemptError {
+        AttemptError::Network(io::Error::from_raw_os_error(libc::EMFILE))
+    }
+
     /// The peer may have no more open.
     pub fn is_refused_for_files(&self) -> bool {
         matches!(self, AttemptError::Handshake(error) if error.refusal() == Some(Refusal::Files))
@@ -287,6 +292,16 @@ impl Attempt {
     /// Whether a try has timed out.
     pub fn has_timed_out(&self, now: Instant) -> bool {
         !matches!(self.state, State::BackingOff) && self.deadline <= now
+    }
+
+    /// Whether the present try has a socket.
+    pub fn has_socket(&self) -> bool {
+        !matches!(self.state, State::BackingOff)
+    }
+
+    /// Whether the next try waits for a file.
+    pub fn waits_for_file(&self) -> bool {
+        !self.has_socket() && self.error.as_ref().is_some_and(AttemptError::is_out_of_files)
     }
 
     /// Whether the peer's kernel has taken the connection of the present try.

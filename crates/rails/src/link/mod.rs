@@ -45,6 +45,8 @@ pub struct StreamLink {
     pub remote: SocketAddr,
     /// When it came up.
     pub up_since: Instant,
+    /// The peer has it too: it has said who it is over it.
+    pub is_confirmed: bool,
     /// Its name among those of the two endpoints.
     pub name: LinkName,
     /// Its phase in choosing a congestion control.
@@ -185,6 +187,7 @@ impl StreamLink {
             common: Common::new(subchannel, rail),
             remote,
             up_since: Instant(0),
+            is_confirmed: false,
             name,
             congestion_phase,
             transmit: TransmitQueue::new(sealing, is_checked),

@@ -45,7 +45,8 @@ impl Endpoint {
                 Some(Err(error)) if error.kind() != io::ErrorKind::WouldBlock => {
                     // Strangers get no more than one file that was given back for them.
                     let is_short = is_out_of_files(&error);
-                    if is_short && self.listening.unproven.is_empty() && self.give_back_one(None, now) {
+                    let may_have_one = is_short && self.listening.unproven.is_empty();
+                    if may_have_one && (self.give_back_one(None, now) || self.postpone_an_attempt(now)) {
                         continue;
                     }
                     // The poll set reports waiting connections only once.

@@ -155,7 +155,10 @@ impl Endpoint {
         }
         let is_slow = |attempt: &&Attempt| {
             let peer = &self.peers[attempt.vc];
-            !attempt.is_taken() && !peer.is_connected() && now.since_ns(peer.since) >= SILENCE_NS
+            !attempt.is_taken()
+                && !attempt.waits_for_file()
+                && !peer.is_connected()
+                && now.since_ns(peer.since) >= SILENCE_NS
         };
         let slow = self.attempts.iter().map(|(_, attempt)| attempt).filter(is_slow);
         let slow: BTreeSet<VcId> = slow.map(|attempt| attempt.vc).collect();

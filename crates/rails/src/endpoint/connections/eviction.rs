@@ -14,6 +14,7 @@ use std::os::fd::AsRawFd;
 use fishplate_engine::wire::Body;
 use fishplate_engine::{Instant, VcId};
 
+use crate::connect::outgoing::AttemptError;
 use crate::endpoint::Endpoint;
 use crate::endpoint::connections::refuser::PATIENCE_NS;
 use crate::endpoint::peer::{Peer, Role};
@@ -90,6 +91,23 @@ impl Endpoint {
         }
     }
 
+    /// Whether a link that has failed is a connection that the peer had begun to set up and did not wait for: ranks that run short of
+    /// files begin many anew.
+    pub(in crate::endpoint) fn was_let_go_of(&self, id: LinkId) -> Option<usize> {
+        let LinkId::Tcp(at) = id else { return None };
+        let link = &self.links.tcp[at];
+        (self.links.tcp.files.is_short() && link.name.by_peer && !link.is_confirmed).then_some(at)
+    }
+
+    /// Has an attempt to connect wait, whose file somebody else needs: one that the peer does not know of, if there is one. False:
+    /// none has a file.
+    pub(in crate::endpoint) fn postpone_an_attempt(&mut self, now: Instant) -> bool {
+        let opened = self.attempts.iter().filter(|(_, attempt)| attempt.has_socket());
+        let Some((at, _)) = opened.min_by_key(|(_, attempt)| attempt.is_taken()) else { return false };
+        self.attempts[at].pause(AttemptError::no_file(), now);
+        true
+    }
+
     /// A peer's last connection was given back: the next is set up as the first was, once there is something to send.
     fn rest(&mut self, vc: VcId, now: Instant) {
         self.end_set_up(vc);
@@ -139,12 +157,12 @@ impl Endpoint {
     }
 
     /// How long files may be short until somebody is refused or given up, in nanoseconds: connections that are in use become
-    /// idle, where there are any.
+    /// idle, and those that are being set up are used, where there are any.
     pub(in crate::endpoint) fn patience_for_files_ns(&self) -> u64 {
-        match self.links.tcp.is_empty() {
-            true => PATIENCE_NS,
-            false => self.settings.start_timeout.as_nanos() as u64,
-        }
+        let has_files = !self.links.tcp.is_empty()
+            || !self.listening.unproven.is_empty()
+            || self.attempts.iter().any(|(_, attempt)| attempt.has_socket());
+        if has_files { self.settings.start_timeout.as_nanos() as u64 } else { PATIENCE_NS }
     }
 }
 

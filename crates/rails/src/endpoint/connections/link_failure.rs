@@ -68,6 +68,10 @@ impl Endpoint {
         self.take_last_frames(id, now);
         let Some(subchannel) = self.links.get(id).map(|link| link.common().subchannel) else { return };
         let why = self.failure_text(id, cause);
+        if let Some(at) = self.was_let_go_of(id) {
+            log::debug!("{}: the peer has let go of its attempt to connect", self.peers[subchannel.vc].describe());
+            return self.link_evicted(at);
+        }
         let missed = match id {
             LinkId::Tcp(at) => self.attempt_after(at, now),
             // Links of other kinds are set up over connections, by those who have set them up.

@@ -3,6 +3,7 @@
 use fishplate_engine::{Context, Envelope, SendRequest};
 
 use super::*;
+use crate::connect::outgoing::Attempt;
 use crate::endpoint::test_pair::{Pair, extent};
 
 /// The connections of an end.
@@ -139,5 +140,43 @@ fn a_connection_that_has_carried_nothing_yet_is_kept_for_a_while() {
     assert!(!is_idle(link, now.plus_ns(UNUSED_NS - 1)) && is_idle(link, now.plus_ns(UNUSED_NS)));
     link.common.counts.rx_messages = 1;
     assert!(is_idle(link, now));
+    pair.close();
+}
+
+#[test]
+fn a_connection_that_the_peer_has_let_go_of_before_it_was_up_is_no_failure_where_files_are_short() {
+    let mut pair = Pair::open();
+    let (at, vc) = (links(&pair, 1)[0], pair.names[1]);
+    let fail = |pair: &mut Pair| pair.ends[1].link_failed(LinkId::Tcp(at), "as the test has it");
+    pair.ends[1].links.tcp[at].is_confirmed = false;
+    assert_eq!(pair.ends[1].was_let_go_of(LinkId::Tcp(at)), None, "files are not short");
+    pair.ends[1].links.tcp.files.ran_short();
+    pair.ends[1].links.tcp[at].is_confirmed = true;
+    assert_eq!(pair.ends[1].was_let_go_of(LinkId::Tcp(at)), None, "the peer has it");
+    pair.ends[1].links.tcp[at].is_confirmed = false;
+    fail(&mut pair);
+    let peer = &pair.ends[1].peers[vc];
+    assert!(peer.is_idle() && peer.last_failure.is_empty() && !peer.has_lost(0));
+    pair.exchange();
+    pair.close();
+}
+
+#[test]
+fn an_attempt_of_which_the_peer_does_not_know_waits_first_for_a_file() {
+    let mut pair = Pair::open();
+    let (vc, now) = (pair.names[0], pair.now(0));
+    let remote = pair.ends[0].links.tcp.iter().next().unwrap().1.remote;
+    let end = &mut pair.ends[0];
+    assert!(!end.postpone_an_attempt(now), "there is none");
+    let [taken, other] = [1, 2].map(|stream| end.attempts.insert(Attempt::new(vc, 0, stream, remote, now)));
+    end.start_attempts(now);
+    while !end.attempts[taken].is_taken() {
+        let now = end.clock.now();
+        end.attempt_ready(taken, now);
+    }
+    assert!(end.postpone_an_attempt(now));
+    assert!(end.attempts[other].waits_for_file() && end.attempts[taken].has_socket());
+    assert!(end.postpone_an_attempt(now) && end.attempts[taken].waits_for_file());
+    end.attempts.clear();
     pair.close();
 }

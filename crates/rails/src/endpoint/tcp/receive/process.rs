@@ -72,6 +72,7 @@ impl Endpoint {
                 return false;
             }
             Body::Name { rank, host } => {
+                link.is_confirmed = true;
                 let vc = link.common.subchannel.vc;
                 self.name_came(vc, rank, &host);
                 return true;
