@@ -476,18 +476,6 @@ mod tests {
     }
 
     #[test]
-    fn idle_credit_is_kept_while_there_is_no_subchannel_over_which_to_return_it() {
-        let mut channel = VirtualChannel::new(VcId(0), &Config::default(), 1 << 20, false);
-        channel.credit.set_grant(1 << 20);
-        channel.credit.update(1 << 20).unwrap();
-        channel.schedule_idle_check(Instant(0));
-        let due = Instant(IDLE_CREDIT_NS);
-        assert!(!channel.check_idle(due) && channel.is_idle());
-        channel.add(Subchannel::new(RailId(0), None));
-        assert!(channel.check_idle(due.plus_ns(IDLE_CREDIT_NS)) && !channel.is_idle());
-    }
-
-    #[test]
     fn a_channel_gives_the_memory_of_its_queues_back() {
         let mut channel = VirtualChannel::new(VcId(0), &Config::default(), 1 << 20, false);
         channel.enqueue(1, 0);

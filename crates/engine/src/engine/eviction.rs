@@ -53,3 +53,26 @@ impl Engine {
 fn is_incomplete(message: &UnmatchedMessage) -> bool {
     matches!(message.content, Content::Rendezvous { .. } | Content::Eager { is_complete: false, .. })
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::channel::VirtualChannel;
+    use crate::channel::subchannel::Subchannel;
+    use crate::config::Config;
+    use crate::ids::{RailId, VcId};
+    use crate::time::Instant;
+
+    #[test]
+    fn idle_credit_is_kept_while_there_is_no_subchannel_over_which_to_return_it() {
+        let mut channel = VirtualChannel::new(VcId(0), &Config::default(), 1 << 20, false);
+        channel.credit.set_grant(1 << 20);
+        channel.credit.update(1 << 20).unwrap();
+        channel.schedule_idle_check(Instant(0));
+        let due = |channel: &VirtualChannel| channel.idle_check().unwrap();
+        let first = due(&channel);
+        assert!(!channel.check_idle(first) && channel.is_idle());
+        channel.add(Subchannel::new(RailId(0), None));
+        let second = due(&channel);
+        assert!(second > first && channel.check_idle(second) && !channel.is_idle());
+    }
+}
