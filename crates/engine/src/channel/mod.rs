@@ -29,15 +29,17 @@ use indices::Indices;
 use path::peer_clock::PeerClock;
 use receive::early_data::EarlyDataTable;
 use receive::reorder::Reorder;
-use scheduler::send::Destination;
+use scheduler::send::{Destination, Send};
 use scheduler::{CachedChoice, RemoteAccess};
 use subchannel::Subchannel;
 
 use crate::atomic::Atomic;
 use crate::config::Config;
+use crate::generational_slab::Key;
 use crate::ids::{MessageSeq, VcId};
 use crate::limits::MAX_SUBCHANNELS;
 use crate::matching::completion_order::CompletionOrder;
+use crate::matching::unmatched::UnmatchedMessage;
 use crate::policy::{Multiplexer, Stripe};
 use crate::processor::ProcessorCost;
 use crate::rare::{Empty, Rare};
@@ -118,12 +120,12 @@ pub struct VirtualChannel {
     /// What the peer has used of this endpoint's grant.
     pub peer_grant: PeerGrant,
     /// Messages that came out of order: keys of unmatched messages.
-    pub reorder: Reorder<u64>,
+    pub reorder: Reorder<Key<UnmatchedMessage>>,
     /// Early data of rendezvous messages.
     pub early_data: EarlyDataTable,
     /// Announced messages that match no receive yet and bring no early data, though they would have if the credit
     /// had allowed it: keys of unmatched messages, by sequence number.
-    early_candidates: Rare<BTreeMap<u32, u64>>,
+    early_candidates: Rare<BTreeMap<u32, Key<UnmatchedMessage>>>,
     /// The order in which messages into multi-receive buffers are reported.
     pub completion_order: Rare<CompletionOrder>,
     /// It is in the engine's list of channels that may have something to transmit.
@@ -134,9 +136,9 @@ pub struct VirtualChannel {
     copies_responses: bool,
     next_seq: MessageSeq,
     /// Messages that wait for credit or a subchannel, in order: keys of sends.
-    queued: VecDeque<u64>,
+    queued: VecDeque<Key<Send>>,
     /// Sends of which stripes are still to be cut, in order: rendezvous messages, long writes, responses to reads.
-    striping_queue: Rare<VecDeque<u64>>,
+    striping_queue: Rare<VecDeque<Key<Send>>>,
     /// CTS frames, refusals of reads, and answers to atomic operations, to send.
     replies: Rare<VecDeque<Reply>>,
     /// What is to be done about credit above the first grant.
@@ -206,7 +208,7 @@ impl VirtualChannel {
     }
 
     /// Queues a message of `len` bytes.
-    pub fn enqueue(&mut self, send: u64, len: u64) {
+    pub fn enqueue(&mut self, send: Key<Send>, len: u64) {
         self.queued.push_back(send);
         self.pending += len;
     }
@@ -222,7 +224,7 @@ impl VirtualChannel {
     }
 
     /// An announced message of `len` bytes without early data has no receive yet.
-    pub fn add_early_candidate(&mut self, seq: MessageSeq, message: u64, len: u64) {
+    pub fn add_early_candidate(&mut self, seq: MessageSeq, message: Key<UnmatchedMessage>, len: u64) {
         if self.early_limit(len) > 0 {
             self.early_candidates.insert(seq.0, message);
         }
@@ -236,14 +238,14 @@ impl VirtualChannel {
     }
 
     /// The oldest such message: its sequence number, and the key of the unmatched message.
-    pub fn oldest_early_candidate(&self) -> Option<(MessageSeq, u64)> {
+    pub fn oldest_early_candidate(&self) -> Option<(MessageSeq, Key<UnmatchedMessage>)> {
         self.early_candidates.first_key_value().map(|(seq, key)| (MessageSeq(*seq), *key))
     }
 
     /// CTS: the peer wants the first `len` bytes of a send; what is not early data goes to `receive`.
     pub fn clear_to_send(
         &mut self,
-        key: u64,
+        key: Key<Send>,
         (to, stripes): (&mut Destination, &mut Stripes),
         receive: ReceiveRef,
         len: u64,
@@ -258,14 +260,14 @@ impl VirtualChannel {
     }
 
     /// The peer requests the first `len` bytes of an announced message as early data.
-    pub fn early_data_requested(&mut self, key: u64, stripes: &mut Stripes, len: u64) {
+    pub fn early_data_requested(&mut self, key: Key<Send>, stripes: &mut Stripes, len: u64) {
         let before = stripes.allowed();
         stripes.allow_early(len);
         self.raise_limit(key, before, stripes.allowed());
     }
 
     /// `allowed` bytes of a send may be cut now; before, it was `before`.
-    fn raise_limit(&mut self, key: u64, before: u64, allowed: u64) {
+    fn raise_limit(&mut self, key: Key<Send>, before: u64, allowed: u64) {
         self.pending = self.pending + allowed - before;
         if before == 0 && allowed > 0 {
             self.striping_queue.push_back(key);
@@ -273,7 +275,7 @@ impl VirtualChannel {
     }
 
     /// Queues a send of which `len` bytes may be cut.
-    pub fn enqueue_striped(&mut self, send: u64, len: u64) {
+    pub fn enqueue_striped(&mut self, send: Key<Send>, len: u64) {
         self.striping_queue.push_back(send);
         self.pending += len;
     }
@@ -477,7 +479,7 @@ mod tests {
     #[test]
     fn a_channel_gives_the_memory_of_its_queues_back() {
         let mut channel = VirtualChannel::new(VcId(0), &Config::default(), 1 << 20, false);
-        channel.enqueue(1, 0);
+        channel.enqueue(Key::of_number(1).unwrap(), 0);
         channel.enqueue_clear_to_send(SendRef(1), ReceiveRef(1), 10, CreditReturn::Nothing);
         channel.queued.clear();
         channel.replies.pop_front();

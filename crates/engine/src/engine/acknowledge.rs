@@ -2,8 +2,9 @@
 
 use super::{Engine, ProtocolViolation};
 use crate::channel::State;
-use crate::channel::scheduler::send::{Purpose, Stage};
+use crate::channel::scheduler::send::{Purpose, Send, Stage};
 use crate::channel::subchannel::{Acknowledgement, FrameOwner};
+use crate::generational_slab::Key;
 use crate::ids::SubchannelId;
 use crate::time::Instant;
 
@@ -76,7 +77,7 @@ impl Engine {
     }
 
     /// The completion filter lets one completion through.
-    pub(super) fn finish_send(&mut self, key: u64) {
+    pub(super) fn finish_send(&mut self, key: Key<Send>) {
         if self.follow_up(key) {
             return;
         }

@@ -6,6 +6,7 @@ use crate::atomic::Atomic;
 use crate::channel::State;
 use crate::channel::receive::atomics::WaitingAtomic;
 use crate::channel::scheduler::send::{AtomicSend, Send};
+use crate::generational_slab::Key;
 use crate::ids::{SubchannelId, VcId};
 use crate::matching::reassembly::Reassembly;
 use crate::memory::{ApplyId, BounceId, MemoryAction, Payload, Placement};
@@ -28,7 +29,7 @@ enum Origin {
     /// The peer, by its name for the operation.
     Peer(ReceiveRef),
     /// This endpoint itself: its reassembly.
-    Here(u64),
+    Here(Key<Reassembly>),
 }
 
 impl Engine {
@@ -47,17 +48,17 @@ impl Engine {
         let operation = self.reassemblies.insert(Reassembly::of_atomic(request, number));
         if is_loopback {
             self.apply_here(vc, operation, (to, what), operands);
-            return Ok(SendKey(u64::MAX));
+            return Ok(SendKey(None));
         }
-        let atomic = AtomicSend { to, what, operation: ReceiveRef(operation) };
+        let atomic = AtomicSend { to, what, operation: ReceiveRef(operation.number()) };
         let key = self.sends.insert(Send::atomic(vc, atomic, operands));
         self.vcs[vc.0 as usize].enqueue_atomic(key);
         self.make_ready(vc);
-        Ok(SendKey(key))
+        Ok(SendKey(Some(key)))
     }
 
     /// An operation on memory of this endpoint itself.
-    fn apply_here(&mut self, vc: VcId, operation: u64, (at, what): (Remote, Atomic), from: Payload) {
+    fn apply_here(&mut self, vc: VcId, operation: Key<Reassembly>, (at, what): (Remote, Atomic), from: Payload) {
         let memory = match self.regions.find_array(at.key, at.address, &what) {
             Ok(memory) => memory,
             Err(why) => return self.atomic_ended(operation, Some(why)),
@@ -72,13 +73,14 @@ impl Engine {
 
     fn apply(&mut self, (vc, by): (VcId, Origin), what: Atomic, to: Payload, operands: Option<BounceId>) {
         let result = what.fetches().then(|| self.bounces.take());
-        let id = ApplyId(self.applying.insert(Applying { vc, by, what, operands, result }));
+        let id = ApplyId(self.applying.insert(Applying { vc, by, what, operands, result }).number());
         self.actions.push_back(MemoryAction::Apply { id, what, to, operands, result });
     }
 
     /// The driver has applied an operation ([`MemoryAction::Apply`]), or refuses to, and has not touched the memory.
     pub fn applied(&mut self, id: ApplyId, outcome: Result<(), Refusal>) {
-        let Some(Applying { vc, by, what, operands, result }) = self.applying.remove(id.0) else { return };
+        let applying = Key::of_number(id.0).and_then(|key| self.applying.remove(key));
+        let Some(Applying { vc, by, what, operands, result }) = applying else { return };
         operands.into_iter().for_each(|operands| self.release(operands));
         match by {
             Origin::Here(operation) => {
@@ -192,11 +194,12 @@ impl Engine {
 
     /// The peer has applied an operation without a result. It may say so twice.
     pub(super) fn handle_applied(&mut self, vc: VcId, operation: ReceiveRef) -> Result<(), ProtocolViolation> {
-        let Some(reassembly) = self.reassemblies.get(operation.0) else { return Ok(()) };
+        let Some(key) = Key::of_number(operation.0) else { return Ok(()) };
+        let Some(reassembly) = self.reassemblies.get(key) else { return Ok(()) };
         if reassembly.vc != vc || !reassembly.is_atomic_without_result() || !self.may_be_answered(reassembly) {
             return Err(ProtocolViolation::Applied);
         }
-        self.atomic_ended(operation.0, None);
+        self.atomic_ended(key, None);
         Ok(())
     }
 
@@ -206,7 +209,7 @@ impl Engine {
         reassembly.atomic_number().is_none_or(|number| atomics.was_sent(number))
     }
 
-    fn atomic_ended(&mut self, operation: u64, why: Option<Refusal>) {
+    fn atomic_ended(&mut self, operation: Key<Reassembly>, why: Option<Refusal>) {
         let Some(mut reassembly) = self.reassemblies.remove(operation) else { return };
         why.into_iter().for_each(|why| {
             reassembly.refuse(why);

@@ -5,6 +5,7 @@ use super::{Engine, ProtocolViolation};
 use crate::channel::CreditReturn;
 use crate::channel::flow_control::MESSAGE_CHARGE;
 use crate::channel::receive::early_data::{BufferedPiece, EarlyData};
+use crate::generational_slab::Key;
 use crate::ids::{MessageSeq, VcId};
 use crate::matching::reassembly::Reassembly;
 use crate::matching::unmatched::UnmatchedMessage;
@@ -127,7 +128,7 @@ impl Engine {
     }
 
     /// Copies a piece into its receive. How many bytes of it are wanted.
-    fn copy_buffered(&mut self, reassembly: u64, piece: BufferedPiece) -> u64 {
+    fn copy_buffered(&mut self, reassembly: Key<Reassembly>, piece: BufferedPiece) -> u64 {
         let Some(reassembly) = self.reassemblies.get(reassembly) else { return 0 };
         let wanted = reassembly.wanted_of(piece.offset, piece.len);
         if wanted > 0 {
@@ -158,7 +159,7 @@ impl Engine {
             early_data.buffered.iter().partition(|piece| piece.is_complete);
         let still_held: u64 = coming.iter().map(|piece| piece.len).sum();
         early_data.buffered = coming;
-        let name = if wanted > early { ReceiveRef(key) } else { ReceiveRef::NONE };
+        let name = if wanted > early { ReceiveRef(key.number()) } else { ReceiveRef::NONE };
         self.settle_charge(vc, (send, name, wanted), (early, len), still_held);
         let bytes_placed = here.into_iter().map(|piece| self.copy_buffered(key, piece)).sum();
         self.bytes_placed(key, bytes_placed);

@@ -5,9 +5,8 @@
 use super::Engine;
 use crate::channel::scheduler::send::Send;
 use crate::channel::subchannel::FrameOwner;
-use crate::channel::transmit::Source;
 use crate::ids::SubchannelId;
-use crate::memory::BounceId;
+use crate::memory::{BounceId, Source};
 use crate::request::{Completion, Operation, SendRequest};
 use crate::time::Instant;
 use crate::wire::{Body, Header};

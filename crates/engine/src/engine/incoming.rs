@@ -2,7 +2,10 @@
 
 use std::collections::VecDeque;
 
+use crate::generational_slab::Key;
 use crate::ids::MessageSeq;
+use crate::matching::reassembly::Reassembly;
+use crate::matching::unmatched::UnmatchedMessage;
 use crate::memory::BounceId;
 use crate::rare::Rare;
 use crate::registered_memory::RegionId;
@@ -114,11 +117,11 @@ pub(super) enum Target {
     #[default]
     Nothing,
     /// A receive: its reassembly.
-    Reassembly(u64),
+    Reassembly(Key<Reassembly>),
     /// A receive, whose buffer ends within this piece.
     ReassemblyPart {
         /// The reassembly.
-        reassembly: u64,
+        reassembly: Key<Reassembly>,
         /// Bytes that are wanted.
         wanted: u64,
     },
@@ -130,7 +133,7 @@ pub(super) enum Target {
         bounce: BounceId,
     },
     /// A message without a receive.
-    Unmatched(u64),
+    Unmatched(Key<UnmatchedMessage>),
     /// What the peer's atomic operation of this number needs.
     Atomic(u64),
     /// Registered memory.

@@ -35,7 +35,7 @@ use crate::channel::scheduler::send::Send;
 use crate::channel::subchannel::Subchannel;
 use crate::channel::{State, VirtualChannel};
 use crate::config::Config;
-use crate::generational_slab::GenerationalSlab;
+use crate::generational_slab::{GenerationalSlab, Key};
 use crate::ids::{SubchannelId, VcId};
 use crate::limits::MIN_GRANT;
 use crate::matching::posted::PostedQueue;
@@ -92,7 +92,7 @@ pub struct Engine {
     /// Peers without a subchannel for too long, which the driver is to give up.
     unreachable_peers: VecDeque<VcId>,
     /// Sends that one acknowledgement completes; a field only to reuse its allocation.
-    delivered: Vec<u64>,
+    delivered: Vec<Key<Send>>,
     actions: VecDeque<MemoryAction>,
     completions: VecDeque<Completion>,
     /// The next timeout, or earlier: delayed acknowledgements, liveness and idle credit checks.
@@ -229,7 +229,7 @@ impl Engine {
     pub fn poll_memory(&mut self) -> Option<MemoryAction> {
         let action = self.actions.pop_front();
         if let Some(MemoryAction::Release(bounce)) = action {
-            self.bounces.release_charge.push(bounce);
+            self.bounces.free.push(bounce);
         }
         action
     }
@@ -391,12 +391,12 @@ impl Engine {
 #[derive(Default)]
 struct BounceIds {
     next: u32,
-    release_charge: Vec<BounceId>,
+    free: Vec<BounceId>,
 }
 
 impl BounceIds {
     fn take(&mut self) -> BounceId {
-        self.release_charge.pop().unwrap_or_else(|| {
+        self.free.pop().unwrap_or_else(|| {
             self.next += 1;
             BounceId(self.next - 1)
         })

@@ -5,6 +5,7 @@ use super::{Engine, PostError, ProtocolViolation, SendKey};
 use crate::channel::flow_control::PeerGrant;
 use crate::channel::scheduler::send::{Purpose, Send};
 use crate::envelope::Envelope;
+use crate::generational_slab::Key;
 use crate::ids::{Context, SubchannelId, VcId};
 use crate::limits::INJECT_SIZE;
 use crate::matching::reassembly::Reassembly;
@@ -88,7 +89,7 @@ impl Engine {
         self.check_inject(request.inject, len)?;
         if self.check_open(vc)?.loopback {
             self.write_here(request);
-            return Ok(SendKey(u64::MAX));
+            return Ok(SendKey(None));
         }
         let channel = &mut self.vcs[vc.0 as usize];
         let is_complete = request.inject || channel.is_short(len);
@@ -99,7 +100,7 @@ impl Engine {
             channel.enqueue_striped(key, len);
         }
         self.make_ready(vc);
-        Ok(SendKey(key))
+        Ok(SendKey(Some(key)))
     }
 
     /// Posts a read of a peer's memory.
@@ -114,7 +115,7 @@ impl Engine {
             self.finish_reassembly(reassembly);
             return Ok(());
         }
-        let receive = ReceiveRef(self.reassemblies.insert(reassembly));
+        let receive = ReceiveRef(self.reassemblies.insert(reassembly).number());
         self.vcs[vc.0 as usize].enqueue_read(Body::Read { number: 0, receive, key, address, len });
         self.make_ready(vc);
         Ok(())
@@ -219,13 +220,14 @@ impl Engine {
     /// A peer refuses an access of this side. The refusal may come twice.
     pub(super) fn handle_refused(&mut self, vc: VcId, what: Access, why: Refusal) -> Result<(), ProtocolViolation> {
         match what {
-            Access::Write(write) => self.write_refused(vc, write.0, why),
-            Access::Read(receive) => self.read_refused(vc, receive.0, why),
+            Access::Write(write) => self.write_refused(vc, write, why),
+            Access::Read(receive) => self.read_refused(vc, receive, why),
         }
     }
 
     /// The frames that are in flight are still acknowledged, and the write ends with the last of them.
-    fn write_refused(&mut self, vc: VcId, key: u64, why: Refusal) -> Result<(), ProtocolViolation> {
+    fn write_refused(&mut self, vc: VcId, write: SendRef, why: Refusal) -> Result<(), ProtocolViolation> {
+        let Some(key) = Key::of_number(write.0) else { return Ok(()) };
         let Some(send) = self.sends.get_mut(key) else { return Ok(()) };
         if send.vc != vc || !send.is_write() || send.unacknowledged == 0 {
             return Err(ProtocolViolation::Refusal);
@@ -239,7 +241,8 @@ impl Engine {
     }
 
     /// The read ends at once: what is still on its way for it is dropped.
-    fn read_refused(&mut self, vc: VcId, key: u64, why: Refusal) -> Result<(), ProtocolViolation> {
+    fn read_refused(&mut self, vc: VcId, receive: ReceiveRef, why: Refusal) -> Result<(), ProtocolViolation> {
+        let Some(key) = Key::of_number(receive.0) else { return Ok(()) };
         let Some(reassembly) = self.reassemblies.get(key) else { return Ok(()) };
         let is_asked = reassembly.vc == vc && self.may_be_answered(reassembly);
         if !is_asked || !self.reassemblies.get_mut(key).is_some_and(|reassembly| reassembly.refuse(why)) {
@@ -258,7 +261,7 @@ impl Engine {
     }
 
     /// A long write is in place: the frame that tells the peer's user of it may follow. False if none has to.
-    pub(super) fn follow_up(&mut self, key: u64) -> bool {
+    pub(super) fn follow_up(&mut self, key: Key<Send>) -> bool {
         let Some(send) = self.sends.get_mut(key).filter(|send| send.owes_immediate_data()) else { return false };
         let vc = send.vc;
         let channel = &mut self.vcs[vc.0 as usize];

@@ -4,7 +4,9 @@
 use super::incoming::{Incoming, IncomingFrames, Name, Target};
 use super::{Engine, ProtocolViolation};
 use crate::channel::InterruptedMessage;
+use crate::generational_slab::Key;
 use crate::ids::{MessageSeq, SubchannelId, VcId};
+use crate::matching::reassembly::Reassembly;
 use crate::matching::unmatched::{Content, UnmatchedMessage};
 use crate::memory::{MemoryAction, Placement};
 use crate::wire::REPETITIONS;
@@ -61,13 +63,13 @@ impl Engine {
         }
     }
 
-    fn unplace(&mut self, reassembly: u64, offset: u64, len: u64) {
+    fn unplace(&mut self, reassembly: Key<Reassembly>, offset: u64, len: u64) {
         if let Some(reassembly) = self.reassemblies.get_mut(reassembly) {
             reassembly.unplace(offset, len);
         }
     }
 
-    fn unplace_early_data(&mut self, reassembly: u64, offset: u64, len: u64) {
+    fn unplace_early_data(&mut self, reassembly: Key<Reassembly>, offset: u64, len: u64) {
         if let Some(reassembly) = self.reassemblies.get_mut(reassembly) {
             let wanted = reassembly.wanted_of(offset, len);
             reassembly.unplace(offset, wanted);

@@ -64,7 +64,11 @@ mod tests {
         let names: Vec<&str> = GROUPS.iter().flat_map(|(_, members)| *members).copied().collect();
         assert!(names.len() <= 16, "{} commands", names.len());
         for name in names {
-            assert_eq!(help.lines().filter(|line| line.starts_with(&format!("  {name} "))).count(), 1, "{name}: {help}");
+            assert_eq!(
+                help.lines().filter(|line| line.starts_with(&format!("  {name} "))).count(),
+                1,
+                "{name}: {help}"
+            );
         }
     }
 

@@ -3,7 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use crate::channel::scheduler::send::Send;
 use crate::channel::subchannel::Frame;
+use crate::generational_slab::Key;
+use crate::matching::reassembly::Reassembly;
+use crate::matching::unmatched::UnmatchedMessage;
 use crate::rare::Empty;
 use crate::time::Instant;
 
@@ -11,9 +15,9 @@ use crate::time::Instant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InterruptedMessage {
     /// It has a receive: key of the reassembly.
-    Reassembly(u64),
+    Reassembly(Key<Reassembly>),
     /// It has none: key of the unmatched message.
-    Unmatched(u64),
+    Unmatched(Key<UnmatchedMessage>),
 }
 
 /// Nothing in a channel of which no subchannel has ended yet.
@@ -22,7 +26,7 @@ pub struct LeftBehind {
     /// Frames that were not acknowledged over subchannels that have failed.
     pub(in crate::channel) retransmit_queue: VecDeque<Frame>,
     /// Messages that were assigned to subchannels that have failed or retire: keys of sends.
-    pub(in crate::channel) to_reassign: VecDeque<u64>,
+    pub(in crate::channel) to_reassign: VecDeque<Key<Send>>,
     /// Why subchannels have failed.
     pub(in crate::channel) causes: Vec<Arc<str>>,
     /// When the peer counts as lost if no subchannel comes up.

@@ -3,8 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::generational_slab::Key;
 use crate::ids::MessageSeq;
 use crate::intervals::Intervals;
+use crate::matching::reassembly::Reassembly;
 use crate::memory::BounceId;
 use crate::rare::Rare;
 
@@ -27,7 +29,7 @@ pub struct EarlyData {
     /// How much there is, in bytes, as the RTS says; `None` before the RTS.
     pub announced: Option<u64>,
     /// The message has a receive: key of its reassembly.
-    pub reassembly: Option<u64>,
+    pub reassembly: Option<Key<Reassembly>>,
     /// Pieces in buffers.
     pub buffered: Vec<BufferedPiece>,
     /// Bytes whose headers have come while it had no receive.
@@ -44,7 +46,7 @@ pub struct LostPiece {
     /// The RTS has not come yet.
     pub is_unannounced: bool,
     /// Key of the reassembly, if the message has a receive.
-    pub reassembly: Option<u64>,
+    pub reassembly: Option<Key<Reassembly>>,
 }
 
 /// A piece that overlaps another, or lies beyond the early data.

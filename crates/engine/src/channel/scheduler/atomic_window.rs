@@ -1,5 +1,7 @@
 //! How many atomic operations are under way to a peer. Both ends count alike: it belongs to the wire format.
 
+use super::send::Send;
+use crate::generational_slab::Key;
 use std::collections::VecDeque;
 
 /// Charges of operations to one peer that it has not answered, at most: what the peer has to keep of them. 8192 of 8 bytes or
@@ -18,7 +20,7 @@ pub const fn charge(bytes: u64) -> u64 {
 #[derive(Debug)]
 pub struct OutgoingAtomics {
     /// Keys of sends that wait, in order.
-    pub queue: VecDeque<u64>,
+    pub queue: VecDeque<Key<Send>>,
     /// Number of the last one that was posted.
     posted: u64,
     /// Number of the last one that was sent: they are sent in order.

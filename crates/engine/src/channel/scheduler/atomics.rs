@@ -4,13 +4,13 @@ use super::send::Send;
 use crate::atomic::Atomic;
 use crate::channel::transmit::Transmit;
 use crate::channel::{CreditReturn, Reply, VirtualChannel};
-use crate::generational_slab::GenerationalSlab;
+use crate::generational_slab::{GenerationalSlab, Key};
 use crate::time::Instant;
 use crate::wire::{Access, Body, ReceiveRef, Refusal};
 
 impl VirtualChannel {
     /// Queues an atomic operation.
-    pub fn enqueue_atomic(&mut self, send: u64) {
+    pub fn enqueue_atomic(&mut self, send: Key<Send>) {
         self.remote.atomics.queue.push_back(send);
     }
 

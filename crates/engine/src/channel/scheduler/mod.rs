@@ -26,11 +26,12 @@ use stripes::Piece;
 
 use super::flow_control::MESSAGE_CHARGE;
 use super::subchannel::FrameOwner;
-use super::transmit::{NO_PAYLOAD, Source, Transmit};
+use super::transmit::{NO_PAYLOAD, Transmit};
 use super::{State, VirtualChannel};
 use crate::envelope::Envelope;
-use crate::generational_slab::GenerationalSlab;
+use crate::generational_slab::{GenerationalSlab, Key};
 use crate::limits::MAX_SUBCHANNELS;
+use crate::memory::Source;
 use crate::policy::{LAST_RESORT_NS, MAX_PIECE, View, Views};
 use crate::request::Remote;
 use crate::time::Instant;
@@ -244,7 +245,7 @@ impl VirtualChannel {
         &mut self,
         now: Instant,
         index: usize,
-        key: u64,
+        key: Key<Send>,
         sends: &mut GenerationalSlab<Send>,
     ) -> Option<Transmit> {
         let send = sends.get_mut(key)?;
@@ -252,14 +253,14 @@ impl VirtualChannel {
         if let Stage::Cut { stripes, .. } = &send.stage {
             send.awaits_announcement = false;
             let (seq, total, early) = (send.seq(), send.len(), stripes.early() as u32);
-            let body = Body::RequestToSend { seq, envelope, data, total, early, send: SendRef(key) };
+            let body = Body::RequestToSend { seq, envelope, data, total, early, send: SendRef(key.number()) };
             return Some(self.frame(now, index, body, NO_PAYLOAD, FrameOwner::Control));
         }
         let body = match send.purpose {
             Purpose::Message(seq) => Body::Eager { seq, envelope, data, len, prompt: send.wants_completion() },
             Purpose::Write(Remote { key: memory, address }) => {
                 let number = self.remote.take_number();
-                Body::Write { write: SendRef(key), key: memory, address, data, number, len }
+                Body::Write { write: SendRef(key.number()), key: memory, address, data, number, len }
             }
             Purpose::Atomic(AtomicSend { to: Remote { key: memory, address }, what, operation }) => {
                 let number = self.remote.atomics.sent(what.operands_len());

@@ -9,7 +9,7 @@ use crate::channel::receive::atomics::IncomingAtomics;
 use crate::channel::subchannel::FrameOwner;
 use crate::channel::transmit::{NO_PAYLOAD, Transmit};
 use crate::channel::{CreditReturn, Reply, VirtualChannel};
-use crate::generational_slab::GenerationalSlab;
+use crate::generational_slab::{GenerationalSlab, Key};
 use crate::intervals::Intervals;
 use crate::memory::Payload;
 use crate::rare::Empty;
@@ -48,7 +48,7 @@ pub struct RemoteAccess {
     /// Requests to read that wait for credit or for a subchannel.
     reads: VecDeque<Body>,
     /// Short writes without a subchannel, in order: keys of sends.
-    writes: VecDeque<u64>,
+    writes: VecDeque<Key<Send>>,
     /// Frames of writes that were sent and are not acknowledged.
     writes_in_flight: u32,
     /// Reads of the peer's that wait. Bounded by its credit.
@@ -189,7 +189,7 @@ impl RemoteAccess {
 
 impl VirtualChannel {
     /// Queues a short write, of `len` bytes.
-    pub fn enqueue_write(&mut self, send: u64, len: u64) {
+    pub fn enqueue_write(&mut self, send: Key<Send>, len: u64) {
         self.remote.writes.push_back(send);
         self.pending += len;
     }
@@ -235,7 +235,7 @@ impl VirtualChannel {
     }
 
     /// A send that is being striped is stopped, with `left` bytes uncut.
-    pub fn remove_striped(&mut self, send: u64, left: u64) {
+    pub fn remove_striped(&mut self, send: Key<Send>, left: u64) {
         self.striping_queue.retain(|key| *key != send);
         self.pending -= left;
     }

@@ -16,6 +16,8 @@ use super::path::TimeRange;
 use super::path::estimate::Estimate;
 use super::path::peer_clock::PeerClock;
 use super::path::sent_frames::{AckedFrames, SentFrame};
+use crate::channel::scheduler::send::Send;
+use crate::generational_slab::Key;
 use crate::ids::RailId;
 use crate::rare::Rare;
 use crate::time::{Instant, MaybeInstant};
@@ -31,7 +33,7 @@ pub enum FrameOwner {
     /// A message, a write, a response to a read, or a piece of one.
     Send {
         /// The send's key.
-        key: u64,
+        key: Key<Send>,
         /// First byte.
         offset: u64,
     },
@@ -68,7 +70,7 @@ pub struct Subchannel {
     /// Bytes that the driver can take now.
     pub budget: u64,
     /// Messages that a policy has put on this subchannel and that it has not taken yet: keys of sends.
-    pub assigned: Rare<VecDeque<u64>>,
+    pub assigned: Rare<VecDeque<Key<Send>>>,
     in_flight: VecDeque<Frame>,
     acked: u32,
     /// Of memory: what the peer has taken, as the driver sees.
