@@ -1,7 +1,7 @@
 //! Outgoing frames.
 
 use super::VirtualChannel;
-use super::subchannel::FrameOwner;
+use super::subchannel::{AckFields, FrameOwner};
 use crate::ids::SubchannelId;
 use crate::memory::{Payload, Source};
 use crate::time::Instant;
@@ -48,14 +48,14 @@ impl VirtualChannel {
         owner: FrameOwner,
     ) -> Header {
         let subchannel = &mut self.subchannels[index];
-        let (ack, ack_delay_us) = subchannel.take_ack(now);
+        let AckFields { frames: ack, delay_us: ack_delay_us } = subchannel.take_ack(now);
         if body.is_counted() {
             self.sent_since_padding = self.sent_since_padding.saturating_add(MAX_HEADER_LEN as u32 + len as u32);
             subchannel.sent(now, body, owner, MAX_HEADER_LEN as u64 + len);
         } else {
             subchannel.spend(MAX_HEADER_LEN as u64);
         }
-        let (said_at_us, credit) = (now.wrapping_us(), self.peer_grant.advertise());
-        Header { ack, ack_delay_us, said_at_us, credit, repetition: 0, body }
+        let (sent_at_us, credit) = (now.wrapping_us(), self.peer_grant.advertise());
+        Header { ack, ack_delay_us, sent_at_us, credit, repetition: 0, body }
     }
 }

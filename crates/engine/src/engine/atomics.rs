@@ -7,7 +7,7 @@ use crate::channel::State;
 use crate::channel::receive::atomics::WaitingAtomic;
 use crate::channel::scheduler::send::{AtomicSend, Send};
 use crate::generational_slab::Key;
-use crate::ids::{SubchannelId, VcId};
+use crate::ids::VcId;
 use crate::matching::reassembly::Reassembly;
 use crate::memory::{ApplyId, BounceId, MemoryAction, Payload, Placement};
 use crate::request::{AtomicRequest, Remote};
@@ -47,7 +47,7 @@ impl Engine {
         let number = if is_loopback { 0 } else { self.vcs[vc.0 as usize].remote.atomics.post() };
         let operation = self.reassemblies.insert(Reassembly::of_atomic(request, number));
         if is_loopback {
-            self.apply_here(vc, operation, (to, what), operands);
+            self.apply_here(vc, operation, to, what, operands);
             return Ok(SendKey(None));
         }
         let atomic = AtomicSend { to, what, operation: ReceiveRef(operation.number()) };
@@ -58,7 +58,7 @@ impl Engine {
     }
 
     /// An operation on memory of this endpoint itself.
-    fn apply_here(&mut self, vc: VcId, operation: Key<Reassembly>, (at, what): (Remote, Atomic), from: Payload) {
+    fn apply_here(&mut self, vc: VcId, operation: Key<Reassembly>, at: Remote, what: Atomic, from: Payload) {
         let memory = match self.regions.find_array(at.key, at.address, &what) {
             Ok(memory) => memory,
             Err(why) => return self.atomic_ended(operation, Some(why)),
@@ -68,10 +68,10 @@ impl Engine {
             self.actions.push_back(MemoryAction::Fill { into, from });
             into
         });
-        self.apply((vc, Origin::Here(operation)), what, memory, operands);
+        self.apply(vc, Origin::Here(operation), what, memory, operands);
     }
 
-    fn apply(&mut self, (vc, by): (VcId, Origin), what: Atomic, to: Payload, operands: Option<BounceId>) {
+    fn apply(&mut self, vc: VcId, by: Origin, what: Atomic, to: Payload, operands: Option<BounceId>) {
         let result = what.fetches().then(|| self.bounces.take());
         let id = ApplyId(self.applying.insert(Applying { vc, by, what, operands, result }).number());
         self.actions.push_back(MemoryAction::Apply { id, what, to, operands, result });
@@ -98,7 +98,7 @@ impl Engine {
             }
             Origin::Peer(operation) => {
                 let is_refused = outcome.is_err();
-                self.answer((vc, operation), what, outcome, result);
+                self.answer(vc, operation, what, outcome, result);
                 // There will be no result, for which others may have waited.
                 if is_refused {
                     self.apply_atomics(vc);
@@ -109,7 +109,8 @@ impl Engine {
 
     fn answer(
         &mut self,
-        (vc, operation): (VcId, ReceiveRef),
+        vc: VcId,
+        operation: ReceiveRef,
         what: Atomic,
         outcome: Result<(), Refusal>,
         result: Option<BounceId>,
@@ -138,11 +139,12 @@ impl Engine {
     /// A peer's operation has come; its operands, if it has any, follow.
     pub(super) fn handle_atomic(
         &mut self,
-        subchannel: SubchannelId,
-        (number, repetition): (u64, u8),
-        (operation, at, what): (ReceiveRef, Remote, Atomic),
+        vc: VcId,
+        number: u64,
+        repetition: u8,
+        atomic: WaitingAtomic,
     ) -> Result<(Target, Placement), ProtocolViolation> {
-        let vc = subchannel.vc;
+        let what = atomic.what;
         self.questions += u64::from(what.fetches());
         let has = |engine: &Engine| engine.vcs[vc.0 as usize].remote.incoming_atomics.has(number);
         if has(self) {
@@ -158,7 +160,7 @@ impl Engine {
         }
         let operations = &mut self.vcs[vc.0 as usize].remote.incoming_atomics;
         let operands = (what.operands_len() > 0).then(|| self.bounces.take());
-        operations.add(number, WaitingAtomic { operation, at, what, operands, is_complete: false });
+        operations.add(number, WaitingAtomic { operands, ..atomic });
         let Some(operands) = operands else {
             self.atomic_came(vc, number);
             return Ok((Target::Nothing, Placement::Discard));
@@ -177,10 +179,10 @@ impl Engine {
         while let Some(next) = self.vcs[vc.0 as usize].remote.incoming_atomics.take_next() {
             let WaitingAtomic { operation, at, what, operands, .. } = next;
             match self.regions.find_array(at.key, at.address, &what) {
-                Ok(memory) => self.apply((vc, Origin::Peer(operation)), what, memory, operands),
+                Ok(memory) => self.apply(vc, Origin::Peer(operation), what, memory, operands),
                 Err(why) => {
                     operands.into_iter().for_each(|operands| self.release(operands));
-                    self.answer((vc, operation), what, Err(why), None);
+                    self.answer(vc, operation, what, Err(why), None);
                 }
             }
         }

@@ -43,12 +43,12 @@ impl Engine {
         let Engine { vcs, sends, bounces, injected, .. } = self;
         let channel = &mut vcs[subchannel.vc.0 as usize];
         let Some(state) = channel.subchannels.get_mut(usize::from(subchannel.index)) else { return };
-        for (number, body, owner) in state.in_flight_mut() {
-            let send = match *owner {
+        for (number, frame) in state.in_flight_mut() {
+            let send = match frame.owner {
                 FrameOwner::Message => {
-                    let Some(send) = Send::of_frame(subchannel.vc, body) else { continue };
+                    let Some(send) = Send::of_frame(subchannel.vc, &frame.body) else { continue };
                     let key = sends.insert(send);
-                    *owner = FrameOwner::Send { key, offset: 0 };
+                    frame.owner = FrameOwner::Send { key, offset: 0 };
                     sends.get_mut(key)
                 }
                 FrameOwner::Send { key, .. } => sends.get_mut(key),
@@ -58,7 +58,7 @@ impl Engine {
             let Source::Sent { len } = send.source else { continue };
             let id = bounces.take();
             if !copy(number, len, id)
-                && let Body::Write { len, .. } = body
+                && let Body::Write { len, .. } = &mut frame.body
             {
                 *len = 0;
             }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::channel::subchannel::WriteFrame;
 use crate::generational_slab::Key;
 use crate::ids::MessageSeq;
 use crate::matching::reassembly::Reassembly;
@@ -9,7 +10,7 @@ use crate::matching::unmatched::UnmatchedMessage;
 use crate::memory::BounceId;
 use crate::rare::Rare;
 use crate::registered_memory::RegionId;
-use crate::wire::{Body, ReceiveRef, SendRef, Urgency};
+use crate::wire::{Body, ReceiveRef, Urgency};
 
 /// What is being read from a subchannel, in the order of its frames: mostly one, which every short message passes. Drivers
 /// that fetch payloads by themselves have several under way, and bound how many.
@@ -140,8 +141,8 @@ pub(super) enum Target {
     Memory {
         /// Which.
         region: RegionId,
-        /// Number of the frame, and the peer's name for the write.
-        write: (u64, SendRef),
+        /// The frame, as the peer names it.
+        frame: WriteFrame,
         /// What the user is told of it.
         data: Option<u64>,
     },

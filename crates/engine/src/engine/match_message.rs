@@ -1,11 +1,11 @@
 //! Messages that have come: they are put in order, matched, and placed; rendezvous messages get a CTS.
 
+use super::early_data::Announced;
 use super::incoming::{Name, Target};
 use super::{Engine, ProtocolViolation};
 use crate::channel::CreditReturn;
 use crate::channel::flow_control::PeerGrant;
 use crate::channel::scheduler::send::{Destination, Stage};
-use crate::envelope::Envelope;
 use crate::generational_slab::Key;
 use crate::ids::{MessageSeq, VcId};
 use crate::matching::reassembly::Reassembly;
@@ -58,7 +58,7 @@ impl Engine {
 
     /// A message that is next in order, and whose payload, if it has one, follows.
     fn handle_in_order(&mut self, message: UnmatchedMessage) -> (Target, Placement) {
-        let UnmatchedMessage { vc, envelope, data, len, .. } = message;
+        let UnmatchedMessage { vc, envelope, len, .. } = message;
         let eager_with_payload = matches!(message.content, unmatched::Content::Eager { is_complete: false, .. });
         if !eager_with_payload {
             let key = self.unmatched.insert(message);
@@ -68,7 +68,7 @@ impl Engine {
         match self.posted.take_match(vc, envelope, len) {
             Some(taken) => {
                 self.release_charge(vc, message.charge);
-                let mut reassembly = self.new_reassembly(taken, vc, (envelope, data, len));
+                let mut reassembly = self.new_reassembly(taken, &message);
                 let placement = reassembly.place_all();
                 (Target::Reassembly(self.reassemblies.insert(reassembly)), placement)
             }
@@ -118,10 +118,9 @@ impl Engine {
 
     /// A receive has taken unmatched message `key`.
     pub(super) fn deliver_to(&mut self, taken: Taken, key: Key<UnmatchedMessage>) {
-        let Some(&UnmatchedMessage { vc, envelope, data, len, content, charge }) = self.unmatched.get(key) else {
-            return;
-        };
-        let mut reassembly = self.new_reassembly(taken, vc, (envelope, data, len));
+        let Some(message) = self.unmatched.get(key).copied() else { return };
+        let UnmatchedMessage { vc, len, content, charge, .. } = message;
+        let mut reassembly = self.new_reassembly(taken, &message);
         match content {
             unmatched::Content::Rendezvous { send, seq, early: 0 } => {
                 self.unmatched.remove(key);
@@ -130,7 +129,7 @@ impl Engine {
             }
             unmatched::Content::Rendezvous { send, seq, early } => {
                 self.unmatched.remove(key);
-                self.deliver_early_data(reassembly, (send, seq), (early, len));
+                self.deliver_early_data(reassembly, Announced { send, seq, early, len });
             }
             unmatched::Content::Eager { is_complete: false, .. } => {
                 // All of it is on its way: a stripe that names this reassembly is out of place.
@@ -200,7 +199,8 @@ impl Engine {
     pub(super) fn handle_stripe(
         &mut self,
         vc: VcId,
-        (receive, repetition): (ReceiveRef, u8),
+        receive: ReceiveRef,
+        repetition: u8,
         offset: u64,
         len: u32,
     ) -> Result<(Target, Placement), ProtocolViolation> {
@@ -267,12 +267,8 @@ impl Engine {
     }
 
     /// The reassembly of a message that has matched a receive.
-    pub(super) fn new_reassembly(
-        &mut self,
-        taken: Taken,
-        vc: VcId,
-        (envelope, data, len): (Envelope, Option<u64>, u64),
-    ) -> Reassembly {
+    pub(super) fn new_reassembly(&mut self, taken: Taken, message: &UnmatchedMessage) -> Reassembly {
+        let UnmatchedMessage { vc, envelope, data, len, .. } = *message;
         let mut reassembly = Reassembly::new(taken, vc, envelope, data, len);
         reassembly.report_position = reassembly.multi.map(|_| self.vcs[vc.0 as usize].completion_order.reserve());
         reassembly
@@ -316,7 +312,7 @@ impl Engine {
             }
             unmatched::Content::Rendezvous { send, seq, early } => {
                 self.unmatched.remove(key);
-                self.discard_early_data(vc, (send, seq), (early, len));
+                self.discard_early_data(vc, Announced { send, seq, early, len });
             }
         }
     }

@@ -348,9 +348,16 @@ impl Engine {
     pub fn bare_header(&mut self, now: Instant, subchannel: SubchannelId, body: Body) -> Header {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         let state = channel.subchannels.get_mut(usize::from(subchannel.index));
-        let (ack, ack_delay_us) = state.map_or((0, 0), |state| state.take_ack(now));
-        let said_at_us = now.wrapping_us();
-        Header { ack, ack_delay_us, said_at_us, credit: channel.peer_grant.advertise(), repetition: 0, body }
+        let ack = state.map(|state| state.take_ack(now)).unwrap_or_default();
+        let sent_at_us = now.wrapping_us();
+        Header {
+            ack: ack.frames,
+            ack_delay_us: ack.delay_us,
+            sent_at_us,
+            credit: channel.peer_grant.advertise(),
+            repetition: 0,
+            body,
+        }
     }
 
     /// The policies of `vc` and their present state, for people.

@@ -4,6 +4,7 @@ use super::incoming::{Incoming, IncomingFrames, Name, Target};
 use super::{Engine, PostError, ProtocolViolation, SendKey};
 use crate::channel::flow_control::PeerGrant;
 use crate::channel::scheduler::send::{Purpose, Send};
+use crate::channel::subchannel::{RefusedWrite, WriteFrame};
 use crate::envelope::Envelope;
 use crate::generational_slab::Key;
 use crate::ids::{Context, SubchannelId, VcId};
@@ -48,15 +49,15 @@ impl Engine {
     /// Payloads of `vc` that are on their way into `region` go nowhere.
     fn end_writes_into(&mut self, vc: VcId, region: RegionId) {
         for (index, incoming) in frames(&mut self.incoming[vc.0 as usize]) {
-            let Target::Memory { region: into, write, .. } = incoming.into else { continue };
+            let Target::Memory { region: into, frame, .. } = incoming.into else { continue };
             if into != region {
                 continue;
             }
             (incoming.into, incoming.name) = (Target::Nothing, Name::None);
             // It is refused if it is retransmitted.
-            self.vcs[vc.0 as usize].remote.forget(write.0);
+            self.vcs[vc.0 as usize].remote.forget(frame.number);
             // There may be one a subchannel more than the peer could have caused.
-            self.vcs[vc.0 as usize].refuse_write(index, write, Refusal::Key);
+            self.vcs[vc.0 as usize].refuse_write(index, RefusedWrite { frame, why: Refusal::Key });
             self.actions.push_back(MemoryAction::Discard(SubchannelId { vc, index: index as u8 }));
         }
     }
@@ -158,10 +159,13 @@ impl Engine {
     pub(super) fn handle_write(
         &mut self,
         subchannel: SubchannelId,
-        (number, repetition): (u64, u8),
-        (write, data): (SendRef, Option<u64>),
-        (at, len): (Remote, u32),
+        repetition: u8,
+        frame: WriteFrame,
+        data: Option<u64>,
+        at: Remote,
+        len: u32,
     ) -> Result<(Target, Placement), ProtocolViolation> {
+        let number = frame.number;
         let is_repeated = self.vcs[subchannel.vc.0 as usize].remote.is_duplicate(number);
         if is_repeated && !self.supersede(subchannel.vc, Name::Write(number), repetition) {
             return Ok((Target::Nothing, Placement::Discard));
@@ -172,14 +176,14 @@ impl Engine {
             Ok((region, memory)) => {
                 let channel = &mut self.vcs[subchannel.vc.0 as usize];
                 channel.remote.record(number).map_err(|_| ProtocolViolation::Writes)?;
-                Ok((Target::Memory { region, write: (number, write), data }, Placement::User(memory)))
+                Ok((Target::Memory { region, frame, data }, Placement::User(memory)))
             }
             Err(why) => {
                 let channel = &mut self.vcs[subchannel.vc.0 as usize];
                 if !channel.remote.may_refuse() {
                     return Err(ProtocolViolation::Writes);
                 }
-                channel.refuse_write(usize::from(subchannel.index), (number, write), why);
+                channel.refuse_write(usize::from(subchannel.index), RefusedWrite { frame, why });
                 self.make_ready(subchannel.vc);
                 Ok((Target::Nothing, Placement::Discard))
             }
@@ -196,8 +200,10 @@ impl Engine {
     pub(super) fn handle_read(
         &mut self,
         vc: VcId,
-        (number, receive): (u64, ReceiveRef),
-        (at, len): (Remote, u64),
+        number: u64,
+        receive: ReceiveRef,
+        at: Remote,
+        len: u64,
     ) -> Result<(), ProtocolViolation> {
         if len == 0 {
             return Err(ProtocolViolation::EmptyRead);

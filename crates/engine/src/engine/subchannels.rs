@@ -152,8 +152,8 @@ impl Engine {
         }
         let waiting = || channel.subchannels.iter().filter(|subchannel| subchannel.live && !subchannel.is_quiet());
         let since = waiting().map(|subchannel| subchannel.liveness.since()).max()?;
-        let (frames, bytes) =
-            waiting().map(Subchannel::unanswered).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let frames = waiting().map(|subchannel| subchannel.in_flight() as u64).sum();
+        let bytes = waiting().map(Subchannel::bytes_in_flight).sum();
         Some(Unanswered { since, frames, bytes })
     }
 

@@ -1,7 +1,7 @@
 //! `binding`: everything to one peer over one subchannel; several peers spread over all.
 
 use super::multiplex::Multiplex;
-use super::stripe::{Delivered, Lengths, Plan, Stripe};
+use super::stripe::{Delivered, Lengths, NextPiece, Plan, Stripe};
 use super::view::View;
 
 pub struct Binding {
@@ -35,7 +35,7 @@ impl Stripe for Binding {
         Plan::Assigned(lengths)
     }
 
-    fn cut(&mut self, _remaining: u64, _pending: u64, _views: &[View]) -> Option<(usize, u64)> {
+    fn cut(&mut self, _remaining: u64, _pending: u64, _views: &[View]) -> Option<NextPiece> {
         None
     }
 

@@ -17,7 +17,7 @@ pub use multiplex::Multiplex;
 pub use multiplexer::Multiplexer;
 pub use spec::{Multiplexing, Striping, UnknownPolicy};
 pub use spread::RATE_ERROR;
-pub use stripe::{Delivered, Lengths, MAX_PIECE, Plan, Stripe};
+pub use stripe::{Delivered, Lengths, MAX_PIECE, NextPiece, Plan, Stripe};
 pub use view::{LAST_RESORT_NS, View, Views};
 
 impl Multiplexing {

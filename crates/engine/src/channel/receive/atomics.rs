@@ -24,6 +24,13 @@ pub struct WaitingAtomic {
     pub is_complete: bool,
 }
 
+impl WaitingAtomic {
+    /// One whose operands, if it has any, are still to come.
+    pub fn new(operation: ReceiveRef, at: Remote, what: Atomic) -> WaitingAtomic {
+        WaitingAtomic { operation, at, what, operands: None, is_complete: false }
+    }
+}
+
 /// The peer has more under way than it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyAtomics;
@@ -138,8 +145,8 @@ mod tests {
 
     fn one(count: u32) -> WaitingAtomic {
         let what = Atomic::new(AtomicOperation::Sum, Datatype::Uint64, true, count).unwrap();
-        let (operation, at) = (ReceiveRef(1), Remote { key: 0, address: 0 });
-        WaitingAtomic { operation, at, what, operands: Some(BounceId(count)), is_complete: false }
+        let atomic = WaitingAtomic::new(ReceiveRef(1), Remote { key: 0, address: 0 }, what);
+        WaitingAtomic { operands: Some(BounceId(count)), ..atomic }
     }
 
     #[test]

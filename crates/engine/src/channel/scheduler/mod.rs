@@ -32,7 +32,7 @@ use crate::envelope::Envelope;
 use crate::generational_slab::{GenerationalSlab, Key};
 use crate::limits::MAX_SUBCHANNELS;
 use crate::memory::Source;
-use crate::policy::{LAST_RESORT_NS, MAX_PIECE, View, Views};
+use crate::policy::{LAST_RESORT_NS, MAX_PIECE, NextPiece, View, Views};
 use crate::request::Remote;
 use crate::time::Instant;
 use crate::wire::{Body, Header, SendRef};
@@ -347,7 +347,7 @@ impl VirtualChannel {
         }
         if stripes.is_late_bound() {
             // The front message is served before those behind it: what cannot be cut now waits.
-            let (position, len) = self.stripe.cut(stripes.allowed(), self.pending, &views)?;
+            let NextPiece { position, len } = self.stripe.cut(stripes.allowed(), self.pending, &views)?;
             let index = usize::from(self.live[position]);
             return Some(Some((index, stripes.cut_next(len.min(self.allowance(index))))));
         }

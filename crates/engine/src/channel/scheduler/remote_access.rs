@@ -6,7 +6,7 @@ use super::atomic_window::OutgoingAtomics;
 use super::send::Send;
 use crate::channel::flow_control::MESSAGE_CHARGE;
 use crate::channel::receive::atomics::IncomingAtomics;
-use crate::channel::subchannel::FrameOwner;
+use crate::channel::subchannel::{FrameOwner, RefusedWrite, WriteFrame};
 use crate::channel::transmit::{NO_PAYLOAD, Transmit};
 use crate::channel::{CreditReturn, Reply, VirtualChannel};
 use crate::generational_slab::{GenerationalSlab, Key};
@@ -15,7 +15,7 @@ use crate::memory::Payload;
 use crate::rare::Empty;
 use crate::registered_memory::RegionId;
 use crate::time::Instant;
-use crate::wire::{Access, Body, ReceiveRef, Refusal, SendRef};
+use crate::wire::{Access, Body, ReceiveRef, Refusal};
 
 /// Most frames of writes to one peer that are not acknowledged. For each, the peer may have to remember that it refuses
 /// it: 1.5 MiB in all. Enough to fill any path with frames worth sending. Both ends count on the same number.
@@ -211,13 +211,13 @@ impl VirtualChannel {
     }
 
     /// A write that came over subchannel `index` is refused.
-    pub fn refuse_write(&mut self, index: usize, (number, write): (u64, SendRef), why: Refusal) {
+    pub fn refuse_write(&mut self, index: usize, refused: RefusedWrite) {
         self.remote.refused += 1;
         self.remote.unacknowledged_refusals += 1;
         if self.subchannels[index].is_in_memory {
-            self.remote.refused_in_memory.insert(number, why);
+            self.remote.refused_in_memory.insert(refused.frame.number, refused.why);
         }
-        self.subchannels[index].refusals.push_back((number, write, why));
+        self.subchannels[index].refusals.push_back(refused);
     }
 
     /// `region` has ended: the reads of it that wait are refused.
@@ -246,7 +246,7 @@ impl VirtualChannel {
             return None;
         }
         let index = self.subchannels.iter().position(|sub| sub.budget > 0 && !sub.refusals.is_empty())?;
-        let (number, write, why) = self.subchannels[index].refusals.pop_front()?;
+        let RefusedWrite { frame: WriteFrame { number, write }, why } = self.subchannels[index].refusals.pop_front()?;
         self.remote.refused -= 1;
         let body = Body::Refused { what: Access::Write(write), why };
         Some(self.frame(now, index, body, NO_PAYLOAD, FrameOwner::Refusal(number)))
