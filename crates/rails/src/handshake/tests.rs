@@ -5,6 +5,7 @@ use fishplate_engine::wire::VERSION;
 use super::message::{HELLO_NONCE_AT, NONCE_LEN, PREAMBLE_LEN, PROOF_LEN, kind, preamble};
 use super::*;
 use crate::address::{Address, EndpointId, Token};
+use crate::encryption::Opened;
 use crate::link_name::ASKS;
 use crate::secret::Secret;
 
@@ -141,7 +142,10 @@ fn sides_that_encrypt_agree_on_keys_and_the_others_have_none() {
         let Some((initiator, mut acceptor)) = keys else { continue };
         let mut record = Vec::new();
         { initiator }.sealing.seal(&mut record, |out| out.extend_from_slice(b"content"));
-        assert_eq!(acceptor.opening.open(&mut record, 0), Ok(Some((record.len(), 7))));
+        assert_eq!(
+            acceptor.opening.open(&mut record, 0),
+            Ok(Some(Opened { record_len: record.len(), content_len: 7 }))
+        );
     }
 }
 
