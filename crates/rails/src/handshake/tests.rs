@@ -9,14 +9,21 @@ use crate::encryption::Opened;
 use crate::link_name::ASKS;
 use crate::secret::Secret;
 
-const OFFER: Offer = Offer { rail: 3, stream: 1, class: 2, grant: 1 << 22 };
+pub(super) const OFFER: Offer = Offer { rail: 3, stream: 1, class: 2, grant: 1 << 22 };
 
-fn address(id: u64, token: u8) -> Address {
-    Address { id: EndpointId(id), token: Token([token; 16]), port: 1, rails: Vec::new(), preferred: 0, has_more: false }
+pub(super) fn address(id: u8, token: u8) -> Address {
+    Address {
+        id: EndpointId(id.into()),
+        token: Token([token; 16]),
+        port: 1,
+        rails: Vec::new(),
+        preferred: 0,
+        has_more: false,
+    }
 }
 
 /// An endpoint with this number, whose token is made of it.
-fn party(id: u8, terms: Terms) -> Party {
+pub(super) fn party(id: u8, terms: Terms) -> Party {
     Party { id: EndpointId(id.into()), token: Token([id; 16]), terms }
 }
 
@@ -31,7 +38,7 @@ fn acceptor_with(token: u8, terms: Terms) -> Acceptor {
     Acceptor::new(me, [2; 16])
 }
 
-fn encrypted(encryption: bool) -> Terms {
+pub(super) fn encrypted(encryption: bool) -> Terms {
     Terms { encryption, ..Terms::default() }
 }
 
@@ -39,7 +46,7 @@ fn nobody(_: EndpointId) -> Option<Token> {
     None
 }
 
-fn all(id: EndpointId) -> Option<Token> {
+pub(super) fn all(id: EndpointId) -> Option<Token> {
     Some(Token([id.0 as u8; 16]))
 }
 
