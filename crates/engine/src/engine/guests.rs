@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{Engine, FIRST_GRANT_PART, ProtocolViolation};
 use crate::channel::State;
 use crate::channel::flow_control::{MESSAGE_CHARGE, OverGrant, PeerGrant};
-use crate::channel::scheduler::atomic_window::ATOMIC_WINDOW;
+use crate::channel::scheduler::atomics::ATOMIC_WINDOW;
 use crate::ids::VcId;
 use crate::limits::{FIRST_GUEST_ATOMICS, GUESTS_ANNOUNCED, GUESTS_ATOMICS, GUESTS_PART, MIN_GRANT, MIN_GUEST_GRANT};
 

@@ -3,17 +3,16 @@
 //! [`Engine`] is all that drivers call; each file here holds the methods of one matter. `post`, `remote_access` and `atomics`
 //! take commands, `receive` events from peers, which `acknowledge`, `flow_control`, `match_message`, `early_data` and
 //! `retransmit` handle; `subchannels` and `peer_loss` take events from the driver; `buffered_send` completes sends early;
-//! `guests` bounds what peers leave here whom the user has not named; `in_memory` is a short way into memory that both sides see, `whole_message` one for what comes whole.
+//! `guests` bounds what peers leave here whom the user has not named; `whole_message` has the short ways of messages that pass in
+//! one call.
 //! State of one peer is in `channel/`, of posted and unexpected messages in `matching/`.
 
 mod acknowledge;
 mod atomics;
 mod buffered_send;
-mod direct_access;
 mod early_data;
 mod flow_control;
 mod guests;
-mod in_memory;
 mod incoming;
 mod match_message;
 mod peer_loss;

@@ -1,4 +1,7 @@
 //! Remote memory access: commands of this side's user, and accesses of peers.
+//!
+//! A driver that can reach a peer's memory by itself accesses it past the protocol: the engine says whether it may, and reports
+//! such accesses as all others.
 
 use super::incoming::{Incoming, IncomingFrames, Name, Target};
 use super::{Engine, PostError, ProtocolViolation, SendKey};
@@ -24,6 +27,28 @@ impl Engine {
     /// Whether peers may access memory of this side, which its user does not hear of.
     pub fn is_accessible(&self) -> bool {
         self.regions.is_accessible()
+    }
+
+    /// What peers may access.
+    pub fn registrations(&self) -> impl Iterator<Item = &Registration> {
+        self.regions.iter()
+    }
+
+    /// Whether an access to memory of this peer may be made now: the peer is not lost, and no earlier write
+    /// is on its way.
+    pub fn may_access_directly(&self, vc: VcId) -> bool {
+        let channel = &self.vcs[vc.0 as usize];
+        !channel.loopback && channel.may_access_directly()
+    }
+
+    /// A write without immediate data was made, instead of [`Engine::post_write`].
+    pub fn written_directly(&mut self, request: WriteRequest) {
+        self.completions.extend(Send::write(request, true).completion(Ok(())));
+    }
+
+    /// A read was made, instead of [`Engine::post_read`].
+    pub fn read_directly(&mut self, request: ReadRequest) {
+        self.completions.extend(Reassembly::of_read(request).completion(false, None));
     }
 
     /// How many short reads, and atomic operations with a result, of peers have come.

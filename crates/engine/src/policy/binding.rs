@@ -1,6 +1,6 @@
 //! `binding`: everything to one peer over one subchannel; several peers spread over all.
 
-use super::multiplex::Multiplex;
+use super::Multiplex;
 use super::stripe::{Delivered, Lengths, NextPiece, Plan, Stripe};
 use super::view::View;
 

@@ -1,7 +1,7 @@
 //! `earliest`: late binding. A piece goes where it would arrive first, decided when a subchannel can take it. All that this
 //! policy does follows from the cost model ([`Spread`]).
 
-use super::multiplex::Multiplex;
+use super::Multiplex;
 use super::spread::Spread;
 use super::stripe::{Delivered, MAX_PIECE, NextPiece, Plan, Stripe};
 use super::view::View;

@@ -1,17 +1,55 @@
 //! Failover: what a failed or retired subchannel leaves behind goes over the others.
 
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::channel::VirtualChannel;
 use crate::channel::scheduler::send::Send;
-use crate::channel::subchannel::FrameOwner;
+use crate::channel::subchannel::{Frame, FrameOwner};
 use crate::channel::transmit::{NO_PAYLOAD, Transmit};
-use crate::generational_slab::GenerationalSlab;
+use crate::generational_slab::{GenerationalSlab, Key};
+use crate::matching::reassembly::Reassembly;
+use crate::matching::unmatched::UnmatchedMessage;
+use crate::rare::Empty;
 use crate::time::Instant;
 use crate::wire::{Access, Body, REPETITIONS, Refusal};
 
 /// Causes of failures that are kept for the user: those of the last few subchannels.
 const MAX_CAUSES: usize = 8;
+
+/// An eager message whose payload was cut off by a failure: it will be retransmitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InterruptedMessage {
+    /// It has a receive: key of the reassembly.
+    Reassembly(Key<Reassembly>),
+    /// It has none: key of the unmatched message.
+    Unmatched(Key<UnmatchedMessage>),
+}
+
+/// Nothing in a channel of which no subchannel has ended yet.
+#[derive(Default)]
+pub struct LeftBehind {
+    /// Frames that were not acknowledged over subchannels that have failed.
+    pub(in crate::channel) retransmit_queue: VecDeque<Frame>,
+    /// Messages that were assigned to subchannels that have failed or retire: keys of sends.
+    pub(in crate::channel) to_reassign: VecDeque<Key<Send>>,
+    /// Why subchannels have failed.
+    pub(in crate::channel) causes: Vec<Arc<str>>,
+    /// When the peer counts as lost if no subchannel comes up.
+    pub peer_timeout_at: Option<Instant>,
+    /// Eager messages whose payload was cut off by a failure, by sequence number.
+    pub interrupted: BTreeMap<u32, InterruptedMessage>,
+}
+
+impl Empty for LeftBehind {
+    const EMPTY: &'static Self = &LeftBehind {
+        retransmit_queue: VecDeque::new(),
+        to_reassign: VecDeque::new(),
+        causes: Vec::new(),
+        peer_timeout_at: None,
+        interrupted: BTreeMap::new(),
+    };
+}
 
 impl VirtualChannel {
     /// Subchannel `index` has failed, because of `why`, or was closed: what is not acknowledged is retransmitted over

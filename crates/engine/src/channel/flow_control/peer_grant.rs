@@ -1,6 +1,6 @@
 //! The receiver's side of flow control: what a peer is granted, and what it has used of that.
 
-use super::charges::MESSAGE_CHARGE;
+use super::MESSAGE_CHARGE;
 
 /// The receiver's side: what the peer has used of this endpoint's grant.
 #[derive(Debug)]

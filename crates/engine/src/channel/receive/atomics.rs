@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::atomic::Atomic;
-use crate::channel::scheduler::atomic_window::{ATOMIC_WINDOW, charge};
+use crate::channel::scheduler::atomics::{ATOMIC_WINDOW, charge};
 use crate::memory::BounceId;
 use crate::request::Remote;
 use crate::wire::ReceiveRef;

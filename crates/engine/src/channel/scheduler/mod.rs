@@ -5,8 +5,7 @@
 //! `remote_access` schedules writes, reads and their responses, `atomics` atomic operations, `replies` answers to the peer. Nothing
 //! is bound to a subchannel before that can take it.
 
-pub mod atomic_window;
-mod atomics;
+pub mod atomics;
 mod protocol;
 mod remote_access;
 mod replies;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::atomic_window::OutgoingAtomics;
+use super::atomics::OutgoingAtomics;
 use super::send::Send;
 use crate::channel::flow_control::MESSAGE_CHARGE;
 use crate::channel::receive::atomics::IncomingAtomics;
