@@ -63,7 +63,6 @@ mod matching;
 pub mod memory;
 pub mod policy;
 mod processor;
-mod rare;
 mod registered_memory;
 pub mod request;
 pub mod retire;

@@ -31,7 +31,9 @@ impl Engine {
         let delivered = |owner: FrameOwner| {
             let (key, offset) = match owner {
                 FrameOwner::Send { key, offset } => (key, offset),
-                FrameOwner::Refusal(number) => return remote.refusal_acknowledged(number),
+                FrameOwner::Refusal(number) => {
+                    return remote.iter_mut().for_each(|remote| remote.refusal_acknowledged(number));
+                }
                 FrameOwner::Ping => return probe_answered = true,
                 FrameOwner::Message | FrameOwner::Control => return,
             };
@@ -57,7 +59,7 @@ impl Engine {
             self.make_ready(subchannel.vc);
         }
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
-        if writes > 0 && channel.remote.writes_acknowledged(writes) {
+        if writes > 0 && channel.remote().writes_acknowledged(writes) {
             self.make_ready(subchannel.vc);
         }
         for key in done.drain(..) {
@@ -86,7 +88,7 @@ impl Engine {
         if let Stage::Cut { stripes, .. } = &send.stage {
             channel.stripes_delivered(stripes);
         }
-        if matches!(send.purpose, Purpose::ReadResponse(_)) && channel.remote.response_acknowledged() {
+        if matches!(send.purpose, Purpose::ReadResponse(_)) && channel.remote().response_acknowledged() {
             self.make_ready(send.vc);
         }
         if let Some(bounce) = send.bounce() {

@@ -44,7 +44,7 @@ impl Engine {
         self.check_inject(true, operands.len())?;
         let operands = operands.clone();
         let is_loopback = self.check_open(vc)?.loopback;
-        let number = if is_loopback { 0 } else { self.vcs[vc.0 as usize].remote.atomics.post() };
+        let number = if is_loopback { 0 } else { self.vcs[vc.0 as usize].remote().atomics.post() };
         let operation = self.reassemblies.insert(Reassembly::of_atomic(request, number));
         if is_loopback {
             self.apply_here(vc, operation, to, what, operands);
@@ -122,14 +122,14 @@ impl Engine {
                 self.injected += len;
                 let key = self.sends.insert(Send::atomic_result(vc, (result, len), operation));
                 let channel = &mut self.vcs[vc.0 as usize];
-                channel.remote.incoming_atomics.answered(&what);
+                channel.remote().incoming_atomics.answered(&what);
                 channel.enqueue_striped(key, len);
             }
             (Ok(()), None) => self.vcs[vc.0 as usize].answer_atomic(operation, what, None),
             (Err(why), result) => {
                 result.into_iter().for_each(|result| self.release(result));
                 let channel = &mut self.vcs[vc.0 as usize];
-                channel.remote.incoming_atomics.result_ended(what.result_len());
+                channel.remote().incoming_atomics.result_ended(what.result_len());
                 channel.answer_atomic(operation, what, Some(why));
             }
         }
@@ -146,19 +146,19 @@ impl Engine {
     ) -> Result<(Target, Placement), ProtocolViolation> {
         let what = atomic.what;
         self.questions += u64::from(what.fetches());
-        let has = |engine: &Engine| engine.vcs[vc.0 as usize].remote.incoming_atomics.has(number);
+        let has = |engine: &mut Engine| engine.vcs[vc.0 as usize].remote().incoming_atomics.has(number);
         if has(self) {
             self.supersede(vc, Name::Atomic(number), repetition);
             if has(self) {
                 return Ok((Target::Nothing, Placement::Discard));
             }
         }
-        while self.vcs[vc.0 as usize].remote.incoming_atomics.check(number, &what).is_err() {
+        while self.vcs[vc.0 as usize].remote().incoming_atomics.check(number, &what).is_err() {
             if !self.may_have_more_atomics(vc) {
                 return Err(ProtocolViolation::Atomics);
             }
         }
-        let operations = &mut self.vcs[vc.0 as usize].remote.incoming_atomics;
+        let operations = &mut self.vcs[vc.0 as usize].remote().incoming_atomics;
         let operands = (what.operands_len() > 0).then(|| self.bounces.take());
         operations.add(number, WaitingAtomic { operands, ..atomic });
         let Some(operands) = operands else {
@@ -170,13 +170,13 @@ impl Engine {
 
     /// The operands of a peer's operation are here.
     pub(super) fn atomic_came(&mut self, vc: VcId, number: u64) {
-        self.vcs[vc.0 as usize].remote.incoming_atomics.complete(number);
+        self.vcs[vc.0 as usize].remote().incoming_atomics.complete(number);
         self.apply_atomics(vc);
     }
 
     /// Has the driver apply what is next of a peer's operations.
     pub(super) fn apply_atomics(&mut self, vc: VcId) {
-        while let Some(next) = self.vcs[vc.0 as usize].remote.incoming_atomics.take_next() {
+        while let Some(next) = self.vcs[vc.0 as usize].remote().incoming_atomics.take_next() {
             let WaitingAtomic { operation, at, what, operands, .. } = next;
             match self.regions.find_array(at.key, at.address, &what) {
                 Ok(memory) => self.apply(vc, Origin::Peer(operation), what, memory, operands),
@@ -190,7 +190,7 @@ impl Engine {
 
     /// A result was acknowledged.
     pub(super) fn atomic_result_ended(&mut self, vc: VcId, len: u64) {
-        self.vcs[vc.0 as usize].remote.incoming_atomics.result_ended(len);
+        self.vcs[vc.0 as usize].remote().incoming_atomics.result_ended(len);
         self.apply_atomics(vc);
     }
 
@@ -207,8 +207,9 @@ impl Engine {
 
     /// Whether the peer can have answered what `reassembly` waits for: not an atomic operation that was not sent.
     pub(super) fn may_be_answered(&self, reassembly: &Reassembly) -> bool {
-        let atomics = &self.vcs[reassembly.vc.0 as usize].remote.atomics;
-        reassembly.atomic_number().is_none_or(|number| atomics.was_sent(number))
+        let remote = self.vcs[reassembly.vc.0 as usize].remote.as_ref();
+        let was_sent = |number: u64| remote.is_some_and(|remote| remote.atomics.was_sent(number));
+        reassembly.atomic_number().is_none_or(was_sent)
     }
 
     fn atomic_ended(&mut self, operation: Key<Reassembly>, why: Option<Refusal>) {
@@ -222,7 +223,7 @@ impl Engine {
     /// An operation of this side's has ended: others may go.
     pub(super) fn atomic_answered(&mut self, vc: VcId, operands: u64) {
         let channel = &mut self.vcs[vc.0 as usize];
-        if channel.state == State::Open && !channel.loopback && channel.remote.atomics.answered(operands) {
+        if channel.state == State::Open && !channel.loopback && channel.remote().atomics.answered(operands) {
             self.make_ready(vc);
         }
     }

@@ -8,7 +8,6 @@ use crate::ids::MessageSeq;
 use crate::matching::reassembly::Reassembly;
 use crate::matching::unmatched::UnmatchedMessage;
 use crate::memory::BounceId;
-use crate::rare::Rare;
 use crate::registered_memory::RegionId;
 use crate::wire::{Body, ReceiveRef, Urgency};
 
@@ -17,7 +16,7 @@ use crate::wire::{Body, ReceiveRef, Urgency};
 #[derive(Default)]
 pub(super) struct IncomingFrames {
     oldest: Option<Incoming>,
-    others: Rare<VecDeque<Incoming>>,
+    others: VecDeque<Incoming>,
 }
 
 /// A frame that is being read.
@@ -75,7 +74,7 @@ impl IncomingFrames {
     #[inline]
     pub fn pop(&mut self) -> Option<Incoming> {
         let oldest = self.oldest.take();
-        self.oldest = self.others.existing().and_then(VecDeque::pop_front);
+        self.oldest = self.others.pop_front();
         oldest
     }
 
@@ -98,7 +97,7 @@ impl IncomingFrames {
 
     /// The same, to be changed.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Incoming> {
-        self.oldest.iter_mut().chain(self.others.existing().into_iter().flatten())
+        self.oldest.iter_mut().chain(self.others.iter_mut())
     }
 }
 

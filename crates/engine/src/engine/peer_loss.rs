@@ -25,10 +25,10 @@ impl Engine {
             return;
         }
         channel.state = State::Lost(why.clone());
-        let atomics = channel.remote.incoming_atomics.window();
-        let operands = channel.remote.existing().map(|remote| remote.incoming_atomics.drain());
+        let incoming = channel.remote.as_mut().map(|remote| &mut remote.incoming_atomics);
+        let (atomics, operands) = incoming.map(|all| (all.window(), all.drain())).unwrap_or_default();
         channel.drop_queues();
-        operands.into_iter().flatten().for_each(|operands| self.release(operands));
+        operands.into_iter().for_each(|operands| self.release(operands));
         let failure = Failure::PeerLost(why);
         self.drop_incomplete(vc);
         self.count_lost(vc, atomics);

@@ -80,7 +80,7 @@ impl Engine {
             }
             (incoming.into, incoming.name) = (Target::Nothing, Name::None);
             // It is refused if it is retransmitted.
-            self.vcs[vc.0 as usize].remote.forget(frame.number);
+            self.vcs[vc.0 as usize].remote().forget(frame.number);
             // There may be one a subchannel more than the peer could have caused.
             self.vcs[vc.0 as usize].refuse_write(index, RefusedWrite { frame, why: Refusal::Key });
             self.actions.push_back(MemoryAction::Discard(SubchannelId { vc, index: index as u8 }));
@@ -191,21 +191,21 @@ impl Engine {
         len: u32,
     ) -> Result<(Target, Placement), ProtocolViolation> {
         let number = frame.number;
-        let is_repeated = self.vcs[subchannel.vc.0 as usize].remote.is_duplicate(number);
+        let is_repeated = self.vcs[subchannel.vc.0 as usize].remote().is_duplicate(number);
         if is_repeated && !self.supersede(subchannel.vc, Name::Write(number), repetition) {
             return Ok((Target::Nothing, Placement::Discard));
         }
-        let refused = self.vcs[subchannel.vc.0 as usize].remote.refused_in_memory(number);
+        let refused = self.vcs[subchannel.vc.0 as usize].remote().refused_in_memory(number);
         let find = || self.regions.find(at.key, at.address, u64::from(len), Permission::Write);
         match refused.map_or_else(find, Err) {
             Ok((region, memory)) => {
                 let channel = &mut self.vcs[subchannel.vc.0 as usize];
-                channel.remote.record(number).map_err(|_| ProtocolViolation::Writes)?;
+                channel.remote().record(number).map_err(|_| ProtocolViolation::Writes)?;
                 Ok((Target::Memory { region, frame, data }, Placement::User(memory)))
             }
             Err(why) => {
                 let channel = &mut self.vcs[subchannel.vc.0 as usize];
-                if !channel.remote.may_refuse() {
+                if !channel.remote().may_refuse() {
                     return Err(ProtocolViolation::Writes);
                 }
                 channel.refuse_write(usize::from(subchannel.index), RefusedWrite { frame, why });
@@ -234,7 +234,7 @@ impl Engine {
             return Err(ProtocolViolation::EmptyRead);
         }
         self.questions += u64::from(len <= INJECT_SIZE);
-        if !self.vcs[vc.0 as usize].remote.record(number).map_err(|_| ProtocolViolation::Writes)? {
+        if !self.vcs[vc.0 as usize].remote().record(number).map_err(|_| ProtocolViolation::Writes)? {
             return Ok(());
         }
         let found = self.regions.find(at.key, at.address, len, Permission::Read);

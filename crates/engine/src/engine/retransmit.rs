@@ -29,10 +29,12 @@ impl Engine {
         let channel = &mut self.vcs[vc.0 as usize];
         match (name, into) {
             (Name::Eager(seq), Target::Reassembly(key)) => {
-                channel.left_behind.interrupted.insert(seq.0, InterruptedMessage::Reassembly(key));
+                let left = channel.left_behind.get_or_insert_default();
+                left.interrupted.insert(seq.0, InterruptedMessage::Reassembly(key));
             }
             (Name::Eager(seq), Target::Unmatched(key)) => {
-                channel.left_behind.interrupted.insert(seq.0, InterruptedMessage::Unmatched(key));
+                let left = channel.left_behind.get_or_insert_default();
+                left.interrupted.insert(seq.0, InterruptedMessage::Unmatched(key));
             }
             (Name::EarlyData(_, offset) | Name::Stripe(_, offset), Target::Reassembly(key)) => {
                 self.unplace(key, offset, len)
@@ -54,9 +56,9 @@ impl Engine {
                 }
                 self.release(bounce);
             }
-            (Name::Write(number), Target::Memory { .. }) => channel.remote.forget(number),
+            (Name::Write(number), Target::Memory { .. }) => channel.remote().forget(number),
             (Name::Atomic(number), Target::Atomic(_)) => {
-                let freed = channel.remote.incoming_atomics.forget(number);
+                let freed = channel.remote().incoming_atomics.forget(number);
                 freed.into_iter().for_each(|freed| self.release(freed));
             }
             _ => {}
@@ -103,8 +105,8 @@ impl Engine {
         }
         self.supersede(message.vc, Name::Eager(seq), repetition);
         let same_len = |len: u64| if len == message.len { Ok(()) } else { Err(ProtocolViolation::Sequence) };
-        let left = self.vcs[message.vc.0 as usize].left_behind.existing();
-        match left.and_then(|left| left.interrupted.remove(&seq.0)) {
+        let left = &mut self.vcs[message.vc.0 as usize].left_behind;
+        match left.as_mut().and_then(|left| left.interrupted.remove(&seq.0)) {
             Some(InterruptedMessage::Reassembly(key)) => {
                 let Some(reassembly) = self.reassemblies.get_mut(key) else { return Ok(nothing) };
                 same_len(reassembly.len())?;

@@ -10,7 +10,6 @@ use crate::channel::transmit::{NO_PAYLOAD, Transmit};
 use crate::generational_slab::{GenerationalSlab, Key};
 use crate::matching::reassembly::Reassembly;
 use crate::matching::unmatched::UnmatchedMessage;
-use crate::rare::Empty;
 use crate::time::Instant;
 use crate::wire::{Access, Body, REPETITIONS, Refusal};
 
@@ -41,16 +40,6 @@ pub struct LeftBehind {
     pub interrupted: BTreeMap<u32, InterruptedMessage>,
 }
 
-impl Empty for LeftBehind {
-    const EMPTY: &'static Self = &LeftBehind {
-        retransmit_queue: VecDeque::new(),
-        to_reassign: VecDeque::new(),
-        causes: Vec::new(),
-        peer_timeout_at: None,
-        interrupted: BTreeMap::new(),
-    };
-}
-
 impl VirtualChannel {
     /// Subchannel `index` has failed, because of `why`, or was closed: what is not acknowledged is retransmitted over
     /// others.
@@ -60,13 +49,13 @@ impl VirtualChannel {
         subchannel.sample_lateness_at_end(now);
         // Frames with data are bounded as they were on the subchannel, by its queue and its window. Probes are not
         // retransmitted.
-        let left = &mut *self.left_behind;
+        let left = self.left_behind.get_or_insert_default();
         left.retransmit_queue.extend(subchannel.end().into_iter().filter(|frame| frame.owner != FrameOwner::Ping));
         left.to_reassign.extend(subchannel.assigned.drain(..));
         // The peer has no acknowledgement of these writes: it retransmits them, and they are refused again.
-        self.remote.forget_refusals(subchannel.refusals.drain(..).count());
-        self.live.remove(index);
-        self.standby.remove(index);
+        let refusals = subchannel.refusals.drain(..).count();
+        self.remote.iter_mut().for_each(|remote| remote.forget_refusals(refusals));
+        self.take_out(index);
         if self.live.is_empty() {
             self.live = std::mem::take(&mut self.standby);
         }
@@ -75,7 +64,7 @@ impl VirtualChannel {
         if is_retired {
             return;
         }
-        let causes = &mut self.left_behind.causes;
+        let causes = &mut self.left_behind.get_or_insert_default().causes;
         if causes.len() == MAX_CAUSES {
             causes.remove(0);
         }
@@ -88,8 +77,7 @@ impl VirtualChannel {
         if !stands_by && (self.live.len() < 2 || !self.carries(index)) {
             return false;
         }
-        self.live.remove(index);
-        self.standby.remove(index);
+        self.take_out(index);
         self.cached_choice = None;
         self.subchannels[index].liveness.retire();
         self.subchannels[index].estimate.fill_up_to(0);
@@ -99,20 +87,26 @@ impl VirtualChannel {
 
     /// The messages that subchannel `index` has not taken go over others.
     pub(in crate::channel) fn reassign(&mut self, index: usize) {
-        let assigned = self.subchannels[index].assigned.take();
+        let assigned = std::mem::take(&mut self.subchannels[index].assigned);
         if !assigned.is_empty() {
-            self.left_behind.to_reassign.extend(assigned);
+            self.left_behind.get_or_insert_default().to_reassign.extend(assigned);
         }
     }
 
     /// Whether nothing of subchannels that have ended waits to be sent.
     pub(in crate::channel) fn has_left_nothing(&self) -> bool {
-        self.left_behind.is_unused_or(|left| left.retransmit_queue.is_empty() && left.to_reassign.is_empty())
+        let is_nothing = |left: &LeftBehind| left.retransmit_queue.is_empty() && left.to_reassign.is_empty();
+        self.left_behind.as_deref().is_none_or(is_nothing)
+    }
+
+    /// When the peer counts as lost if no subchannel comes up.
+    pub fn peer_timeout_at(&self) -> Option<Instant> {
+        self.left_behind.as_ref()?.peer_timeout_at
     }
 
     /// Why there is no subchannel left, for the user.
     pub fn failure_causes(&self) -> String {
-        let causes: Vec<&str> = self.left_behind.causes.iter().map(|cause: &Arc<str>| &**cause).collect();
+        let causes: Vec<&str> = self.left_behind.iter().flat_map(|left| &left.causes).map(|cause| &**cause).collect();
         causes.join("; ")
     }
 
@@ -122,9 +116,9 @@ impl VirtualChannel {
         now: Instant,
         sends: &mut GenerationalSlab<Send>,
     ) -> Option<Transmit> {
-        let key = *self.left_behind.to_reassign.front()?;
+        let key = *self.left_behind.as_ref()?.to_reassign.front()?;
         let index = self.nearest(now)?;
-        self.left_behind.to_reassign.pop_front();
+        self.left_behind.as_mut()?.to_reassign.pop_front();
         self.message(now, index, key, sends)
     }
 
@@ -135,13 +129,14 @@ impl VirtualChannel {
         sends: &mut GenerationalSlab<Send>,
     ) -> Option<Transmit> {
         loop {
-            let frame = *self.left_behind.retransmit_queue.front()?;
+            let waiting = &mut self.left_behind.as_mut()?.retransmit_queue;
+            let frame = *waiting.front()?;
             let len = u64::from(frame.body.payload_len());
             let (mut body, mut source, mut copy) = (frame.body, NO_PAYLOAD, false);
             match frame.owner {
                 FrameOwner::Send { key, offset } => {
                     let Some(send) = sends.get(key) else {
-                        self.left_behind.retransmit_queue.pop_front();
+                        waiting.pop_front();
                         continue;
                     };
                     if send.source_ended {
@@ -154,13 +149,13 @@ impl VirtualChannel {
                 }
                 // Not recovered: there is nothing to send.
                 FrameOwner::Message => {
-                    self.left_behind.retransmit_queue.pop_front();
+                    waiting.pop_front();
                     continue;
                 }
                 FrameOwner::Refusal(_) | FrameOwner::Control | FrameOwner::Ping => {}
             }
             let index = self.earliest(now, len)?;
-            self.left_behind.retransmit_queue.pop_front();
+            self.left_behind.as_mut()?.retransmit_queue.pop_front();
             let mut transmit = self.frame(now, index, body, source, frame.owner);
             transmit.copy = copy;
             transmit.header.repetition = (frame.repetition + 1) % REPETITIONS;

@@ -4,7 +4,6 @@
 //! path's least round trip; a frame that takes longer is late. How long its acknowledgement takes does not count: that
 //! waits for the peer's process, and behind what the peer sends.
 
-use crate::rare::Empty;
 use crate::time::Instant;
 
 /// Least times are those of the present and the last window of so many nanoseconds: clocks drift apart, by 40 us in
@@ -39,11 +38,6 @@ pub struct PeerClock {
     window_start: Instant,
     present_least_us: Option<i32>,
     last_least_us: Option<i32>,
-}
-
-impl Empty for PeerClock {
-    const EMPTY: &'static Self =
-        &PeerClock { base_us: None, window_start: Instant(0), present_least_us: None, last_least_us: None };
 }
 
 impl PeerClock {

@@ -10,7 +10,6 @@ use std::cmp::Ordering;
 
 use super::packet_train::Elapsed;
 use super::peer_clock::AckTiming;
-use crate::rare::Empty;
 use crate::time::Instant;
 
 /// Bytes of padding that are a segment on most paths.
@@ -67,18 +66,6 @@ pub struct RateProbe {
     /// When the last one was.
     last_sent_at: Instant,
     pause_ns: u64,
-}
-
-impl Empty for RateProbe {
-    const EMPTY: &'static Self = &RateProbe {
-        stage: Stage::Waiting,
-        is_long: false,
-        has_shown: false,
-        filled: 0,
-        first_sent_at: Instant(0),
-        last_sent_at: Instant(0),
-        pause_ns: 0,
-    };
 }
 
 impl RateProbe {

@@ -50,12 +50,14 @@ pub struct IncomingAtomics {
     window: u64,
 }
 
-impl IncomingAtomics {
+impl Default for IncomingAtomics {
     /// None have come, and none may.
-    pub const fn new() -> IncomingAtomics {
+    fn default() -> IncomingAtomics {
         IncomingAtomics { next: 1, waiting: BTreeMap::new(), unanswered: 0, results: 0, window: 0 }
     }
+}
 
+impl IncomingAtomics {
     /// The charges that those under way may have.
     pub fn window(&self) -> u64 {
         self.window
@@ -138,7 +140,7 @@ mod tests {
 
     /// Of a peer that may have as many as the protocol allows.
     fn none() -> IncomingAtomics {
-        let mut none = IncomingAtomics::new();
+        let mut none = IncomingAtomics::default();
         none.widen(ATOMIC_WINDOW);
         none
     }

@@ -8,7 +8,6 @@ use crate::ids::MessageSeq;
 use crate::intervals::Intervals;
 use crate::matching::reassembly::Reassembly;
 use crate::memory::BounceId;
-use crate::rare::Rare;
 
 /// A piece of early data in a bounce buffer.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +95,7 @@ impl EarlyData {
 /// The early data of all messages of one peer, by sequence number. Bounded by the peer's grant.
 #[derive(Debug, Default)]
 pub struct EarlyDataTable {
-    by_seq: Rare<BTreeMap<u32, EarlyData>>,
+    by_seq: BTreeMap<u32, EarlyData>,
 }
 
 impl EarlyDataTable {
@@ -107,12 +106,12 @@ impl EarlyDataTable {
 
     /// That of a message, if some may still come or is buffered.
     pub fn get_mut(&mut self, seq: MessageSeq) -> Option<&mut EarlyData> {
-        self.by_seq.existing()?.get_mut(&seq.0)
+        self.by_seq.get_mut(&seq.0)
     }
 
     /// Forgets the message.
     pub fn remove(&mut self, seq: MessageSeq) -> Option<EarlyData> {
-        self.by_seq.existing()?.remove(&seq.0)
+        self.by_seq.remove(&seq.0)
     }
 
     /// Buffers that are in use.
@@ -125,12 +124,5 @@ impl EarlyDataTable {
         let gone: Vec<u32> =
             self.by_seq.iter().filter(|(seq, one)| !stays(MessageSeq(**seq), one)).map(|(seq, _)| *seq).collect();
         gone.iter().filter_map(|seq| self.by_seq.remove(seq)).collect()
-    }
-
-    /// Gives memory back if there are none.
-    pub fn release_unused_memory(&mut self) {
-        if self.by_seq.is_empty() {
-            self.by_seq.clear();
-        }
     }
 }

@@ -24,7 +24,7 @@ pub const fn charge(bytes: u64) -> u64 {
 }
 
 /// This side's operations, until they are answered.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct OutgoingAtomics {
     /// Keys of sends that wait, in order.
     pub queue: VecDeque<Key<Send>>,
@@ -37,11 +37,6 @@ pub struct OutgoingAtomics {
 }
 
 impl OutgoingAtomics {
-    /// None were posted.
-    pub const fn new() -> OutgoingAtomics {
-        OutgoingAtomics { queue: VecDeque::new(), posted: 0, sent: 0, unanswered: 0 }
-    }
-
     /// One is posted. Its number.
     pub fn post(&mut self) -> u64 {
         self.posted += 1;
@@ -75,7 +70,7 @@ impl OutgoingAtomics {
 impl VirtualChannel {
     /// Queues an atomic operation.
     pub fn enqueue_atomic(&mut self, send: Key<Send>) {
-        self.remote.atomics.queue.push_back(send);
+        self.remote().atomics.queue.push_back(send);
     }
 
     /// Queues the answer to an operation of the peer's without a result, or that is refused.
@@ -91,17 +86,18 @@ impl VirtualChannel {
     /// are applied.
     pub(super) fn queued_atomic(&mut self, now: Instant, sends: &mut GenerationalSlab<Send>) -> Option<Transmit> {
         loop {
-            let key = *self.remote.atomics.queue.front()?;
+            let atomics = &mut self.remote.as_mut()?.atomics;
+            let key = *atomics.queue.front()?;
             let Some(send) = sends.get(key) else {
-                self.remote.atomics.queue.pop_front();
+                atomics.queue.pop_front();
                 continue;
             };
             let len = send.len();
-            if !self.remote.atomics.may_send(len) {
+            if !atomics.may_send(len) {
                 return None;
             }
             let index = self.earliest(now, len)?;
-            self.remote.atomics.queue.pop_front();
+            self.remote().atomics.queue.pop_front();
             return self.message(now, index, key, sends);
         }
     }

@@ -17,8 +17,6 @@ pub use remote_access::RemoteAccess;
 pub use stripes::Stripes;
 pub(super) use subchannel_choice::CachedChoice;
 
-use std::collections::VecDeque;
-
 use protocol::Protocol;
 use send::{AtomicSend, Destination, Purpose, Send, Stage};
 use stripes::Piece;
@@ -53,7 +51,7 @@ impl VirtualChannel {
         // The usual cases, that nothing waits or messages alone, need not pass all the others.
         if self.has_only_messages() {
             let message = if self.queued.is_empty() { None } else { self.queued_message(now, sends) };
-            if message.is_some() || self.striping_queue.is_unused_or(VecDeque::is_empty) {
+            if message.is_some() || self.striping_queue.is_empty() {
                 return message.or_else(|| self.upkeep(now));
             }
         }
@@ -78,11 +76,11 @@ impl VirtualChannel {
 
     /// Whether nothing waits but messages that no policy was asked about, and long ones behind these.
     fn has_only_messages(&self) -> bool {
-        self.replies.is_unused_or(VecDeque::is_empty)
-            && self.surplus.is_unused_or(|surplus| surplus.to_relinquish.is_none())
+        self.replies.is_empty()
+            && self.surplus.to_relinquish.is_none()
             && self.has_left_nothing()
-            && self.remote.is_unused_or(RemoteAccess::is_idle)
-            && self.subchannels.iter().all(|subchannel| subchannel.assigned.is_unused_or(VecDeque::is_empty))
+            && self.remote.as_deref().is_none_or(RemoteAccess::is_idle)
+            && self.subchannels.iter().all(|subchannel| subchannel.assigned.is_empty())
     }
 
     pub(super) fn views(&self, now: Instant) -> Views {
@@ -179,7 +177,7 @@ impl VirtualChannel {
             if self.subchannels[index].budget == 0 {
                 continue;
             }
-            if let Some(key) = self.subchannels[index].assigned.existing().and_then(VecDeque::pop_front) {
+            if let Some(key) = self.subchannels[index].assigned.pop_front() {
                 return self.message(now, index, key, sends);
             }
         }
@@ -258,11 +256,11 @@ impl VirtualChannel {
         let body = match send.purpose {
             Purpose::Message(seq) => Body::Eager { seq, envelope, data, len, prompt: send.wants_completion() },
             Purpose::Write(Remote { key: memory, address }) => {
-                let number = self.remote.take_number();
+                let number = self.remote().take_number();
                 Body::Write { write: SendRef(key.number()), key: memory, address, data, number, len }
             }
             Purpose::Atomic(AtomicSend { to: Remote { key: memory, address }, what, operation }) => {
-                let number = self.remote.atomics.sent(what.operands_len());
+                let number = self.remote().atomics.sent(what.operands_len());
                 Body::Atomic { number, operation, key: memory, address, what }
             }
             // Responses to reads, and results, are always striped.
@@ -295,7 +293,7 @@ impl VirtualChannel {
                 self.striping_queue.remove(at);
                 continue;
             };
-            if matches!(to, Destination::Memory(_)) && !self.remote.may_write() {
+            if matches!(to, Destination::Memory(_)) && !self.remote().may_write() {
                 at += 1;
                 continue;
             }
@@ -313,13 +311,13 @@ impl VirtualChannel {
             send.unacknowledged += 1;
             match send.purpose {
                 Purpose::ReadResponse(_) if last => self.peer_grant.release_request(),
-                Purpose::Write(_) => self.remote.write_sent(),
+                Purpose::Write(_) => self.remote().write_sent(),
                 _ => {}
             }
             let source = send.source.slice(piece.offset, piece.len);
             let mut body = to.frame(key, send.seq(), piece.offset, piece.len as u32);
             if let Body::Write { number, .. } = &mut body {
-                *number = self.remote.take_number();
+                *number = self.remote().take_number();
             }
             let is_summed = self.copies_responses && !self.subchannels[index].is_in_memory;
             let copy = send.inject && send.bounce().is_none() || is_summed && send.is_response();

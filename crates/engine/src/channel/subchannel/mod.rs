@@ -20,7 +20,6 @@ use super::path::sent_frames::{AckedFrames, SentFrame};
 use crate::channel::scheduler::send::Send;
 use crate::generational_slab::Key;
 use crate::ids::RailId;
-use crate::rare::Rare;
 use crate::time::{Instant, MaybeInstant};
 use crate::wire::{Body, Header, Refusal, SendRef, Urgency};
 
@@ -88,7 +87,7 @@ pub struct Subchannel {
     /// Bytes that the driver can take now.
     pub budget: u64,
     /// Messages that a policy has put on this subchannel and that it has not taken yet: keys of sends.
-    pub assigned: Rare<VecDeque<Key<Send>>>,
+    pub assigned: VecDeque<Key<Send>>,
     in_flight: VecDeque<Frame>,
     acked: u32,
     /// Of memory: what the peer has taken, as the driver sees.
@@ -102,7 +101,7 @@ pub struct Subchannel {
     /// The acknowledgement of what has come.
     pub owed_ack: OwedAck,
     /// Refusals of writes that came over it. Nothing is acknowledged before they are sent: the write would seem to succeed.
-    pub refusals: Rare<VecDeque<RefusedWrite>>,
+    pub refusals: VecDeque<RefusedWrite>,
     /// It is up. Otherwise its slot is free.
     pub live: bool,
     /// It is memory that both sides see: nothing of its path is measured, and the driver tells what was delivered.
@@ -146,7 +145,7 @@ impl Subchannel {
             rail,
             estimate: Estimate::new(speed),
             budget: 0,
-            assigned: Rare::new(),
+            assigned: VecDeque::new(),
             in_flight: VecDeque::new(),
             acked: 0,
             taken: 0,
@@ -154,7 +153,7 @@ impl Subchannel {
             resumed_at: Instant(0),
             arrived_after: MaybeInstant::default(),
             owed_ack: OwedAck::default(),
-            refusals: Rare::new(),
+            refusals: VecDeque::new(),
             live: true,
             is_in_memory: false,
             liveness: Liveness::default(),
@@ -368,10 +367,8 @@ impl Subchannel {
     /// Gives back the memory of its queues, which are empty but for probes in flight.
     pub fn release_unused_memory(&mut self) {
         self.in_flight.shrink_to_fit();
-        self.assigned.clear();
-        if self.refusals.is_empty() {
-            self.refusals.clear();
-        }
+        self.assigned.shrink_to_fit();
+        self.refusals.shrink_to_fit();
     }
 
     /// How many frames are not acknowledged.

@@ -11,7 +11,6 @@ use super::round_trip::RoundTrip;
 use super::sent_frames::{AckedFrames, SentFrame};
 use super::{Path, PathEstimate};
 use crate::ids::RailId;
-use crate::rare::Rare;
 use crate::time::Instant;
 
 /// With so few bytes in flight, a frame measures the round trip, and padding the rate.
@@ -46,11 +45,11 @@ pub struct AckArrival {
 pub struct Estimate {
     rate: Rate,
     round_trip: RoundTrip,
-    own_clock: Rare<PeerClock>,
+    own_clock: PeerClock,
     window: CongestionWindow,
     in_flight: InFlight,
     lateness: Lateness,
-    probe: Rare<RateProbe>,
+    probe: RateProbe,
 }
 
 impl Estimate {
@@ -59,11 +58,11 @@ impl Estimate {
         Estimate {
             rate: Rate::new(speed),
             round_trip: RoundTrip::default(),
-            own_clock: Rare::new(),
+            own_clock: PeerClock::default(),
             window: CongestionWindow::UNKNOWN,
             in_flight: InFlight::default(),
             lateness: Lateness::default(),
-            probe: Rare::new(),
+            probe: RateProbe::default(),
         }
     }
 
@@ -123,9 +122,7 @@ impl Estimate {
 
     /// Padding is sent while fewer than so many segments are in flight.
     pub fn fill_up_to(&mut self, segments: u16) {
-        if segments > 0 || self.probe.existing().is_some() {
-            self.probe.fill_up_to(segments);
-        }
+        self.probe.fill_up_to(segments);
     }
 
     /// Whether it is.
@@ -145,11 +142,10 @@ impl Estimate {
 
     /// All frames up to number `acked` are acknowledged.
     pub fn padding_acknowledged(&mut self, now: Instant, acked: u32, ack: AckTiming) {
-        let Some(probe) = self.probe.existing() else { return };
-        let Some(mut took) = probe.acknowledged(now, acked, ack) else { return };
+        let Some(mut took) = self.probe.acknowledged(now, acked, ack) else { return };
         let was_measured = self.rate.last_measured() != Instant(0);
         let byte_ns = 1e9 / self.rate.measured();
-        if probe.judge(self.rate.compare(took), was_measured, byte_ns) {
+        if self.probe.judge(self.rate.compare(took), was_measured, byte_ns) {
             let least_ns = RateProbe::least_shown_ns(byte_ns, self.rate.time_of(took.bytes));
             took.max_ns = took.max_ns.max(least_ns);
             self.rate.probed(now, (self.round_trip.min_ns(), &self.window), took);
@@ -231,7 +227,7 @@ impl Estimate {
         let min_rtt_ns = self.min_rtt_ns().min(sample_ns);
         // Near paths share the peer's clock, as the ways there and back differ by little. A far one has its own, for which
         // it does not matter how long the way is.
-        let (clock, least_ns) = if min_rtt_ns < FAR_NS { (clock, min_rtt_ns / 2) } else { (&mut *self.own_clock, 0) };
+        let (clock, least_ns) = if min_rtt_ns < FAR_NS { (clock, min_rtt_ns / 2) } else { (&mut self.own_clock, 0) };
         // A peer that held the acknowledgement for longer than the path takes shows nothing of the path.
         if frame.queued <= MAX_FOR_ROUND_TRIP && held_ns <= sample_ns {
             self.round_trip.sample(now, sample_ns);
