@@ -187,9 +187,9 @@ impl VirtualChannel {
             sent_since_padding: 0,
             has_filled: false,
             processor: config.processor,
-            multiplex: config.multiplexing.build(id.0),
+            multiplex: config.multiplexing.build(id),
             cached_choice: None,
-            stripe: config.striping.build(id.0),
+            stripe: config.striping.build(id),
         }
     }
 

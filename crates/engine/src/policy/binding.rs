@@ -3,18 +3,19 @@
 use super::Multiplex;
 use super::stripe::{Delivered, Lengths, NextPiece, Plan, Stripe};
 use super::view::View;
+use crate::ids::VcId;
 
 pub struct Binding {
-    peer: u32,
+    vc: VcId,
 }
 
 impl Binding {
-    pub fn new(peer: u32) -> Self {
-        Binding { peer }
+    pub fn new(vc: VcId) -> Self {
+        Binding { vc }
     }
 
     fn bound(&self, views: &[View]) -> usize {
-        self.peer as usize % views.len()
+        self.vc.0 as usize % views.len()
     }
 }
 

@@ -20,6 +20,8 @@ use std::ops::{Deref, DerefMut};
 
 use earliest::Earliest;
 
+use crate::ids::VcId;
+
 /// A multiplexing policy: spreads whole messages.
 pub trait Multiplex: Send {
     /// Position in `views` of the subchannel that carries the next message, of `len` bytes, when `pending` bytes in
@@ -65,10 +67,10 @@ impl DerefMut for Multiplexer {
 }
 
 impl Multiplexing {
-    /// The policy, for the virtual channel to peer number `peer`.
-    pub fn build(&self, peer: u32) -> Multiplexer {
+    /// The policy, for this virtual channel.
+    pub fn build(&self, vc: VcId) -> Multiplexer {
         let other: Box<dyn Multiplex> = match self {
-            Multiplexing::Binding => Box::new(binding::Binding::new(peer)),
+            Multiplexing::Binding => Box::new(binding::Binding::new(vc)),
             Multiplexing::RoundRobin => Box::new(round_robin::WindowRoundRobin::new(1)),
             Multiplexing::WeightedRoundRobin(weights) => {
                 Box::new(round_robin::WeightedRoundRobin::new(weights.clone()))
@@ -81,10 +83,10 @@ impl Multiplexing {
 }
 
 impl Striping {
-    /// The policy, for the virtual channel to peer number `peer`.
-    pub fn build(&self, peer: u32) -> Box<dyn Stripe> {
+    /// The policy, for this virtual channel.
+    pub fn build(&self, vc: VcId) -> Box<dyn Stripe> {
         match self {
-            Striping::Binding => Box::new(binding::Binding::new(peer)),
+            Striping::Binding => Box::new(binding::Binding::new(vc)),
             Striping::Even => Box::new(weighted::Weighted::even()),
             Striping::Weighted(weights) => Box::new(weighted::Weighted::new(weights.clone())),
             Striping::Adaptive { alpha } => Box::new(adaptive::Adaptive::new(*alpha)),

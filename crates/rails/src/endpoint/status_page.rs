@@ -131,7 +131,7 @@ impl Endpoint {
 
     fn state_without_links(&self, at: usize) -> State {
         let is_connecting = || self.attempts.count_over(RailId(at as u8)) > 0;
-        if self.peers.iter().any(|peer| peer.has_lost(at as u8)) {
+        if self.peers.iter().any(|peer| peer.has_lost(RailId(at as u8))) {
             State::Failed
         } else if is_connecting() {
             State::Connecting
