@@ -237,7 +237,8 @@ impl VirtualChannel {
     pub fn clear_to_send(
         &mut self,
         key: Key<Send>,
-        (to, stripes): (&mut Destination, &mut Stripes),
+        to: &mut Destination,
+        stripes: &mut Stripes,
         receive: ReceiveRef,
         len: u64,
     ) {

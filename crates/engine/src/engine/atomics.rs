@@ -120,7 +120,7 @@ impl Engine {
                 let len = what.result_len();
                 // As an injected message: it is kept until the peer has it.
                 self.injected += len;
-                let key = self.sends.insert(Send::atomic_result(vc, (result, len), operation));
+                let key = self.sends.insert(Send::atomic_result(vc, result, len, operation));
                 let channel = &mut self.vcs[vc.0 as usize];
                 channel.remote().incoming_atomics.answered(&what);
                 channel.enqueue_striped(key, len);

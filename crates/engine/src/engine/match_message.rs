@@ -187,7 +187,7 @@ impl Engine {
             Stage::Cut { to: Destination::Receive(before), .. } if *before == receive => return Ok(()),
             _ => return Err(ProtocolViolation::ClearToSend),
         };
-        channel.clear_to_send(key, (to, stripes), receive, len);
+        channel.clear_to_send(key, to, stripes, receive, len);
         if send.is_delivered() {
             self.finish_send(key);
         } else {

@@ -20,7 +20,7 @@ impl Engine {
     pub fn send_in_memory(&mut self, now: Instant, request: &SendRequest) -> Option<(SubchannelId, Header)> {
         let channel = &mut self.vcs[request.vc.0 as usize];
         let len = request.payload.len();
-        let (index, header) = channel.message_in_memory(now, (request.envelope, request.data), len)?;
+        let (index, header) = channel.message_in_memory(now, request.envelope, request.data, len)?;
         if request.notify {
             self.completions.push_back(Completion {
                 context: request.context,
@@ -75,7 +75,7 @@ impl Engine {
         if len > 0 {
             place(&taken.place);
         }
-        if let Some(completion) = taken.completion(vc, (envelope, data), u64::from(len)) {
+        if let Some(completion) = taken.completion(vc, envelope, data, u64::from(len)) {
             self.completions.push_back(completion);
         }
         Ok(true)

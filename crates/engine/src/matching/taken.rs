@@ -63,7 +63,7 @@ impl Taken {
     /// What to tell the user of a message of `len` bytes that is all in its place; nothing for a success that nobody asked to
     /// hear of.
     #[inline]
-    pub fn completion(&self, source: VcId, (envelope, data): (Envelope, Option<u64>), len: u64) -> Option<Completion> {
+    pub fn completion(&self, source: VcId, envelope: Envelope, data: Option<u64>, len: u64) -> Option<Completion> {
         let room = self.place.len();
         (self.notify || len > room).then(|| Completion {
             context: self.context,

@@ -195,7 +195,7 @@ impl<P: Provider> Sender<P> {
                 bytes[at..at + header_len].copy_from_slice(&header[..header_len]);
                 at += header_len;
             }
-            frame.payload.content().for_each((frame.done, part), places, |piece| {
+            frame.payload.content().for_each(frame.done, part, places, |piece| {
                 bytes[at..at + piece.len()].copy_from_slice(piece);
                 at += piece.len();
             });

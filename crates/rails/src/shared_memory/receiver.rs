@@ -179,7 +179,7 @@ impl Receiver {
         while left > 0 {
             let start = (at % BYTES as u64) as usize;
             let part = left.min(BYTES - start);
-            self.memory.place(self.side.peer().bytes() + start, part, memory, (to, done));
+            self.memory.place(self.side.peer().bytes() + start, part, memory, to, done);
             (at, left, done) = (at + part as u64, left - part, done + part as u64);
         }
     }
@@ -213,7 +213,7 @@ impl Receiver {
 
     fn copy_out(&self, at: usize, len: usize, memory: &UserMemory, bounces: &mut BounceBuffers) {
         match &self.destination {
-            Destination::User(place) => self.memory.place(at, len, memory, (place, self.done)),
+            Destination::User(place) => self.memory.place(at, len, memory, place, self.done),
             Destination::Bounce(id) => {
                 bounces.get_mut(*id).into_iter().for_each(|buffer| self.memory.append(at, len, buffer));
             }

@@ -245,7 +245,7 @@ impl Sender {
             let kind = if own_len > 0 { kind::FRAME } else { kind::REST };
             let mut record = self.begin();
             record.put(&bytes[..own_len]);
-            content.for_each((*done, part), places, |bytes| record.put(bytes));
+            content.for_each(*done, part, places, |bytes| record.put(bytes));
             let record_len = record.len;
             *done += part as u64;
             let is_whole = *done == len;

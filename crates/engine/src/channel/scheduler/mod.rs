@@ -224,7 +224,8 @@ impl VirtualChannel {
     pub fn message_in_memory(
         &mut self,
         now: Instant,
-        (envelope, data): (Envelope, Option<u64>),
+        envelope: Envelope,
+        data: Option<u64>,
         len: u64,
     ) -> Option<(usize, Header)> {
         let index = self.in_memory().filter(|_| self.state == State::Open)?;

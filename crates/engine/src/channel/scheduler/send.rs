@@ -154,7 +154,7 @@ impl Send {
     }
 
     /// The result of an atomic operation of the peer of `vc`: `len` bytes in a buffer.
-    pub fn atomic_result(vc: VcId, (id, len): (BounceId, u64), operation: ReceiveRef) -> Self {
+    pub fn atomic_result(vc: VcId, id: BounceId, len: u64, operation: ReceiveRef) -> Self {
         Send {
             purpose: Purpose::AtomicResult,
             stage: Stage::Cut { to: Destination::Receive(operation), stripes: Stripes::all_allowed(len) },
