@@ -11,11 +11,6 @@ pub struct Intervals {
 pub struct Overlap;
 
 impl Intervals {
-    /// No bytes.
-    pub const fn new() -> Intervals {
-        Intervals { ranges: Vec::new() }
-    }
-
     /// Adds bytes `[start, end)`, none of which may be there.
     pub fn add(&mut self, start: u64, end: u64) -> Result<(), Overlap> {
         if start >= end {

@@ -63,7 +63,6 @@ mod matching;
 pub mod memory;
 pub mod policy;
 mod processor;
-mod rare;
 mod registered_memory;
 pub mod request;
 pub mod retire;
@@ -71,15 +70,14 @@ pub mod time;
 pub mod wire;
 
 pub use atomic::{Atomic, AtomicOperation, Datatype, MAX_ATOMIC_LEN};
-pub use channel::path::{Path, PathEstimate};
-pub use channel::transmit::Source;
+pub use channel::path::{Path, PathEstimate, TimeRange};
 pub use channel::{ASSUMED_RATE, INTERRUPTION_NS, PADDING_SEGMENT, SILENCE_NS};
 pub use config::Config;
 pub use engine::{Engine, PostError, ProtocolViolation, Refused, SendKey, Transmit, Unanswered};
 pub use envelope::Envelope;
 pub use ids::{Context, MessageSeq, RailId, SubchannelId, VcId};
 pub use limits::{INJECT_SIZE, MAX_SUBCHANNELS};
-pub use memory::{ApplyId, BounceId, Extent, MemoryAction, Payload, Placement, Region};
+pub use memory::{ApplyId, BounceId, Extent, MemoryAction, Payload, Placement, Region, Source};
 pub use processor::ProcessorCost;
 pub use registered_memory::{KeyInUse, Registration};
 pub use request::{

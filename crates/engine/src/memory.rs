@@ -141,3 +141,55 @@ pub enum MemoryAction {
     /// This memory becomes invalid: copy what frames that were polled, and are not sent yet, refer to.
     Detach(Payload),
 }
+
+/// Where a frame's payload comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// User memory.
+    User(Payload),
+    /// A part of a bounce buffer.
+    Bounce {
+        /// Which one.
+        id: BounceId,
+        /// First byte.
+        offset: u64,
+        /// Length in bytes.
+        len: u64,
+    },
+    /// What the driver has sent in memory, for so long as the peer has not taken it: nobody else has these bytes. Frames of
+    /// such a source are sent only once they are [recovered](crate::Engine::recover).
+    Sent {
+        /// Length in bytes.
+        len: u64,
+    },
+    /// Zeros.
+    Padding {
+        /// Length in bytes.
+        len: u64,
+    },
+}
+
+impl Source {
+    /// Bytes `[from, from + len)`.
+    pub fn slice(&self, from: u64, len: u64) -> Source {
+        match self {
+            Source::User(payload) => Source::User(payload.slice(from, len)),
+            Source::Bounce { id, offset, .. } => Source::Bounce { id: *id, offset: offset + from, len },
+            Source::Sent { .. } => Source::Sent { len },
+            Source::Padding { .. } => Source::Padding { len },
+        }
+    }
+
+    /// Length in bytes.
+    pub fn len(&self) -> u64 {
+        match self {
+            Source::User(payload) => payload.len(),
+            Source::Bounce { len, .. } | Source::Sent { len } | Source::Padding { len } => *len,
+        }
+    }
+
+    /// Whether there are no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

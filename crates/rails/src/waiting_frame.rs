@@ -62,7 +62,7 @@ impl Content<'_> {
 
     /// Calls `take` with `len` bytes from byte `from` on, piece by piece. There are so many.
     #[inline]
-    pub fn for_each(self, (from, len): (u64, usize), places: Places<'_>, mut take: impl FnMut(&[u8])) {
+    pub fn for_each(self, from: u64, len: usize, places: Places<'_>, mut take: impl FnMut(&[u8])) {
         match self {
             Content::Where(Source::User(payload)) => places.memory.for_each(payload, from, len as u64, take),
             Content::Where(Source::Bounce { id, offset, .. }) => {
@@ -78,7 +78,7 @@ impl Content<'_> {
     pub fn copied(self, places: Places<'_>) -> Held {
         let len = self.len() as usize;
         let mut copy = Vec::with_capacity(len);
-        self.for_each((0, len), places, |bytes| copy.extend_from_slice(bytes));
+        self.for_each(0, len, places, |bytes| copy.extend_from_slice(bytes));
         Held::Copied(copy)
     }
 }

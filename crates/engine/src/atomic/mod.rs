@@ -254,23 +254,23 @@ impl Atomic {
 
     /// What becomes of `old`: values as the bits of their type, in the low end.
     pub fn combine(&self, old: u128, operand: u128, comparand: u128) -> u128 {
-        let all = (self.operation, old, operand, comparand);
-        match self.datatype {
-            Datatype::Int8 => combine::<i8>(all),
-            Datatype::Uint8 => combine::<u8>(all),
-            Datatype::Int16 => combine::<i16>(all),
-            Datatype::Uint16 => combine::<u16>(all),
-            Datatype::Int32 => combine::<i32>(all),
-            Datatype::Uint32 => combine::<u32>(all),
-            Datatype::Int64 => combine::<i64>(all),
-            Datatype::Uint64 => combine::<u64>(all),
-            Datatype::Float => combine::<f32>(all),
-            Datatype::Double => combine::<f64>(all),
-            Datatype::FloatComplex => combine::<Complex<f32>>(all),
-            Datatype::DoubleComplex => combine::<Complex<f64>>(all),
-            Datatype::Int128 => combine::<i128>(all),
-            Datatype::Uint128 => combine::<u128>(all),
-        }
+        let combine = match self.datatype {
+            Datatype::Int8 => combine::<i8>,
+            Datatype::Uint8 => combine::<u8>,
+            Datatype::Int16 => combine::<i16>,
+            Datatype::Uint16 => combine::<u16>,
+            Datatype::Int32 => combine::<i32>,
+            Datatype::Uint32 => combine::<u32>,
+            Datatype::Int64 => combine::<i64>,
+            Datatype::Uint64 => combine::<u64>,
+            Datatype::Float => combine::<f32>,
+            Datatype::Double => combine::<f64>,
+            Datatype::FloatComplex => combine::<Complex<f32>>,
+            Datatype::DoubleComplex => combine::<Complex<f64>>,
+            Datatype::Int128 => combine::<i128>,
+            Datatype::Uint128 => combine::<u128>,
+        };
+        combine(self.operation, old, operand, comparand)
     }
 }
 

@@ -23,7 +23,7 @@ pub trait Value: Copy + PartialEq {
 }
 
 /// What becomes of `old`.
-pub fn combine<V: Value>((operation, old, operand, comparand): (AtomicOperation, u128, u128, u128)) -> u128 {
+pub fn combine<V: Value>(operation: AtomicOperation, old: u128, operand: u128, comparand: u128) -> u128 {
     use AtomicOperation::*;
     let (was, by, compared) = (V::of_bits(old), V::of_bits(operand), V::of_bits(comparand));
     let swap_if = |wanted: bool| if wanted { operand } else { old };

@@ -7,7 +7,6 @@
 
 mod failures;
 pub mod flow_control;
-mod indices;
 pub mod path;
 pub mod receive;
 pub mod scheduler;
@@ -25,22 +24,22 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use flow_control::{Credit, MESSAGE_CHARGE, PeerGrant};
-use indices::Indices;
 use path::peer_clock::PeerClock;
 use receive::early_data::EarlyDataTable;
 use receive::reorder::Reorder;
-use scheduler::send::Destination;
+use scheduler::send::{Destination, Send};
 use scheduler::{CachedChoice, RemoteAccess};
 use subchannel::Subchannel;
 
 use crate::atomic::Atomic;
 use crate::config::Config;
+use crate::generational_slab::Key;
 use crate::ids::{MessageSeq, VcId};
 use crate::limits::MAX_SUBCHANNELS;
 use crate::matching::completion_order::CompletionOrder;
+use crate::matching::unmatched::UnmatchedMessage;
 use crate::policy::{Multiplexer, Stripe};
 use crate::processor::ProcessorCost;
-use crate::rare::{Empty, Rare};
 use crate::time::Instant;
 use crate::wire::{Body, ReceiveRef, SendRef};
 
@@ -60,16 +59,12 @@ pub enum State {
 }
 
 /// What is to be done about credit that the peer has granted beyond its first grant.
-#[derive(Default, PartialEq)]
+#[derive(Default)]
 struct Surplus {
     /// Credit returned since the start, if the peer has to be told.
     to_relinquish: Option<u64>,
     /// When to check for idle credit, and how much had been used when this was set.
     idle_check: Option<(Instant, u64)>,
-}
-
-impl Empty for Surplus {
-    const EMPTY: &'static Self = &Surplus { to_relinquish: None, idle_check: None };
 }
 
 /// The reply to an RTS, to a read or to an atomic operation.
@@ -104,28 +99,28 @@ pub struct VirtualChannel {
     /// All of them, dead ones included, in the order in which they came up.
     pub subchannels: Vec<Subchannel>,
     /// Indices of those that take new frames.
-    pub live: Indices,
+    pub live: Vec<u8>,
     /// Indices of those that take new frames once all others are down. Acknowledgements go over them as before.
-    standby: Indices,
+    standby: Vec<u8>,
     /// The peer's clock, as measured over near paths.
     pub clock: PeerClock,
     /// The subchannel over which the newest counted frame has come.
     pub last_received: Option<u8>,
-    /// What subchannels that have ended leave behind.
-    pub left_behind: Rare<LeftBehind>,
+    /// What subchannels that have ended leave behind, if any has ended.
+    pub left_behind: Option<Box<LeftBehind>>,
     /// Credit granted by the peer.
     pub credit: Credit,
     /// What the peer has used of this endpoint's grant.
     pub peer_grant: PeerGrant,
     /// Messages that came out of order: keys of unmatched messages.
-    pub reorder: Reorder<u64>,
+    pub reorder: Reorder<Key<UnmatchedMessage>>,
     /// Early data of rendezvous messages.
     pub early_data: EarlyDataTable,
     /// Announced messages that match no receive yet and bring no early data, though they would have if the credit
     /// had allowed it: keys of unmatched messages, by sequence number.
-    early_candidates: Rare<BTreeMap<u32, u64>>,
+    early_candidates: BTreeMap<u32, Key<UnmatchedMessage>>,
     /// The order in which messages into multi-receive buffers are reported.
-    pub completion_order: Rare<CompletionOrder>,
+    pub completion_order: CompletionOrder,
     /// It is in the engine's list of channels that may have something to transmit.
     pub is_ready: bool,
     eager_limit: Option<u64>,
@@ -134,15 +129,15 @@ pub struct VirtualChannel {
     copies_responses: bool,
     next_seq: MessageSeq,
     /// Messages that wait for credit or a subchannel, in order: keys of sends.
-    queued: VecDeque<u64>,
+    queued: VecDeque<Key<Send>>,
     /// Sends of which stripes are still to be cut, in order: rendezvous messages, long writes, responses to reads.
-    striping_queue: Rare<VecDeque<u64>>,
+    striping_queue: VecDeque<Key<Send>>,
     /// CTS frames, refusals of reads, and answers to atomic operations, to send.
-    replies: Rare<VecDeque<Reply>>,
+    replies: VecDeque<Reply>,
     /// What is to be done about credit above the first grant.
-    surplus: Rare<Surplus>,
-    /// State of remote memory access.
-    pub remote: Rare<RemoteAccess>,
+    surplus: Surplus,
+    /// State of remote memory access, if there is any.
+    pub remote: Option<Box<RemoteAccess>>,
     /// Bytes that wait: of `queued` messages and writes, and what may be cut in `striping_queue`.
     pending: u64,
     /// Bytes that were sent since the last padding.
@@ -167,34 +162,34 @@ impl VirtualChannel {
             loopback,
             is_guest: false,
             subchannels: Vec::new(),
-            live: Indices::default(),
-            standby: Indices::default(),
+            live: Vec::new(),
+            standby: Vec::new(),
             clock: PeerClock::default(),
             last_received: None,
-            left_behind: Rare::new(),
+            left_behind: None,
             credit: Credit::new(reserve),
             peer_grant: PeerGrant::new(grant, reserve),
             reorder: Reorder::new(window),
             early_data: EarlyDataTable::default(),
-            early_candidates: Rare::new(),
-            completion_order: Rare::new(),
+            early_candidates: BTreeMap::new(),
+            completion_order: CompletionOrder::default(),
             is_ready: false,
             eager_limit: config.eager_limit,
             sends_early_data: config.early_data,
             copies_responses: config.copies_responses,
             next_seq: MessageSeq(0),
             queued: VecDeque::new(),
-            striping_queue: Rare::new(),
-            replies: Rare::new(),
-            surplus: Rare::new(),
-            remote: Rare::new(),
+            striping_queue: VecDeque::new(),
+            replies: VecDeque::new(),
+            surplus: Surplus::default(),
+            remote: None,
             pending: 0,
             sent_since_padding: 0,
             has_filled: false,
             processor: config.processor,
-            multiplex: config.multiplexing.build(id.0),
+            multiplex: config.multiplexing.build(id),
             cached_choice: None,
-            stripe: config.striping.build(id.0),
+            stripe: config.striping.build(id),
         }
     }
 
@@ -206,7 +201,7 @@ impl VirtualChannel {
     }
 
     /// Queues a message of `len` bytes.
-    pub fn enqueue(&mut self, send: u64, len: u64) {
+    pub fn enqueue(&mut self, send: Key<Send>, len: u64) {
         self.queued.push_back(send);
         self.pending += len;
     }
@@ -222,7 +217,7 @@ impl VirtualChannel {
     }
 
     /// An announced message of `len` bytes without early data has no receive yet.
-    pub fn add_early_candidate(&mut self, seq: MessageSeq, message: u64, len: u64) {
+    pub fn add_early_candidate(&mut self, seq: MessageSeq, message: Key<UnmatchedMessage>, len: u64) {
         if self.early_limit(len) > 0 {
             self.early_candidates.insert(seq.0, message);
         }
@@ -230,21 +225,20 @@ impl VirtualChannel {
 
     /// It has one now, or was discarded.
     pub fn remove_early_candidate(&mut self, seq: MessageSeq) {
-        if let Some(candidates) = self.early_candidates.existing() {
-            candidates.remove(&seq.0);
-        }
+        self.early_candidates.remove(&seq.0);
     }
 
     /// The oldest such message: its sequence number, and the key of the unmatched message.
-    pub fn oldest_early_candidate(&self) -> Option<(MessageSeq, u64)> {
+    pub fn oldest_early_candidate(&self) -> Option<(MessageSeq, Key<UnmatchedMessage>)> {
         self.early_candidates.first_key_value().map(|(seq, key)| (MessageSeq(*seq), *key))
     }
 
     /// CTS: the peer wants the first `len` bytes of a send; what is not early data goes to `receive`.
     pub fn clear_to_send(
         &mut self,
-        key: u64,
-        (to, stripes): (&mut Destination, &mut Stripes),
+        key: Key<Send>,
+        to: &mut Destination,
+        stripes: &mut Stripes,
         receive: ReceiveRef,
         len: u64,
     ) {
@@ -258,14 +252,14 @@ impl VirtualChannel {
     }
 
     /// The peer requests the first `len` bytes of an announced message as early data.
-    pub fn early_data_requested(&mut self, key: u64, stripes: &mut Stripes, len: u64) {
+    pub fn early_data_requested(&mut self, key: Key<Send>, stripes: &mut Stripes, len: u64) {
         let before = stripes.allowed();
         stripes.allow_early(len);
         self.raise_limit(key, before, stripes.allowed());
     }
 
     /// `allowed` bytes of a send may be cut now; before, it was `before`.
-    fn raise_limit(&mut self, key: u64, before: u64, allowed: u64) {
+    fn raise_limit(&mut self, key: Key<Send>, before: u64, allowed: u64) {
         self.pending = self.pending + allowed - before;
         if before == 0 && allowed > 0 {
             self.striping_queue.push_back(key);
@@ -273,7 +267,7 @@ impl VirtualChannel {
     }
 
     /// Queues a send of which `len` bytes may be cut.
-    pub fn enqueue_striped(&mut self, send: u64, len: u64) {
+    pub fn enqueue_striped(&mut self, send: Key<Send>, len: u64) {
         self.striping_queue.push_back(send);
         self.pending += len;
     }
@@ -281,20 +275,20 @@ impl VirtualChannel {
     /// Whether nothing waits to be handed to a subchannel.
     pub fn is_idle(&self) -> bool {
         self.queued.is_empty()
-            && self.striping_queue.is_unused_or(VecDeque::is_empty)
-            && self.replies.is_unused_or(VecDeque::is_empty)
-            && self.surplus.is_unused_or(|surplus| surplus.to_relinquish.is_none())
-            && self.remote.is_unused_or(RemoteAccess::is_idle)
+            && self.striping_queue.is_empty()
+            && self.replies.is_empty()
+            && self.surplus.to_relinquish.is_none()
+            && self.remote.as_deref().is_none_or(RemoteAccess::is_idle)
             && self.has_left_nothing()
-            && self.subchannels.iter().all(|subchannel| subchannel.assigned.is_unused_or(VecDeque::is_empty))
+            && self.subchannels.iter().all(|subchannel| subchannel.assigned.is_empty())
     }
 
     /// Whether an access of this side to the peer's memory may go past what goes in frames: no write is on its way, and no
     /// request to read, or long send, waits.
     pub fn may_access_directly(&self) -> bool {
         self.state == State::Open
-            && self.striping_queue.is_unused_or(VecDeque::is_empty)
-            && self.remote.is_unused_or(RemoteAccess::has_none_on_its_way)
+            && self.striping_queue.is_empty()
+            && self.remote.as_deref().is_none_or(RemoteAccess::has_none_on_its_way)
     }
 
     /// The grant with which the peer's path need not wait for credit, within the limits of `config`, in bytes.
@@ -316,8 +310,7 @@ impl VirtualChannel {
 
     /// Returns credit that has not been used since the last check. True if the peer has to be told.
     pub fn check_idle(&mut self, now: Instant) -> bool {
-        let Some(surplus) = self.surplus.existing() else { return false };
-        let Some((_, used)) = surplus.idle_check.take_if(|(due, _)| *due <= now) else { return false };
+        let Some((_, used)) = self.surplus.idle_check.take_if(|(due, _)| *due <= now) else { return false };
         let idle = used == self.credit.used() && self.queued.is_empty();
         // Nobody can be told without a subchannel, and none is set up for that.
         if idle && self.credit.has_surplus() && !self.live.is_empty() {
@@ -346,16 +339,9 @@ impl VirtualChannel {
     /// Gives back the memory of its queues, which are empty.
     pub fn release_unused_memory(&mut self) {
         self.queued.shrink_to_fit();
-        self.striping_queue.clear();
-        self.replies.clear();
+        self.striping_queue.shrink_to_fit();
+        self.replies.shrink_to_fit();
         self.reorder.release_unused_memory();
-        if *self.surplus == *Surplus::EMPTY {
-            self.surplus.clear();
-        }
-        self.early_data.release_unused_memory();
-        if self.early_candidates.is_empty() {
-            self.early_candidates.clear();
-        }
         self.subchannels.iter_mut().for_each(Subchannel::release_unused_memory);
     }
 
@@ -364,14 +350,14 @@ impl VirtualChannel {
         self.queued.clear();
         self.striping_queue.clear();
         self.replies.clear();
-        self.surplus.clear();
-        self.remote.clear();
+        self.surplus = Surplus::default();
+        self.remote = None;
         self.pending = 0;
         self.cached_choice = None;
         self.subchannels.clear();
         (self.live, self.standby) = Default::default();
         self.early_candidates.clear();
-        self.left_behind.clear();
+        self.left_behind = None;
     }
 
     /// Whether subchannel `index` takes new frames.
@@ -389,8 +375,9 @@ impl VirtualChannel {
     /// Subchannel `index` is in memory: all others stand by while it is up.
     pub fn prefer(&mut self, index: usize) {
         self.subchannels[index].is_in_memory = true;
-        self.standby.remove(index);
-        for other in std::mem::take(&mut self.live).iter().copied().filter(|other| usize::from(*other) != index) {
+        let others = std::mem::take(&mut self.live);
+        self.take_out(index);
+        for other in others.into_iter().filter(|other| usize::from(*other) != index) {
             self.reassign(usize::from(other));
             self.standby.push(other);
         }
@@ -401,14 +388,26 @@ impl VirtualChannel {
     /// Subchannel `index` stands by while any other carries, or carries once more.
     pub fn set_standby(&mut self, index: usize, stands_by: bool) {
         if stands_by && self.carries(index) && self.live.len() > 1 {
-            self.live.remove(index);
+            self.take_out(index);
             self.standby.push(index as u8);
             self.reassign(index);
         } else if !stands_by && self.standby.contains(&(index as u8)) && self.in_memory().is_none() {
-            self.standby.remove(index);
+            self.take_out(index);
             self.live.push(index as u8);
         }
         self.cached_choice = None;
+    }
+
+    /// Subchannel `index` neither takes new frames nor stands by.
+    fn take_out(&mut self, index: usize) {
+        [&mut self.live, &mut self.standby]
+            .into_iter()
+            .for_each(|all| all.retain(|other| usize::from(*other) != index));
+    }
+
+    /// State of remote memory access, which comes about if there is none.
+    pub fn remote(&mut self) -> &mut RemoteAccess {
+        self.remote.get_or_insert_default()
     }
 
     /// Adds a subchannel, in the slot of a dead one if there is one; its index. `None`: there are too many.
@@ -434,7 +433,7 @@ impl VirtualChannel {
             self.live.push(index as u8)
         }
         self.cached_choice = None;
-        if let Some(left) = self.left_behind.existing() {
+        if let Some(left) = &mut self.left_behind {
             left.peer_timeout_at = None;
         }
         match self.subchannels.get_mut(index) {
@@ -458,7 +457,7 @@ mod tests {
     #[test]
     fn a_channel_that_has_nothing_to_do_is_small() {
         let bytes = size_of::<VirtualChannel>() + size_of::<Subchannel>();
-        assert!(bytes <= 856, "a channel over one rail takes {bytes} bytes");
+        assert!(bytes <= 1152, "a channel over one rail takes {bytes} bytes");
     }
 
     #[test]
@@ -478,7 +477,7 @@ mod tests {
     #[test]
     fn a_channel_gives_the_memory_of_its_queues_back() {
         let mut channel = VirtualChannel::new(VcId(0), &Config::default(), 1 << 20, false);
-        channel.enqueue(1, 0);
+        channel.enqueue(Key::of_number(1).unwrap(), 0);
         channel.enqueue_clear_to_send(SendRef(1), ReceiveRef(1), 10, CreditReturn::Nothing);
         channel.queued.clear();
         channel.replies.pop_front();

@@ -1,63 +1,11 @@
-//! Outgoing frames: a header and where its payload comes from.
+//! Outgoing frames.
 
 use super::VirtualChannel;
-use super::subchannel::FrameOwner;
+use super::subchannel::{AckFields, FrameOwner};
 use crate::ids::SubchannelId;
-use crate::memory::{BounceId, Payload};
+use crate::memory::{Payload, Source};
 use crate::time::Instant;
 use crate::wire::{Body, Header, MAX_HEADER_LEN};
-
-/// Where a frame's payload comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// User memory.
-    User(Payload),
-    /// A part of a bounce buffer.
-    Bounce {
-        /// Which one.
-        id: BounceId,
-        /// First byte.
-        offset: u64,
-        /// Length in bytes.
-        len: u64,
-    },
-    /// What the driver has sent in memory, for so long as the peer has not taken it: nobody else has these bytes. Frames of
-    /// such a source are sent only once they are [recovered](crate::Engine::recover).
-    Sent {
-        /// Length in bytes.
-        len: u64,
-    },
-    /// Zeros.
-    Padding {
-        /// Length in bytes.
-        len: u64,
-    },
-}
-
-impl Source {
-    /// Bytes `[from, from + len)`.
-    pub fn slice(&self, from: u64, len: u64) -> Source {
-        match self {
-            Source::User(payload) => Source::User(payload.slice(from, len)),
-            Source::Bounce { id, offset, .. } => Source::Bounce { id: *id, offset: offset + from, len },
-            Source::Sent { .. } => Source::Sent { len },
-            Source::Padding { .. } => Source::Padding { len },
-        }
-    }
-
-    /// Length in bytes.
-    pub fn len(&self) -> u64 {
-        match self {
-            Source::User(payload) => payload.len(),
-            Source::Bounce { len, .. } | Source::Sent { len } | Source::Padding { len } => *len,
-        }
-    }
-
-    /// Whether there are no bytes.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
 
 /// A frame for the driver to send.
 #[derive(Clone, Debug)]
@@ -100,14 +48,14 @@ impl VirtualChannel {
         owner: FrameOwner,
     ) -> Header {
         let subchannel = &mut self.subchannels[index];
-        let (ack, ack_delay_us) = subchannel.take_ack(now);
+        let AckFields { frames: ack, delay_us: ack_delay_us } = subchannel.take_ack(now);
         if body.is_counted() {
             self.sent_since_padding = self.sent_since_padding.saturating_add(MAX_HEADER_LEN as u32 + len as u32);
             subchannel.sent(now, body, owner, MAX_HEADER_LEN as u64 + len);
         } else {
             subchannel.spend(MAX_HEADER_LEN as u64);
         }
-        let (said_at_us, credit) = (now.wrapping_us(), self.peer_grant.advertise());
-        Header { ack, ack_delay_us, said_at_us, credit, repetition: 0, body }
+        let (sent_at_us, credit) = (now.wrapping_us(), self.peer_grant.advertise());
+        Header { ack, ack_delay_us, sent_at_us, credit, repetition: 0, body }
     }
 }

@@ -2,8 +2,9 @@
 
 use super::{Engine, ProtocolViolation};
 use crate::channel::State;
-use crate::channel::scheduler::send::{Purpose, Stage};
+use crate::channel::scheduler::send::{Purpose, Send, Stage};
 use crate::channel::subchannel::{Acknowledgement, FrameOwner};
+use crate::generational_slab::Key;
 use crate::ids::SubchannelId;
 use crate::time::Instant;
 
@@ -30,7 +31,9 @@ impl Engine {
         let delivered = |owner: FrameOwner| {
             let (key, offset) = match owner {
                 FrameOwner::Send { key, offset } => (key, offset),
-                FrameOwner::Refusal(number) => return remote.refusal_acknowledged(number),
+                FrameOwner::Refusal(number) => {
+                    return remote.iter_mut().for_each(|remote| remote.refusal_acknowledged(number));
+                }
                 FrameOwner::Ping => return probe_answered = true,
                 FrameOwner::Message | FrameOwner::Control => return,
             };
@@ -56,7 +59,7 @@ impl Engine {
             self.make_ready(subchannel.vc);
         }
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
-        if writes > 0 && channel.remote.writes_acknowledged(writes) {
+        if writes > 0 && channel.remote().writes_acknowledged(writes) {
             self.make_ready(subchannel.vc);
         }
         for key in done.drain(..) {
@@ -76,7 +79,7 @@ impl Engine {
     }
 
     /// The completion filter lets one completion through.
-    pub(super) fn finish_send(&mut self, key: u64) {
+    pub(super) fn finish_send(&mut self, key: Key<Send>) {
         if self.follow_up(key) {
             return;
         }
@@ -85,7 +88,7 @@ impl Engine {
         if let Stage::Cut { stripes, .. } = &send.stage {
             channel.stripes_delivered(stripes);
         }
-        if matches!(send.purpose, Purpose::ReadResponse(_)) && channel.remote.response_acknowledged() {
+        if matches!(send.purpose, Purpose::ReadResponse(_)) && channel.remote().response_acknowledged() {
             self.make_ready(send.vc);
         }
         if let Some(bounce) = send.bounce() {

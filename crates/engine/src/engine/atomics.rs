@@ -6,7 +6,8 @@ use crate::atomic::Atomic;
 use crate::channel::State;
 use crate::channel::receive::atomics::WaitingAtomic;
 use crate::channel::scheduler::send::{AtomicSend, Send};
-use crate::ids::{SubchannelId, VcId};
+use crate::generational_slab::Key;
+use crate::ids::VcId;
 use crate::matching::reassembly::Reassembly;
 use crate::memory::{ApplyId, BounceId, MemoryAction, Payload, Placement};
 use crate::request::{AtomicRequest, Remote};
@@ -28,7 +29,7 @@ enum Origin {
     /// The peer, by its name for the operation.
     Peer(ReceiveRef),
     /// This endpoint itself: its reassembly.
-    Here(u64),
+    Here(Key<Reassembly>),
 }
 
 impl Engine {
@@ -43,21 +44,21 @@ impl Engine {
         self.check_inject(true, operands.len())?;
         let operands = operands.clone();
         let is_loopback = self.check_open(vc)?.loopback;
-        let number = if is_loopback { 0 } else { self.vcs[vc.0 as usize].remote.atomics.post() };
+        let number = if is_loopback { 0 } else { self.vcs[vc.0 as usize].remote().atomics.post() };
         let operation = self.reassemblies.insert(Reassembly::of_atomic(request, number));
         if is_loopback {
-            self.apply_here(vc, operation, (to, what), operands);
-            return Ok(SendKey(u64::MAX));
+            self.apply_here(vc, operation, to, what, operands);
+            return Ok(SendKey(None));
         }
-        let atomic = AtomicSend { to, what, operation: ReceiveRef(operation) };
+        let atomic = AtomicSend { to, what, operation: ReceiveRef(operation.number()) };
         let key = self.sends.insert(Send::atomic(vc, atomic, operands));
         self.vcs[vc.0 as usize].enqueue_atomic(key);
         self.make_ready(vc);
-        Ok(SendKey(key))
+        Ok(SendKey(Some(key)))
     }
 
     /// An operation on memory of this endpoint itself.
-    fn apply_here(&mut self, vc: VcId, operation: u64, (at, what): (Remote, Atomic), from: Payload) {
+    fn apply_here(&mut self, vc: VcId, operation: Key<Reassembly>, at: Remote, what: Atomic, from: Payload) {
         let memory = match self.regions.find_array(at.key, at.address, &what) {
             Ok(memory) => memory,
             Err(why) => return self.atomic_ended(operation, Some(why)),
@@ -67,18 +68,19 @@ impl Engine {
             self.actions.push_back(MemoryAction::Fill { into, from });
             into
         });
-        self.apply((vc, Origin::Here(operation)), what, memory, operands);
+        self.apply(vc, Origin::Here(operation), what, memory, operands);
     }
 
-    fn apply(&mut self, (vc, by): (VcId, Origin), what: Atomic, to: Payload, operands: Option<BounceId>) {
+    fn apply(&mut self, vc: VcId, by: Origin, what: Atomic, to: Payload, operands: Option<BounceId>) {
         let result = what.fetches().then(|| self.bounces.take());
-        let id = ApplyId(self.applying.insert(Applying { vc, by, what, operands, result }));
+        let id = ApplyId(self.applying.insert(Applying { vc, by, what, operands, result }).number());
         self.actions.push_back(MemoryAction::Apply { id, what, to, operands, result });
     }
 
     /// The driver has applied an operation ([`MemoryAction::Apply`]), or refuses to, and has not touched the memory.
     pub fn applied(&mut self, id: ApplyId, outcome: Result<(), Refusal>) {
-        let Some(Applying { vc, by, what, operands, result }) = self.applying.remove(id.0) else { return };
+        let applying = Key::of_number(id.0).and_then(|key| self.applying.remove(key));
+        let Some(Applying { vc, by, what, operands, result }) = applying else { return };
         operands.into_iter().for_each(|operands| self.release(operands));
         match by {
             Origin::Here(operation) => {
@@ -96,7 +98,7 @@ impl Engine {
             }
             Origin::Peer(operation) => {
                 let is_refused = outcome.is_err();
-                self.answer((vc, operation), what, outcome, result);
+                self.answer(vc, operation, what, outcome, result);
                 // There will be no result, for which others may have waited.
                 if is_refused {
                     self.apply_atomics(vc);
@@ -107,7 +109,8 @@ impl Engine {
 
     fn answer(
         &mut self,
-        (vc, operation): (VcId, ReceiveRef),
+        vc: VcId,
+        operation: ReceiveRef,
         what: Atomic,
         outcome: Result<(), Refusal>,
         result: Option<BounceId>,
@@ -117,16 +120,16 @@ impl Engine {
                 let len = what.result_len();
                 // As an injected message: it is kept until the peer has it.
                 self.injected += len;
-                let key = self.sends.insert(Send::atomic_result(vc, (result, len), operation));
+                let key = self.sends.insert(Send::atomic_result(vc, result, len, operation));
                 let channel = &mut self.vcs[vc.0 as usize];
-                channel.remote.incoming_atomics.answered(&what);
+                channel.remote().incoming_atomics.answered(&what);
                 channel.enqueue_striped(key, len);
             }
             (Ok(()), None) => self.vcs[vc.0 as usize].answer_atomic(operation, what, None),
             (Err(why), result) => {
                 result.into_iter().for_each(|result| self.release(result));
                 let channel = &mut self.vcs[vc.0 as usize];
-                channel.remote.incoming_atomics.result_ended(what.result_len());
+                channel.remote().incoming_atomics.result_ended(what.result_len());
                 channel.answer_atomic(operation, what, Some(why));
             }
         }
@@ -136,27 +139,28 @@ impl Engine {
     /// A peer's operation has come; its operands, if it has any, follow.
     pub(super) fn handle_atomic(
         &mut self,
-        subchannel: SubchannelId,
-        (number, repetition): (u64, u8),
-        (operation, at, what): (ReceiveRef, Remote, Atomic),
+        vc: VcId,
+        number: u64,
+        repetition: u8,
+        atomic: WaitingAtomic,
     ) -> Result<(Target, Placement), ProtocolViolation> {
-        let vc = subchannel.vc;
+        let what = atomic.what;
         self.questions += u64::from(what.fetches());
-        let has = |engine: &Engine| engine.vcs[vc.0 as usize].remote.incoming_atomics.has(number);
+        let has = |engine: &mut Engine| engine.vcs[vc.0 as usize].remote().incoming_atomics.has(number);
         if has(self) {
             self.supersede(vc, Name::Atomic(number), repetition);
             if has(self) {
                 return Ok((Target::Nothing, Placement::Discard));
             }
         }
-        while self.vcs[vc.0 as usize].remote.incoming_atomics.check(number, &what).is_err() {
+        while self.vcs[vc.0 as usize].remote().incoming_atomics.check(number, &what).is_err() {
             if !self.may_have_more_atomics(vc) {
                 return Err(ProtocolViolation::Atomics);
             }
         }
-        let operations = &mut self.vcs[vc.0 as usize].remote.incoming_atomics;
+        let operations = &mut self.vcs[vc.0 as usize].remote().incoming_atomics;
         let operands = (what.operands_len() > 0).then(|| self.bounces.take());
-        operations.add(number, WaitingAtomic { operation, at, what, operands, is_complete: false });
+        operations.add(number, WaitingAtomic { operands, ..atomic });
         let Some(operands) = operands else {
             self.atomic_came(vc, number);
             return Ok((Target::Nothing, Placement::Discard));
@@ -166,19 +170,19 @@ impl Engine {
 
     /// The operands of a peer's operation are here.
     pub(super) fn atomic_came(&mut self, vc: VcId, number: u64) {
-        self.vcs[vc.0 as usize].remote.incoming_atomics.complete(number);
+        self.vcs[vc.0 as usize].remote().incoming_atomics.complete(number);
         self.apply_atomics(vc);
     }
 
     /// Has the driver apply what is next of a peer's operations.
     pub(super) fn apply_atomics(&mut self, vc: VcId) {
-        while let Some(next) = self.vcs[vc.0 as usize].remote.incoming_atomics.take_next() {
+        while let Some(next) = self.vcs[vc.0 as usize].remote().incoming_atomics.take_next() {
             let WaitingAtomic { operation, at, what, operands, .. } = next;
             match self.regions.find_array(at.key, at.address, &what) {
-                Ok(memory) => self.apply((vc, Origin::Peer(operation)), what, memory, operands),
+                Ok(memory) => self.apply(vc, Origin::Peer(operation), what, memory, operands),
                 Err(why) => {
                     operands.into_iter().for_each(|operands| self.release(operands));
-                    self.answer((vc, operation), what, Err(why), None);
+                    self.answer(vc, operation, what, Err(why), None);
                 }
             }
         }
@@ -186,27 +190,29 @@ impl Engine {
 
     /// A result was acknowledged.
     pub(super) fn atomic_result_ended(&mut self, vc: VcId, len: u64) {
-        self.vcs[vc.0 as usize].remote.incoming_atomics.result_ended(len);
+        self.vcs[vc.0 as usize].remote().incoming_atomics.result_ended(len);
         self.apply_atomics(vc);
     }
 
     /// The peer has applied an operation without a result. It may say so twice.
     pub(super) fn handle_applied(&mut self, vc: VcId, operation: ReceiveRef) -> Result<(), ProtocolViolation> {
-        let Some(reassembly) = self.reassemblies.get(operation.0) else { return Ok(()) };
+        let Some(key) = Key::of_number(operation.0) else { return Ok(()) };
+        let Some(reassembly) = self.reassemblies.get(key) else { return Ok(()) };
         if reassembly.vc != vc || !reassembly.is_atomic_without_result() || !self.may_be_answered(reassembly) {
             return Err(ProtocolViolation::Applied);
         }
-        self.atomic_ended(operation.0, None);
+        self.atomic_ended(key, None);
         Ok(())
     }
 
     /// Whether the peer can have answered what `reassembly` waits for: not an atomic operation that was not sent.
     pub(super) fn may_be_answered(&self, reassembly: &Reassembly) -> bool {
-        let atomics = &self.vcs[reassembly.vc.0 as usize].remote.atomics;
-        reassembly.atomic_number().is_none_or(|number| atomics.was_sent(number))
+        let remote = self.vcs[reassembly.vc.0 as usize].remote.as_ref();
+        let was_sent = |number: u64| remote.is_some_and(|remote| remote.atomics.was_sent(number));
+        reassembly.atomic_number().is_none_or(was_sent)
     }
 
-    fn atomic_ended(&mut self, operation: u64, why: Option<Refusal>) {
+    fn atomic_ended(&mut self, operation: Key<Reassembly>, why: Option<Refusal>) {
         let Some(mut reassembly) = self.reassemblies.remove(operation) else { return };
         why.into_iter().for_each(|why| {
             reassembly.refuse(why);
@@ -217,7 +223,7 @@ impl Engine {
     /// An operation of this side's has ended: others may go.
     pub(super) fn atomic_answered(&mut self, vc: VcId, operands: u64) {
         let channel = &mut self.vcs[vc.0 as usize];
-        if channel.state == State::Open && !channel.loopback && channel.remote.atomics.answered(operands) {
+        if channel.state == State::Open && !channel.loopback && channel.remote().atomics.answered(operands) {
             self.make_ready(vc);
         }
     }

@@ -4,8 +4,8 @@
 
 use super::{Engine, SendKey};
 use crate::channel::scheduler::send::Send;
-use crate::channel::transmit::Source;
-use crate::memory::{MemoryAction, Payload};
+use crate::generational_slab::Key;
+use crate::memory::{MemoryAction, Payload, Source};
 use crate::time::Instant;
 
 /// Bytes that are copied per nanosecond, or more: what one core of a present machine copies out of its cache.
@@ -20,7 +20,7 @@ const MAX_COPIED_AT_ONCE: u64 = 256 << 10;
 /// A send that may be buffered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
-    key: u64,
+    key: Key<Send>,
     /// Since when the kernel has all of it.
     sent_at: Option<Instant>,
 }
@@ -32,14 +32,16 @@ impl Engine {
             self.buffer_candidates.retain(|candidate| self.sends.get(candidate.key).is_some());
         }
         let is_candidate = |send: &Send| send.wants_completion() && !send.inject && send.len() > 0;
-        if self.buffer_candidates.len() < MAX_SENDS && self.sends.get(key.0).is_some_and(is_candidate) {
-            self.buffer_candidates.push(Candidate { key: key.0, sent_at: None });
+        if self.buffer_candidates.len() < MAX_SENDS
+            && let Some(key) = key.0.filter(|key| self.sends.get(*key).is_some_and(is_candidate))
+        {
+            self.buffer_candidates.push(Candidate { key, sent_at: None });
         }
     }
 
     /// The same of an injected send, whose user has the memory back already: it completes.
     pub fn complete_injected(&mut self, key: SendKey) {
-        let send = self.sends.get_mut(key.0).filter(|send| send.inject);
+        let send = key.0.and_then(|key| self.sends.get_mut(key)).filter(|send| send.inject);
         self.completions.extend(send.and_then(Send::complete));
     }
 
@@ -70,7 +72,7 @@ impl Engine {
                 return true;
             }
             copied += len;
-            self.complete_early(SendKey(candidate.key));
+            self.complete_early(candidate.key);
             false
         });
         self.buffer_candidates = buffer_candidates;
@@ -78,12 +80,12 @@ impl Engine {
         copied > 0
     }
 
-    fn complete_early(&mut self, key: SendKey) {
-        let Some(Source::User(payload)) = self.sends.get(key.0).map(|send| send.source.clone()) else { return };
-        let copy = self.detach(key);
+    fn complete_early(&mut self, key: Key<Send>) {
+        let Some(Source::User(payload)) = self.sends.get(key).map(|send| send.source.clone()) else { return };
+        let copy = self.detach(SendKey(Some(key)));
         self.actions.extend(copy);
         self.actions.push_back(MemoryAction::Detach(payload));
-        let completion = self.sends.get_mut(key.0).and_then(Send::complete);
+        let completion = self.sends.get_mut(key).and_then(Send::complete);
         self.completions.extend(completion);
     }
 }

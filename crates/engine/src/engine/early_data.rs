@@ -5,11 +5,25 @@ use super::{Engine, ProtocolViolation};
 use crate::channel::CreditReturn;
 use crate::channel::flow_control::MESSAGE_CHARGE;
 use crate::channel::receive::early_data::{BufferedPiece, EarlyData};
+use crate::generational_slab::Key;
 use crate::ids::{MessageSeq, VcId};
 use crate::matching::reassembly::Reassembly;
 use crate::matching::unmatched::UnmatchedMessage;
 use crate::memory::{BounceId, MemoryAction, Placement};
 use crate::wire::{ReceiveRef, SendRef};
+
+/// A message with early data, as its RTS announces it.
+#[derive(Clone, Copy)]
+pub(super) struct Announced {
+    /// The peer's name for it.
+    pub send: SendRef,
+    /// Its position.
+    pub seq: MessageSeq,
+    /// Bytes of early data.
+    pub early: u64,
+    /// Length in bytes.
+    pub len: u64,
+}
 
 impl Engine {
     /// The RTS of a message with `early` bytes of early data has come.
@@ -38,7 +52,8 @@ impl Engine {
     pub(super) fn handle_early_data(
         &mut self,
         vc: VcId,
-        (seq, repetition): (MessageSeq, u8),
+        seq: MessageSeq,
+        repetition: u8,
         offset: u64,
         len: u64,
     ) -> Result<(Target, Placement), ProtocolViolation> {
@@ -98,7 +113,7 @@ impl Engine {
     }
 
     /// The payload of a piece without a receive is in its buffer.
-    pub(super) fn early_data_buffered(&mut self, vc: VcId, (seq, bounce): (MessageSeq, BounceId), len: u64) {
+    pub(super) fn early_data_buffered(&mut self, vc: VcId, seq: MessageSeq, bounce: BounceId, len: u64) {
         let early_data = self.vcs[vc.0 as usize].early_data.get_mut(seq);
         let found = early_data.and_then(|early_data| {
             let at = early_data.buffered.iter().position(|piece| piece.bounce == bounce)?;
@@ -127,7 +142,7 @@ impl Engine {
     }
 
     /// Copies a piece into its receive. How many bytes of it are wanted.
-    fn copy_buffered(&mut self, reassembly: u64, piece: BufferedPiece) -> u64 {
+    fn copy_buffered(&mut self, reassembly: Key<Reassembly>, piece: BufferedPiece) -> u64 {
         let Some(reassembly) = self.reassemblies.get(reassembly) else { return 0 };
         let wanted = reassembly.wanted_of(piece.offset, piece.len);
         if wanted > 0 {
@@ -138,13 +153,9 @@ impl Engine {
         wanted
     }
 
-    /// A message with `early` bytes of early data, out of `len`, has matched a receive.
-    pub(super) fn deliver_early_data(
-        &mut self,
-        mut reassembly: Reassembly,
-        (send, seq): (SendRef, MessageSeq),
-        (early, len): (u64, u64),
-    ) {
+    /// A message with early data has matched a receive.
+    pub(super) fn deliver_early_data(&mut self, mut reassembly: Reassembly, message: Announced) {
+        let Announced { seq, early, .. } = message;
         let (vc, wanted) = (reassembly.vc, reassembly.wanted());
         reassembly.early_data = Some(seq);
         let Some(early_data) = self.vcs[vc.0 as usize].early_data.get_mut(seq) else { return };
@@ -158,22 +169,17 @@ impl Engine {
             early_data.buffered.iter().partition(|piece| piece.is_complete);
         let still_held: u64 = coming.iter().map(|piece| piece.len).sum();
         early_data.buffered = coming;
-        let name = if wanted > early { ReceiveRef(key) } else { ReceiveRef::NONE };
-        self.settle_charge(vc, (send, name, wanted), (early, len), still_held);
+        let name = if wanted > early { ReceiveRef(key.number()) } else { ReceiveRef::NONE };
+        self.settle_charge(vc, message, name, wanted, still_held);
         let bytes_placed = here.into_iter().map(|piece| self.copy_buffered(key, piece)).sum();
         self.bytes_placed(key, bytes_placed);
     }
 
-    /// A message with `early` bytes of early data, out of `len`, is discarded.
-    pub(super) fn discard_early_data(
-        &mut self,
-        vc: VcId,
-        (send, seq): (SendRef, MessageSeq),
-        (early, len): (u64, u64),
-    ) {
-        let early_data = self.vcs[vc.0 as usize].early_data.remove(seq).unwrap_or_default();
+    /// A message with early data is discarded.
+    pub(super) fn discard_early_data(&mut self, vc: VcId, message: Announced) {
+        let early_data = self.vcs[vc.0 as usize].early_data.remove(message.seq).unwrap_or_default();
         let still_held = early_data.buffered.iter().filter(|piece| !piece.is_complete).map(|piece| piece.len).sum();
-        self.settle_charge(vc, (send, ReceiveRef::NONE, 0), (early, len), still_held);
+        self.settle_charge(vc, message, ReceiveRef::NONE, 0, still_held);
         self.release_buffered(&early_data);
     }
 
@@ -183,19 +189,13 @@ impl Engine {
     }
 
     /// The message no longer counts against the peer's grant, except pieces that are still being read into buffers. Where
-    /// not all of it is early data, a CTS says what is wanted, and where.
-    fn settle_charge(
-        &mut self,
-        vc: VcId,
-        (send, receive, wanted): (SendRef, ReceiveRef, u64),
-        (early, len): (u64, u64),
-        still_held: u64,
-    ) {
-        let mut charge = early + MESSAGE_CHARGE - still_held;
-        if early < len {
+    /// not all of it is early data, a CTS says that `wanted` bytes are to go to `receive`.
+    fn settle_charge(&mut self, vc: VcId, message: Announced, receive: ReceiveRef, wanted: u64, still_held: u64) {
+        let mut charge = message.early + MESSAGE_CHARGE - still_held;
+        if message.early < message.len {
             // The CTS is charged until it is sent.
             charge -= MESSAGE_CHARGE;
-            self.vcs[vc.0 as usize].enqueue_clear_to_send(send, receive, wanted, CreditReturn::Message);
+            self.vcs[vc.0 as usize].enqueue_clear_to_send(message.send, receive, wanted, CreditReturn::Message);
             self.make_ready(vc);
         }
         self.release_charge(vc, charge);

@@ -30,8 +30,7 @@ impl Engine {
             return None;
         }
         let live = || channel.subchannels.iter().filter(|subchannel| subchannel.live);
-        let is_quiet =
-            live().all(|subchannel| subchannel.is_quiet() && subchannel.refusals.is_unused_or(|all| all.is_empty()));
+        let is_quiet = live().all(|subchannel| subchannel.is_quiet() && subchannel.refusals.is_empty());
         live().map(|subchannel| subchannel.liveness.since()).max().filter(|_| is_quiet)
     }
 
@@ -42,7 +41,7 @@ impl Engine {
         let (vc, index) = (subchannel.vc, usize::from(subchannel.index));
         let channel = &mut self.vcs[vc.0 as usize];
         if channel.subchannels.get(index).is_some_and(|subchannel| subchannel.live) {
-            channel.take_out(index);
+            channel.end_subchannel(index);
             self.interrupt(subchannel);
             self.make_ready(vc);
         }

@@ -70,8 +70,8 @@ impl Engine {
         let mut wants_probe = false;
         while let Some((seq, key)) = channel.oldest_early_candidate() {
             let Some(message) = self.unmatched.get_mut(key) else { break };
-            let (early_limit, (left, most)) = (channel.early_limit(message.len), channel.peer_grant.requestable());
-            if left < early_limit.min(most / 2) || channel.has_many_replies() {
+            let (early_limit, left) = (channel.early_limit(message.len), channel.peer_grant.requestable());
+            if left < early_limit.min(channel.peer_grant.max_requested() / 2) || channel.has_many_replies() {
                 break;
             }
             channel.remove_early_candidate(seq);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{Engine, FIRST_GRANT_PART, ProtocolViolation};
 use crate::channel::State;
 use crate::channel::flow_control::{MESSAGE_CHARGE, OverGrant, PeerGrant};
-use crate::channel::scheduler::atomic_window::ATOMIC_WINDOW;
+use crate::channel::scheduler::atomics::ATOMIC_WINDOW;
 use crate::ids::VcId;
 use crate::limits::{FIRST_GUEST_ATOMICS, GUESTS_ANNOUNCED, GUESTS_ATOMICS, GUESTS_PART, MIN_GRANT, MIN_GUEST_GRANT};
 
@@ -50,7 +50,7 @@ impl Engine {
         let (grant, reserve) = (channel.peer_grant.bytes(), channel.peer_grant.reserve());
         self.guests.granted -= grant;
         self.guests.reserve -= reserve;
-        self.guests.atomics -= channel.remote.incoming_atomics.window();
+        self.guests.atomics -= channel.remote.as_ref().map_or(0, |remote| remote.incoming_atomics.window());
         channel.peer_grant.set_reserve(self.config.max_announced * MESSAGE_CHARGE);
         let left = self.config.memory.saturating_sub(self.granted);
         let more = self.config.grant.min((left / FIRST_GRANT_PART).max(MIN_GRANT)).saturating_sub(grant);
@@ -105,17 +105,17 @@ impl Engine {
     #[cold]
     pub(super) fn may_have_more_atomics(&mut self, vc: VcId) -> bool {
         let channel = &mut self.vcs[vc.0 as usize];
-        let atomics = &mut channel.remote.incoming_atomics;
+        let (is_guest, atomics) = (channel.is_guest, &mut channel.remote().incoming_atomics);
         let left = ATOMIC_WINDOW - atomics.window();
-        let more = match channel.is_guest {
+        let more = match is_guest {
             false => left,
             true => atomics.window().max(FIRST_GUEST_ATOMICS).min(left),
         };
-        if more == 0 || (channel.is_guest && self.guests.atomics + more > GUESTS_ATOMICS) {
+        if more == 0 || (is_guest && self.guests.atomics + more > GUESTS_ATOMICS) {
             return false;
         }
         atomics.widen(more);
-        self.guests.atomics += if channel.is_guest { more } else { 0 };
+        self.guests.atomics += if is_guest { more } else { 0 };
         true
     }
 

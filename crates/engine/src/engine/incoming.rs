@@ -2,18 +2,21 @@
 
 use std::collections::VecDeque;
 
+use crate::channel::subchannel::WriteFrame;
+use crate::generational_slab::Key;
 use crate::ids::MessageSeq;
+use crate::matching::reassembly::Reassembly;
+use crate::matching::unmatched::UnmatchedMessage;
 use crate::memory::BounceId;
-use crate::rare::Rare;
 use crate::registered_memory::RegionId;
-use crate::wire::{Body, ReceiveRef, SendRef, Urgency};
+use crate::wire::{Body, ReceiveRef, Urgency};
 
 /// What is being read from a subchannel, in the order of its frames: mostly one, which every short message passes. Drivers
 /// that fetch payloads by themselves have several under way, and bound how many.
 #[derive(Default)]
 pub(super) struct IncomingFrames {
     oldest: Option<Incoming>,
-    others: Rare<VecDeque<Incoming>>,
+    others: VecDeque<Incoming>,
 }
 
 /// A frame that is being read.
@@ -71,7 +74,7 @@ impl IncomingFrames {
     #[inline]
     pub fn pop(&mut self) -> Option<Incoming> {
         let oldest = self.oldest.take();
-        self.oldest = self.others.existing().and_then(VecDeque::pop_front);
+        self.oldest = self.others.pop_front();
         oldest
     }
 
@@ -94,7 +97,7 @@ impl IncomingFrames {
 
     /// The same, to be changed.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Incoming> {
-        self.oldest.iter_mut().chain(self.others.existing().into_iter().flatten())
+        self.oldest.iter_mut().chain(self.others.iter_mut())
     }
 }
 
@@ -114,11 +117,11 @@ pub(super) enum Target {
     #[default]
     Nothing,
     /// A receive: its reassembly.
-    Reassembly(u64),
+    Reassembly(Key<Reassembly>),
     /// A receive, whose buffer ends within this piece.
     ReassemblyPart {
         /// The reassembly.
-        reassembly: u64,
+        reassembly: Key<Reassembly>,
         /// Bytes that are wanted.
         wanted: u64,
     },
@@ -130,15 +133,15 @@ pub(super) enum Target {
         bounce: BounceId,
     },
     /// A message without a receive.
-    Unmatched(u64),
+    Unmatched(Key<UnmatchedMessage>),
     /// What the peer's atomic operation of this number needs.
     Atomic(u64),
     /// Registered memory.
     Memory {
         /// Which.
         region: RegionId,
-        /// Number of the frame, and the peer's name for the write.
-        write: (u64, SendRef),
+        /// The frame, as the peer names it.
+        frame: WriteFrame,
         /// What the user is told of it.
         data: Option<u64>,
     },

@@ -1,14 +1,15 @@
 //! Messages that have come: they are put in order, matched, and placed; rendezvous messages get a CTS.
 
+use super::early_data::Announced;
 use super::incoming::{Name, Target};
 use super::{Engine, ProtocolViolation};
 use crate::channel::CreditReturn;
 use crate::channel::flow_control::PeerGrant;
 use crate::channel::scheduler::send::{Destination, Stage};
-use crate::envelope::Envelope;
+use crate::generational_slab::Key;
 use crate::ids::{MessageSeq, VcId};
 use crate::matching::reassembly::Reassembly;
-use crate::matching::taken::Taken;
+use crate::matching::taken::{Posted, Taken};
 use crate::matching::unmatched::{self, OnceBuffered, UnmatchedMessage};
 use crate::memory::{MemoryAction, Placement};
 use crate::wire::{ReceiveRef, SendRef};
@@ -57,7 +58,7 @@ impl Engine {
 
     /// A message that is next in order, and whose payload, if it has one, follows.
     fn handle_in_order(&mut self, message: UnmatchedMessage) -> (Target, Placement) {
-        let UnmatchedMessage { vc, envelope, data, len, .. } = message;
+        let UnmatchedMessage { vc, envelope, len, .. } = message;
         let eager_with_payload = matches!(message.content, unmatched::Content::Eager { is_complete: false, .. });
         if !eager_with_payload {
             let key = self.unmatched.insert(message);
@@ -67,7 +68,7 @@ impl Engine {
         match self.posted.take_match(vc, envelope, len) {
             Some(taken) => {
                 self.release_charge(vc, message.charge);
-                let mut reassembly = self.new_reassembly(taken, vc, (envelope, data, len));
+                let mut reassembly = self.new_reassembly(taken, &message);
                 let placement = reassembly.place_all();
                 (Target::Reassembly(self.reassemblies.insert(reassembly)), placement)
             }
@@ -80,7 +81,7 @@ impl Engine {
     }
 
     /// The payload of an unmatched message follows: it goes into a bounce buffer.
-    pub(super) fn buffer_payload(&mut self, key: u64) -> (Target, Placement) {
+    pub(super) fn buffer_payload(&mut self, key: Key<UnmatchedMessage>) -> (Target, Placement) {
         let Some(message) = self.unmatched.get_mut(key) else { return (Target::Nothing, Placement::Discard) };
         match &mut message.content {
             unmatched::Content::Eager { bounce, is_complete: false, .. } => {
@@ -93,7 +94,7 @@ impl Engine {
     }
 
     /// An unmatched message is next in order: a posted receive takes it, or it joins the unexpected messages.
-    pub(super) fn match_or_queue(&mut self, key: u64) {
+    pub(super) fn match_or_queue(&mut self, key: Key<UnmatchedMessage>) {
         let Some(message) = self.unmatched.get(key) else { return };
         let &UnmatchedMessage { vc, envelope, len, content, .. } = message;
         match self.posted.take_match(vc, envelope, len) {
@@ -108,7 +109,7 @@ impl Engine {
     }
 
     /// Multi-receive buffer `key` takes an unmatched message.
-    pub(super) fn deliver_to_posted(&mut self, key: u64, message: u64) {
+    pub(super) fn deliver_to_posted(&mut self, key: Key<Posted>, message: Key<UnmatchedMessage>) {
         let len = self.unmatched.get(message).map_or(0, |message| message.len);
         if let Some(taken) = self.posted.take(key, len) {
             self.deliver_to(taken, message);
@@ -116,11 +117,10 @@ impl Engine {
     }
 
     /// A receive has taken unmatched message `key`.
-    pub(super) fn deliver_to(&mut self, taken: Taken, key: u64) {
-        let Some(&UnmatchedMessage { vc, envelope, data, len, content, charge }) = self.unmatched.get(key) else {
-            return;
-        };
-        let mut reassembly = self.new_reassembly(taken, vc, (envelope, data, len));
+    pub(super) fn deliver_to(&mut self, taken: Taken, key: Key<UnmatchedMessage>) {
+        let Some(message) = self.unmatched.get(key).copied() else { return };
+        let UnmatchedMessage { vc, len, content, charge, .. } = message;
+        let mut reassembly = self.new_reassembly(taken, &message);
         match content {
             unmatched::Content::Rendezvous { send, seq, early: 0 } => {
                 self.unmatched.remove(key);
@@ -129,7 +129,7 @@ impl Engine {
             }
             unmatched::Content::Rendezvous { send, seq, early } => {
                 self.unmatched.remove(key);
-                self.deliver_early_data(reassembly, (send, seq), (early, len));
+                self.deliver_early_data(reassembly, Announced { send, seq, early, len });
             }
             unmatched::Content::Eager { is_complete: false, .. } => {
                 // All of it is on its way: a stripe that names this reassembly is out of place.
@@ -155,7 +155,7 @@ impl Engine {
             self.finish_reassembly(reassembly);
             ReceiveRef::NONE
         } else {
-            ReceiveRef(self.reassemblies.insert(reassembly))
+            ReceiveRef(self.reassemblies.insert(reassembly).number())
         };
         self.vcs[vc.0 as usize].enqueue_clear_to_send(send, name, wanted, CreditReturn::RequestToSend);
         self.make_ready(vc);
@@ -168,8 +168,8 @@ impl Engine {
         receive: ReceiveRef,
         len: u64,
     ) -> Result<(), ProtocolViolation> {
-        let key = send.0;
         // A send that has ended had its CTS before, or needed none.
+        let Some(key) = Key::of_number(send.0) else { return Ok(()) };
         let Some(send) = self.sends.get_mut(key) else { return Ok(()) };
         if send.vc != vc || len > send.len() {
             return Err(ProtocolViolation::ClearToSend);
@@ -187,7 +187,7 @@ impl Engine {
             Stage::Cut { to: Destination::Receive(before), .. } if *before == receive => return Ok(()),
             _ => return Err(ProtocolViolation::ClearToSend),
         };
-        channel.clear_to_send(key, (to, stripes), receive, len);
+        channel.clear_to_send(key, to, stripes, receive, len);
         if send.is_delivered() {
             self.finish_send(key);
         } else {
@@ -199,11 +199,13 @@ impl Engine {
     pub(super) fn handle_stripe(
         &mut self,
         vc: VcId,
-        (receive, repetition): (ReceiveRef, u8),
+        receive: ReceiveRef,
+        repetition: u8,
         offset: u64,
         len: u32,
     ) -> Result<(Target, Placement), ProtocolViolation> {
-        let (key, len) = (receive.0, u64::from(len));
+        let nothing = (Target::Nothing, Placement::Discard);
+        let (Some(key), len) = (Key::of_number(receive.0), u64::from(len)) else { return Ok(nothing) };
         let name = Name::Stripe(receive, offset);
         let is_unasked = |reassembly: &Reassembly| reassembly.vc == vc && !self.may_be_answered(reassembly);
         if self.reassemblies.get(key).is_some_and(is_unasked) {
@@ -214,19 +216,19 @@ impl Engine {
             let reassembly = engine.reassemblies.get_mut(key).filter(|reassembly| reassembly.vc == vc)?;
             Some(reassembly.place_stripe(offset, len).map_err(|_| reassembly.contains(offset, len)))
         };
-        let bytes_placed = match place(self) {
+        let placed = match place(self) {
             Some(Err(true)) if self.supersede(vc, name, repetition) => place(self),
-            bytes_placed => bytes_placed,
+            placed => placed,
         };
-        match bytes_placed {
+        match placed {
             Some(Ok(placement)) => Ok((Target::Reassembly(key), placement)),
             Some(Err(false)) => Err(ProtocolViolation::Stripe),
-            Some(Err(true)) | None => Ok((Target::Nothing, Placement::Discard)),
+            Some(Err(true)) | None => Ok(nothing),
         }
     }
 
     /// `len` more bytes of reassembly `key` are in place.
-    pub(super) fn bytes_placed(&mut self, key: u64, len: u64) {
+    pub(super) fn bytes_placed(&mut self, key: Key<Reassembly>, len: u64) {
         let all = self.reassemblies.get_mut(key).is_some_and(|reassembly| reassembly.placed(len));
         if all && let Some(reassembly) = self.reassemblies.remove(key) {
             self.finish_reassembly(reassembly);
@@ -234,7 +236,7 @@ impl Engine {
     }
 
     /// All bytes of an unmatched message are in its buffer.
-    pub(super) fn fully_buffered(&mut self, key: u64) {
+    pub(super) fn fully_buffered(&mut self, key: Key<UnmatchedMessage>) {
         let Some(message) = self.unmatched.get_mut(key) else { return };
         let unmatched::Content::Eager { bounce: Some(from), is_complete, once_buffered } = &mut message.content else {
             return;
@@ -256,7 +258,7 @@ impl Engine {
         self.release(from);
     }
 
-    fn set_once_buffered(&mut self, key: u64, new: OnceBuffered) {
+    fn set_once_buffered(&mut self, key: Key<UnmatchedMessage>, new: OnceBuffered) {
         if let Some(UnmatchedMessage { content: unmatched::Content::Eager { once_buffered, .. }, .. }) =
             self.unmatched.get_mut(key)
         {
@@ -265,12 +267,8 @@ impl Engine {
     }
 
     /// The reassembly of a message that has matched a receive.
-    pub(super) fn new_reassembly(
-        &mut self,
-        taken: Taken,
-        vc: VcId,
-        (envelope, data, len): (Envelope, Option<u64>, u64),
-    ) -> Reassembly {
+    pub(super) fn new_reassembly(&mut self, taken: Taken, message: &UnmatchedMessage) -> Reassembly {
+        let UnmatchedMessage { vc, envelope, data, len, .. } = *message;
         let mut reassembly = Reassembly::new(taken, vc, envelope, data, len);
         reassembly.report_position = reassembly.multi.map(|_| self.vcs[vc.0 as usize].completion_order.reserve());
         reassembly
@@ -297,7 +295,7 @@ impl Engine {
     }
 
     /// An unexpected message is dropped.
-    pub(super) fn discard(&mut self, key: u64) {
+    pub(super) fn discard(&mut self, key: Key<UnmatchedMessage>) {
         let Some(&UnmatchedMessage { vc, content, charge, len, .. }) = self.unmatched.get(key) else { return };
         match content {
             unmatched::Content::Eager { is_complete: false, .. } => self.set_once_buffered(key, OnceBuffered::Drop),
@@ -314,7 +312,7 @@ impl Engine {
             }
             unmatched::Content::Rendezvous { send, seq, early } => {
                 self.unmatched.remove(key);
-                self.discard_early_data(vc, (send, seq), (early, len));
+                self.discard_early_data(vc, Announced { send, seq, early, len });
             }
         }
     }

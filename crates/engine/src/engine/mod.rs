@@ -3,18 +3,17 @@
 //! [`Engine`] is all that drivers call; each file here holds the methods of one matter. `post`, `remote_access` and `atomics`
 //! take commands, `receive` events from peers, which `acknowledge`, `flow_control`, `match_message`, `early_data` and
 //! `retransmit` handle; `subchannels`, `eviction` and `peer_loss` take events from the driver; `buffered_send` completes sends early;
-//! `guests` bounds what peers leave here whom the user has not named; `in_memory` is a short way into memory that both sides see, `whole_message` one for what comes whole.
+//! `guests` bounds what peers leave here whom the user has not named; `whole_message` has the short ways of messages that pass in
+//! one call.
 //! State of one peer is in `channel/`, of posted and unexpected messages in `matching/`.
 
 mod acknowledge;
 mod atomics;
 mod buffered_send;
-mod direct_access;
 mod early_data;
 mod eviction;
 mod flow_control;
 mod guests;
-mod in_memory;
 mod incoming;
 mod match_message;
 mod peer_loss;
@@ -36,7 +35,7 @@ use crate::channel::scheduler::send::Send;
 use crate::channel::subchannel::Subchannel;
 use crate::channel::{State, VirtualChannel};
 use crate::config::Config;
-use crate::generational_slab::GenerationalSlab;
+use crate::generational_slab::{GenerationalSlab, Key};
 use crate::ids::{SubchannelId, VcId};
 use crate::limits::MIN_GRANT;
 use crate::matching::posted::PostedQueue;
@@ -93,7 +92,7 @@ pub struct Engine {
     /// Peers without a subchannel for too long, which the driver is to give up.
     unreachable_peers: VecDeque<VcId>,
     /// Sends that one acknowledgement completes; a field only to reuse its allocation.
-    delivered: Vec<u64>,
+    delivered: Vec<Key<Send>>,
     actions: VecDeque<MemoryAction>,
     completions: VecDeque<Completion>,
     /// The next timeout, or earlier: delayed acknowledgements, liveness and idle credit checks.
@@ -230,7 +229,7 @@ impl Engine {
     pub fn poll_memory(&mut self) -> Option<MemoryAction> {
         let action = self.actions.pop_front();
         if let Some(MemoryAction::Release(bounce)) = action {
-            self.bounces.release_charge.push(bounce);
+            self.bounces.free.push(bounce);
         }
         action
     }
@@ -349,9 +348,16 @@ impl Engine {
     pub fn bare_header(&mut self, now: Instant, subchannel: SubchannelId, body: Body) -> Header {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         let state = channel.subchannels.get_mut(usize::from(subchannel.index));
-        let (ack, ack_delay_us) = state.map_or((0, 0), |state| state.take_ack(now));
-        let said_at_us = now.wrapping_us();
-        Header { ack, ack_delay_us, said_at_us, credit: channel.peer_grant.advertise(), repetition: 0, body }
+        let ack = state.map(|state| state.take_ack(now)).unwrap_or_default();
+        let sent_at_us = now.wrapping_us();
+        Header {
+            ack: ack.frames,
+            ack_delay_us: ack.delay_us,
+            sent_at_us,
+            credit: channel.peer_grant.advertise(),
+            repetition: 0,
+            body,
+        }
     }
 
     /// The policies of `vc` and their present state, for people.
@@ -392,12 +398,12 @@ impl Engine {
 #[derive(Default)]
 struct BounceIds {
     next: u32,
-    release_charge: Vec<BounceId>,
+    free: Vec<BounceId>,
 }
 
 impl BounceIds {
     fn take(&mut self) -> BounceId {
-        self.release_charge.pop().unwrap_or_else(|| {
+        self.free.pop().unwrap_or_else(|| {
             self.next += 1;
             BounceId(self.next - 1)
         })

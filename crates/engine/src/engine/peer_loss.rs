@@ -7,6 +7,7 @@ use super::Engine;
 use super::incoming::{Incoming, IncomingFrames};
 use super::post::failed_recv;
 use crate::channel::State;
+use crate::generational_slab::Key;
 use crate::ids::{MessageSeq, VcId};
 use crate::matching::reassembly::Reassembly;
 use crate::matching::unmatched::{Content, OnceBuffered, UnmatchedMessage};
@@ -24,10 +25,10 @@ impl Engine {
             return;
         }
         channel.state = State::Lost(why.clone());
-        let atomics = channel.remote.incoming_atomics.window();
-        let operands = channel.remote.existing().map(|remote| remote.incoming_atomics.drain());
+        let incoming = channel.remote.as_mut().map(|remote| &mut remote.incoming_atomics);
+        let (atomics, operands) = incoming.map(|all| (all.window(), all.drain())).unwrap_or_default();
         channel.drop_queues();
-        operands.into_iter().flatten().for_each(|operands| self.release(operands));
+        operands.into_iter().for_each(|operands| self.release(operands));
         let failure = Failure::PeerLost(why);
         self.drop_incomplete(vc);
         self.count_lost(vc, atomics);
@@ -60,13 +61,14 @@ impl Engine {
     fn drop_incomplete(&mut self, vc: VcId) {
         let early_data = &mut self.vcs[vc.0 as usize].early_data;
         let unmatched = &self.unmatched;
-        let mut incomplete = |key: u64| match unmatched.get(key).map(|message| (message.content, message.len)) {
-            Some((Content::Rendezvous { seq, .. }, len)) => {
-                early_data.get_mut(seq).is_none_or(|early_data| !early_data.is_complete_for(len))
-            }
-            Some((Content::Eager { is_complete, .. }, _)) => !is_complete,
-            None => false,
-        };
+        let mut incomplete =
+            |key: Key<UnmatchedMessage>| match unmatched.get(key).map(|message| (message.content, message.len)) {
+                Some((Content::Rendezvous { seq, .. }, len)) => {
+                    early_data.get_mut(seq).is_none_or(|early_data| !early_data.is_complete_for(len))
+                }
+                Some((Content::Eager { is_complete, .. }, _)) => !is_complete,
+                None => false,
+            };
         let mut gone = self.unexpected.remove_of(vc, unmatched, &mut incomplete);
         gone.extend(self.vcs[vc.0 as usize].reorder.drain());
         gone.extend(self.unmatched.keys_where(|message| message.vc == vc && is_awaited(message)));

@@ -2,13 +2,13 @@
 
 use super::Engine;
 use crate::channel::scheduler::send::{Send, Stage};
-use crate::channel::transmit::Source;
 use crate::channel::{State, VirtualChannel};
+use crate::generational_slab::Key;
 use crate::ids::{Context, VcId};
 use crate::limits::{INJECT_SIZE, MAX_INJECTED};
 use crate::matching::taken::Taken;
 use crate::matching::unmatched::{Content, OnceBuffered, UnmatchedMessage};
-use crate::memory::MemoryAction;
+use crate::memory::{MemoryAction, Source};
 use crate::request::{
     Completion, Failure, Operation, Pattern, PeekAction, PeekRequest, RecvRequest, SendRequest, Space,
 };
@@ -26,9 +26,9 @@ pub enum PostError {
     Failed(Failure),
 }
 
-/// Names a send that was posted.
+/// Names a send that was posted. (One to this endpoint itself has ended by then.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SendKey(pub(super) u64);
+pub struct SendKey(pub(super) Option<Key<Send>>);
 
 impl Engine {
     /// Posts a send. After an injected one, poll transmits, then call [`Engine::detach`].
@@ -37,14 +37,14 @@ impl Engine {
         self.check_inject(request.inject, len)?;
         if self.check_open(vc)?.loopback {
             self.loop_back(request);
-            return Ok(SendKey(u64::MAX));
+            return Ok(SendKey(None));
         }
         let channel = &mut self.vcs[vc.0 as usize];
         let seq = channel.take_seq();
         let key = self.sends.insert(Send::new(request, seq));
         channel.enqueue(key, len);
         self.make_ready(vc);
-        Ok(SendKey(key))
+        Ok(SendKey(Some(key)))
     }
 
     /// Whether `len` bytes can be injected, if they are to be.
@@ -69,7 +69,7 @@ impl Engine {
     /// action that this returns, which has to be done before the posting call returns to the user.
     #[must_use]
     pub fn detach(&mut self, key: SendKey) -> Option<MemoryAction> {
-        let send = self.sends.get_mut(key.0)?;
+        let send = self.sends.get_mut(key.0?)?;
         let Source::User(payload) = &send.source else { return None };
         let len = payload.len();
         if len == 0 {
@@ -85,7 +85,7 @@ impl Engine {
     /// The same of a send that has left as one frame over a subchannel in memory, of which nothing waits in the driver: what is
     /// there is the copy. False if it has not; then [`Engine::detach`] is to be called.
     pub fn keep_sent(&mut self, key: SendKey) -> bool {
-        let Some(send) = self.sends.get_mut(key.0) else { return true };
+        let Some(send) = key.0.and_then(|key| self.sends.get_mut(key)) else { return true };
         let is_sent = matches!(send.stage, Stage::Sent) && self.vcs[send.vc.0 as usize].in_memory().is_some();
         if is_sent {
             send.source = Source::Sent { len: send.len() };
@@ -111,7 +111,7 @@ impl Engine {
     }
 
     /// Posts a multi-receive buffer that takes an unexpected message, and then all others that match, while it has room.
-    fn fill(&mut self, request: RecvRequest, first: u64) {
+    fn fill(&mut self, request: RecvRequest, first: Key<UnmatchedMessage>) {
         let pattern = request.pattern;
         let key = self.posted.open(request);
         let mut next = Some(first);

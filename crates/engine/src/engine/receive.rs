@@ -4,9 +4,10 @@ use super::incoming::{Incoming, IncomingFrames, Name, Target};
 use super::{Engine, ProtocolViolation};
 use crate::channel::State;
 use crate::channel::flow_control::MESSAGE_CHARGE;
-use crate::channel::path::Path;
 use crate::channel::path::estimate::Estimate;
-use crate::channel::subchannel::Acknowledgement;
+use crate::channel::path::{Path, TimeRange};
+use crate::channel::receive::atomics::WaitingAtomic;
+use crate::channel::subchannel::{Acknowledgement, WriteFrame};
 use crate::ids::SubchannelId;
 use crate::matching::unmatched::{self, OnceBuffered, UnmatchedMessage};
 use crate::memory::Placement;
@@ -72,24 +73,24 @@ impl Engine {
                 return self.handle_message(seq, message, repetition);
             }
             Body::EarlyData { seq, offset, len } => {
-                return self.handle_early_data(vc, (seq, repetition), offset, u64::from(len));
+                return self.handle_early_data(vc, seq, repetition, offset, u64::from(len));
             }
             Body::Stripe { receive, offset, len } => {
-                return self.handle_stripe(vc, (receive, repetition), offset, len);
+                return self.handle_stripe(vc, receive, repetition, offset, len);
             }
             Body::Write { write, key, address, data, number, len } => {
-                let at = (Remote { key, address }, len);
-                return self.handle_write(subchannel, (number, repetition), (write, data), at);
+                let (frame, at) = (WriteFrame { number, write }, Remote { key, address });
+                return self.handle_write(subchannel, repetition, frame, data, at, len);
             }
             Body::Atomic { number, operation, key, address, what } => {
-                let at = Remote { key, address };
-                return self.handle_atomic(subchannel, (number, repetition), (operation, at, what));
+                let atomic = WaitingAtomic::new(operation, Remote { key, address }, what);
+                return self.handle_atomic(vc, number, repetition, atomic);
             }
             Body::Applied { operation } => self.handle_applied(vc, operation)?,
             Body::Relinquish { total } => self.handle_relinquish(vc, total)?,
             Body::ClearToSend { send, receive, len } => self.handle_clear_to_send(vc, send, receive, len)?,
             Body::Read { number, receive, key, address, len } => {
-                self.handle_read(vc, (number, receive), (Remote { key, address }, len))?;
+                self.handle_read(vc, number, receive, Remote { key, address }, len)?;
             }
             Body::Ping => self.vcs[vc.0 as usize].subchannels[usize::from(subchannel.index)].owed_ack.schedule_now(now),
             Body::Refused { .. }
@@ -143,7 +144,7 @@ impl Engine {
             Target::Nothing => {}
             Target::Reassembly(key) => self.bytes_placed(key, incoming.len),
             Target::ReassemblyPart { reassembly, wanted } => self.bytes_placed(reassembly, wanted),
-            Target::EarlyData { seq, bounce } => self.early_data_buffered(subchannel.vc, (seq, bounce), incoming.len),
+            Target::EarlyData { seq, bounce } => self.early_data_buffered(subchannel.vc, seq, bounce, incoming.len),
             Target::Unmatched(key) => self.fully_buffered(key),
             Target::Atomic(number) => self.atomic_came(subchannel.vc, number),
             Target::Memory { data, .. } => {
@@ -180,14 +181,14 @@ impl Engine {
         }
     }
 
-    /// The peer's kernel has acknowledged the first `frames` frames of this subchannel, and had not acknowledged the
-    /// last of them when the driver `queried` before. This is earlier and more exact than the acknowledgements of the
-    /// peer's engine, which wait for its process, and behind what it sends.
-    pub fn kernel_acknowledged(&mut self, (queried, now): (Instant, Instant), subchannel: SubchannelId, frames: u32) {
+    /// The peer's kernel has acknowledged the first `frames` frames of this subchannel, the last of them after the driver
+    /// asked the time before (`came.earliest`). This is earlier and more exact than the acknowledgements of the peer's engine,
+    /// which wait for its process, and behind what it sends.
+    pub fn kernel_acknowledged(&mut self, came: TimeRange, subchannel: SubchannelId, frames: u32) {
         let vc = subchannel.vc;
         let channel = &mut self.vcs[vc.0 as usize];
         if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
-            subchannel.kernel_acknowledged(queried, now, frames);
+            subchannel.kernel_acknowledged(came, frames);
         }
         if !channel.is_idle() {
             self.make_ready(vc);

@@ -1,10 +1,15 @@
 //! Remote memory access: commands of this side's user, and accesses of peers.
+//!
+//! A driver that can reach a peer's memory by itself accesses it past the protocol: the engine says whether it may, and reports
+//! such accesses as all others.
 
 use super::incoming::{Incoming, IncomingFrames, Name, Target};
 use super::{Engine, PostError, ProtocolViolation, SendKey};
 use crate::channel::flow_control::PeerGrant;
 use crate::channel::scheduler::send::{Purpose, Send};
+use crate::channel::subchannel::{RefusedWrite, WriteFrame};
 use crate::envelope::Envelope;
+use crate::generational_slab::Key;
 use crate::ids::{Context, SubchannelId, VcId};
 use crate::limits::INJECT_SIZE;
 use crate::matching::reassembly::Reassembly;
@@ -22,6 +27,28 @@ impl Engine {
     /// Whether peers may access memory of this side, which its user does not hear of.
     pub fn is_accessible(&self) -> bool {
         self.regions.is_accessible()
+    }
+
+    /// What peers may access.
+    pub fn registrations(&self) -> impl Iterator<Item = &Registration> {
+        self.regions.iter()
+    }
+
+    /// Whether an access to memory of this peer may be made now: the peer is not lost, and no earlier write
+    /// is on its way.
+    pub fn may_access_directly(&self, vc: VcId) -> bool {
+        let channel = &self.vcs[vc.0 as usize];
+        !channel.loopback && channel.may_access_directly()
+    }
+
+    /// A write without immediate data was made, instead of [`Engine::post_write`].
+    pub fn written_directly(&mut self, request: WriteRequest) {
+        self.completions.extend(Send::write(request, true).completion(Ok(())));
+    }
+
+    /// A read was made, instead of [`Engine::post_read`].
+    pub fn read_directly(&mut self, request: ReadRequest) {
+        self.completions.extend(Reassembly::of_read(request).completion(false, None));
     }
 
     /// How many short reads, and atomic operations with a result, of peers have come.
@@ -47,15 +74,15 @@ impl Engine {
     /// Payloads of `vc` that are on their way into `region` go nowhere.
     fn end_writes_into(&mut self, vc: VcId, region: RegionId) {
         for (index, incoming) in frames(&mut self.incoming[vc.0 as usize]) {
-            let Target::Memory { region: into, write, .. } = incoming.into else { continue };
+            let Target::Memory { region: into, frame, .. } = incoming.into else { continue };
             if into != region {
                 continue;
             }
             (incoming.into, incoming.name) = (Target::Nothing, Name::None);
             // It is refused if it is retransmitted.
-            self.vcs[vc.0 as usize].remote.forget(write.0);
+            self.vcs[vc.0 as usize].remote().forget(frame.number);
             // There may be one a subchannel more than the peer could have caused.
-            self.vcs[vc.0 as usize].refuse_write(index, write, Refusal::Key);
+            self.vcs[vc.0 as usize].refuse_write(index, RefusedWrite { frame, why: Refusal::Key });
             self.actions.push_back(MemoryAction::Discard(SubchannelId { vc, index: index as u8 }));
         }
     }
@@ -88,7 +115,7 @@ impl Engine {
         self.check_inject(request.inject, len)?;
         if self.check_open(vc)?.loopback {
             self.write_here(request);
-            return Ok(SendKey(u64::MAX));
+            return Ok(SendKey(None));
         }
         let channel = &mut self.vcs[vc.0 as usize];
         let is_complete = request.inject || channel.is_short(len);
@@ -99,7 +126,7 @@ impl Engine {
             channel.enqueue_striped(key, len);
         }
         self.make_ready(vc);
-        Ok(SendKey(key))
+        Ok(SendKey(Some(key)))
     }
 
     /// Posts a read of a peer's memory.
@@ -114,7 +141,7 @@ impl Engine {
             self.finish_reassembly(reassembly);
             return Ok(());
         }
-        let receive = ReceiveRef(self.reassemblies.insert(reassembly));
+        let receive = ReceiveRef(self.reassemblies.insert(reassembly).number());
         self.vcs[vc.0 as usize].enqueue_read(Body::Read { number: 0, receive, key, address, len });
         self.make_ready(vc);
         Ok(())
@@ -157,28 +184,31 @@ impl Engine {
     pub(super) fn handle_write(
         &mut self,
         subchannel: SubchannelId,
-        (number, repetition): (u64, u8),
-        (write, data): (SendRef, Option<u64>),
-        (at, len): (Remote, u32),
+        repetition: u8,
+        frame: WriteFrame,
+        data: Option<u64>,
+        at: Remote,
+        len: u32,
     ) -> Result<(Target, Placement), ProtocolViolation> {
-        let is_repeated = self.vcs[subchannel.vc.0 as usize].remote.is_duplicate(number);
+        let number = frame.number;
+        let is_repeated = self.vcs[subchannel.vc.0 as usize].remote().is_duplicate(number);
         if is_repeated && !self.supersede(subchannel.vc, Name::Write(number), repetition) {
             return Ok((Target::Nothing, Placement::Discard));
         }
-        let refused = self.vcs[subchannel.vc.0 as usize].remote.refused_in_memory(number);
+        let refused = self.vcs[subchannel.vc.0 as usize].remote().refused_in_memory(number);
         let find = || self.regions.find(at.key, at.address, u64::from(len), Permission::Write);
         match refused.map_or_else(find, Err) {
             Ok((region, memory)) => {
                 let channel = &mut self.vcs[subchannel.vc.0 as usize];
-                channel.remote.record(number).map_err(|_| ProtocolViolation::Writes)?;
-                Ok((Target::Memory { region, write: (number, write), data }, Placement::User(memory)))
+                channel.remote().record(number).map_err(|_| ProtocolViolation::Writes)?;
+                Ok((Target::Memory { region, frame, data }, Placement::User(memory)))
             }
             Err(why) => {
                 let channel = &mut self.vcs[subchannel.vc.0 as usize];
-                if !channel.remote.may_refuse() {
+                if !channel.remote().may_refuse() {
                     return Err(ProtocolViolation::Writes);
                 }
-                channel.refuse_write(usize::from(subchannel.index), (number, write), why);
+                channel.refuse_write(usize::from(subchannel.index), RefusedWrite { frame, why });
                 self.make_ready(subchannel.vc);
                 Ok((Target::Nothing, Placement::Discard))
             }
@@ -195,14 +225,16 @@ impl Engine {
     pub(super) fn handle_read(
         &mut self,
         vc: VcId,
-        (number, receive): (u64, ReceiveRef),
-        (at, len): (Remote, u64),
+        number: u64,
+        receive: ReceiveRef,
+        at: Remote,
+        len: u64,
     ) -> Result<(), ProtocolViolation> {
         if len == 0 {
             return Err(ProtocolViolation::EmptyRead);
         }
         self.questions += u64::from(len <= INJECT_SIZE);
-        if !self.vcs[vc.0 as usize].remote.record(number).map_err(|_| ProtocolViolation::Writes)? {
+        if !self.vcs[vc.0 as usize].remote().record(number).map_err(|_| ProtocolViolation::Writes)? {
             return Ok(());
         }
         let found = self.regions.find(at.key, at.address, len, Permission::Read);
@@ -219,13 +251,14 @@ impl Engine {
     /// A peer refuses an access of this side. The refusal may come twice.
     pub(super) fn handle_refused(&mut self, vc: VcId, what: Access, why: Refusal) -> Result<(), ProtocolViolation> {
         match what {
-            Access::Write(write) => self.write_refused(vc, write.0, why),
-            Access::Read(receive) => self.read_refused(vc, receive.0, why),
+            Access::Write(write) => self.write_refused(vc, write, why),
+            Access::Read(receive) => self.read_refused(vc, receive, why),
         }
     }
 
     /// The frames that are in flight are still acknowledged, and the write ends with the last of them.
-    fn write_refused(&mut self, vc: VcId, key: u64, why: Refusal) -> Result<(), ProtocolViolation> {
+    fn write_refused(&mut self, vc: VcId, write: SendRef, why: Refusal) -> Result<(), ProtocolViolation> {
+        let Some(key) = Key::of_number(write.0) else { return Ok(()) };
         let Some(send) = self.sends.get_mut(key) else { return Ok(()) };
         if send.vc != vc || !send.is_write() || send.unacknowledged == 0 {
             return Err(ProtocolViolation::Refusal);
@@ -239,7 +272,8 @@ impl Engine {
     }
 
     /// The read ends at once: what is still on its way for it is dropped.
-    fn read_refused(&mut self, vc: VcId, key: u64, why: Refusal) -> Result<(), ProtocolViolation> {
+    fn read_refused(&mut self, vc: VcId, receive: ReceiveRef, why: Refusal) -> Result<(), ProtocolViolation> {
+        let Some(key) = Key::of_number(receive.0) else { return Ok(()) };
         let Some(reassembly) = self.reassemblies.get(key) else { return Ok(()) };
         let is_asked = reassembly.vc == vc && self.may_be_answered(reassembly);
         if !is_asked || !self.reassemblies.get_mut(key).is_some_and(|reassembly| reassembly.refuse(why)) {
@@ -258,7 +292,7 @@ impl Engine {
     }
 
     /// A long write is in place: the frame that tells the peer's user of it may follow. False if none has to.
-    pub(super) fn follow_up(&mut self, key: u64) -> bool {
+    pub(super) fn follow_up(&mut self, key: Key<Send>) -> bool {
         let Some(send) = self.sends.get_mut(key).filter(|send| send.owes_immediate_data()) else { return false };
         let vc = send.vc;
         let channel = &mut self.vcs[vc.0 as usize];

@@ -4,7 +4,9 @@
 use super::incoming::{Incoming, IncomingFrames, Name, Target};
 use super::{Engine, ProtocolViolation};
 use crate::channel::InterruptedMessage;
+use crate::generational_slab::Key;
 use crate::ids::{MessageSeq, SubchannelId, VcId};
+use crate::matching::reassembly::Reassembly;
 use crate::matching::unmatched::{Content, UnmatchedMessage};
 use crate::memory::{MemoryAction, Placement};
 use crate::wire::REPETITIONS;
@@ -27,10 +29,12 @@ impl Engine {
         let channel = &mut self.vcs[vc.0 as usize];
         match (name, into) {
             (Name::Eager(seq), Target::Reassembly(key)) => {
-                channel.left_behind.interrupted.insert(seq.0, InterruptedMessage::Reassembly(key));
+                let left = channel.left_behind.get_or_insert_default();
+                left.interrupted.insert(seq.0, InterruptedMessage::Reassembly(key));
             }
             (Name::Eager(seq), Target::Unmatched(key)) => {
-                channel.left_behind.interrupted.insert(seq.0, InterruptedMessage::Unmatched(key));
+                let left = channel.left_behind.get_or_insert_default();
+                left.interrupted.insert(seq.0, InterruptedMessage::Unmatched(key));
             }
             (Name::EarlyData(_, offset) | Name::Stripe(_, offset), Target::Reassembly(key)) => {
                 self.unplace(key, offset, len)
@@ -52,22 +56,22 @@ impl Engine {
                 }
                 self.release(bounce);
             }
-            (Name::Write(number), Target::Memory { .. }) => channel.remote.forget(number),
+            (Name::Write(number), Target::Memory { .. }) => channel.remote().forget(number),
             (Name::Atomic(number), Target::Atomic(_)) => {
-                let freed = channel.remote.incoming_atomics.forget(number);
+                let freed = channel.remote().incoming_atomics.forget(number);
                 freed.into_iter().for_each(|freed| self.release(freed));
             }
             _ => {}
         }
     }
 
-    fn unplace(&mut self, reassembly: u64, offset: u64, len: u64) {
+    fn unplace(&mut self, reassembly: Key<Reassembly>, offset: u64, len: u64) {
         if let Some(reassembly) = self.reassemblies.get_mut(reassembly) {
             reassembly.unplace(offset, len);
         }
     }
 
-    fn unplace_early_data(&mut self, reassembly: u64, offset: u64, len: u64) {
+    fn unplace_early_data(&mut self, reassembly: Key<Reassembly>, offset: u64, len: u64) {
         if let Some(reassembly) = self.reassemblies.get_mut(reassembly) {
             let wanted = reassembly.wanted_of(offset, len);
             reassembly.unplace(offset, wanted);
@@ -101,8 +105,8 @@ impl Engine {
         }
         self.supersede(message.vc, Name::Eager(seq), repetition);
         let same_len = |len: u64| if len == message.len { Ok(()) } else { Err(ProtocolViolation::Sequence) };
-        let left = self.vcs[message.vc.0 as usize].left_behind.existing();
-        match left.and_then(|left| left.interrupted.remove(&seq.0)) {
+        let left = &mut self.vcs[message.vc.0 as usize].left_behind;
+        match left.as_mut().and_then(|left| left.interrupted.remove(&seq.0)) {
             Some(InterruptedMessage::Reassembly(key)) => {
                 let Some(reassembly) = self.reassemblies.get_mut(key) else { return Ok(nothing) };
                 same_len(reassembly.len())?;

@@ -82,7 +82,11 @@ impl Engine {
         channel.remove_subchannel(now, index, why);
         if channel.live.is_empty() {
             // Counts from the end of the last live one: not of a retiring one.
-            let due = *channel.left_behind.peer_timeout_at.get_or_insert(now.plus_ns(self.config.rail_timeout_ns));
+            let due = *channel
+                .left_behind
+                .get_or_insert_default()
+                .peer_timeout_at
+                .get_or_insert(now.plus_ns(self.config.rail_timeout_ns));
             self.schedule_timeout(due);
         }
         self.interrupt(subchannel);
@@ -139,7 +143,7 @@ impl Engine {
     /// has one, or never had any.
     pub fn outage(&self, vc: VcId) -> Option<(Instant, String)> {
         let channel = &self.vcs[vc.0 as usize];
-        let due = channel.left_behind.peer_timeout_at?;
+        let due = channel.peer_timeout_at()?;
         Some((Instant(due.0.saturating_sub(self.config.rail_timeout_ns)), channel.failure_causes()))
     }
 
@@ -152,15 +156,15 @@ impl Engine {
         }
         let waiting = || channel.subchannels.iter().filter(|subchannel| subchannel.live && !subchannel.is_quiet());
         let since = waiting().map(|subchannel| subchannel.liveness.since()).max()?;
-        let (frames, bytes) =
-            waiting().map(Subchannel::unanswered).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let frames = waiting().map(|subchannel| subchannel.in_flight() as u64).sum();
+        let bytes = waiting().map(Subchannel::bytes_in_flight).sum();
         Some(Unanswered { since, frames, bytes })
     }
 
     /// Checks whether the subchannels of `vc` make progress, and whether it has any.
     pub(super) fn check_liveness(&mut self, now: Instant, vc: VcId) {
         let channel = &mut self.vcs[vc.0 as usize];
-        if channel.left_behind.peer_timeout_at.is_some_and(|due| due <= now) {
+        if channel.peer_timeout_at().is_some_and(|due| due <= now) {
             if !self.unreachable_peers.contains(&vc) {
                 self.unreachable_peers.push_back(vc);
             }
@@ -169,7 +173,7 @@ impl Engine {
         while let Some(index) = channel.check_liveness(now) {
             self.failed_subchannels.push_back(SubchannelId { vc, index: index as u8 });
         }
-        let due = channel.next_liveness_check().into_iter().chain(channel.left_behind.peer_timeout_at).min();
+        let due = channel.next_liveness_check().into_iter().chain(channel.peer_timeout_at()).min();
         self.make_ready(vc);
         due.into_iter().for_each(|due| self.schedule_timeout(due));
     }

@@ -5,7 +5,6 @@
 use std::collections::VecDeque;
 
 use super::reassembly::Reassembly;
-use crate::rare::Empty;
 
 /// The messages of one peer that have matched and are not reported. Bounded like the peer's RTS frames.
 #[derive(Default)]
@@ -14,10 +13,6 @@ pub struct CompletionOrder {
     front: u64,
     /// `None`: not complete yet.
     reassemblies: VecDeque<Option<Reassembly>>,
-}
-
-impl Empty for CompletionOrder {
-    const EMPTY: &'static Self = &CompletionOrder { front: 0, reassemblies: VecDeque::new() };
 }
 
 impl CompletionOrder {

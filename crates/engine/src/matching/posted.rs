@@ -4,46 +4,11 @@ use arrayvec::ArrayVec;
 
 use super::chains::{Chains, List, Long, MOST_SEARCHED, hash};
 use super::class::Class;
-use super::taken::Taken;
+use super::taken::{Posted, Taken};
 use crate::envelope::Envelope;
-use crate::generational_slab::{GenerationalSlab, slot};
+use crate::generational_slab::{GenerationalSlab, Key};
 use crate::ids::{Context, VcId};
-use crate::memory::Payload;
 use crate::request::RecvRequest;
-
-/// A posted receive.
-#[derive(Debug)]
-struct Posted {
-    /// What the user asked for.
-    request: RecvRequest,
-    /// Multi-receive: bytes at the start of the buffer that messages have.
-    used: u64,
-    /// Multi-receive: messages that are on their way into the buffer.
-    in_progress: u32,
-    /// It takes no further message.
-    closed: bool,
-    /// How many were posted before.
-    number: u64,
-    /// Position of its class in the index, if that has it.
-    class: u8,
-}
-
-impl Posted {
-    /// Whether this is a multi-receive buffer.
-    fn is_multi(&self) -> bool {
-        self.request.multi_min_free.is_some()
-    }
-
-    /// Takes room for a message of `len` bytes. A multi-receive buffer with too little room left is closed.
-    fn reserve(&mut self, len: u64) -> Payload {
-        let Some(min_free) = self.request.multi_min_free else { return self.request.buffer.clone() };
-        let place = self.request.buffer.slice(self.used, len);
-        self.used += place.len();
-        self.in_progress += 1;
-        self.closed = self.request.buffer.len() - self.used < min_free.max(1);
-        place
-    }
-}
 
 /// Most classes of receives that are indexed, in one matching space. MPI libraries have four: messages of one sender and
 /// of any, one tag and any. Receives of further ones are looked at one by one.
@@ -178,23 +143,23 @@ impl PostedQueue {
     pub fn post(&mut self, request: RecvRequest) {
         let (envelope, context) = (request.pattern.envelope(), request.context);
         let key = self.open(request);
-        self.list(slot(key), envelope, context);
+        self.list(key.slot(), envelope, context);
     }
 
     /// Adds a multi-receive buffer that gets messages by [`PostedQueue::take`] only, until it is told to wait; returns its
     /// key.
     #[inline]
-    pub fn open(&mut self, request: RecvRequest) -> u64 {
+    pub fn open(&mut self, request: RecvRequest) -> Key<Posted> {
         self.posted += 1;
         let number = self.posted;
         self.table.insert(Posted { request, used: 0, in_progress: 0, closed: false, number, class: 0 })
     }
 
     /// Multi-receive buffer `key`, which was posted last, waits for messages behind all others.
-    pub fn wait(&mut self, key: u64) {
+    pub fn wait(&mut self, key: Key<Posted>) {
         let Some(posted) = self.table.get(key) else { return };
         let (envelope, context) = (posted.request.pattern.envelope(), posted.request.context);
-        self.list(slot(key), envelope, context);
+        self.list(key.slot(), envelope, context);
     }
 
     #[inline]
@@ -251,20 +216,20 @@ impl PostedQueue {
     }
 
     /// Multi-receive buffer `key` takes a message.
-    pub fn take(&mut self, key: u64, len: u64) -> Option<Taken> {
+    pub fn take(&mut self, key: Key<Posted>, len: u64) -> Option<Taken> {
         let posted = self.table.get_mut(key)?;
         let place = posted.reserve(len);
         let (context, notify) = (posted.request.context, posted.request.notify);
-        Some(Taken { key, place, context, notify, multi: true })
+        Some(Taken { place, context, notify, multi: Some(key) })
     }
 
     /// Whether receive `key` can take another message.
-    pub fn is_open(&self, key: u64) -> bool {
+    pub fn is_open(&self, key: Key<Posted>) -> bool {
         self.table.get(key).is_some_and(|posted| !posted.closed)
     }
 
     /// A message into multi-receive buffer `key` is complete. True if that was its last.
-    pub fn message_done(&mut self, key: u64) -> bool {
+    pub fn message_done(&mut self, key: Key<Posted>) -> bool {
         let Some(posted) = self.table.get_mut(key) else { return false };
         posted.in_progress -= 1;
         let done = posted.closed && posted.in_progress == 0;
@@ -294,14 +259,14 @@ impl PostedQueue {
         if self.by_context.is_none() {
             let mut all = self.table.iter();
             if let Some((key, _)) = all.by_ref().take(MOST_SEARCHED).find(|(_, posted)| is_wanted(posted)) {
-                return Some(slot(key));
+                return Some(key.slot());
             }
             all.next()?;
         }
         let by_context = self.by_context.get_or_insert_with(|| {
             let mut by_context = Chains::default();
             for (key, posted) in self.table.iter().filter(|(_, posted)| !posted.closed) {
-                by_context.push(slot(key), hash(posted.request.context.0));
+                by_context.push(key.slot(), hash(posted.request.context.0));
             }
             by_context
         });
@@ -314,9 +279,9 @@ impl PostedQueue {
             posted.request.pattern.source == Some(source) && posted.in_progress == 0 && !posted.closed
         };
         let keys = self.table.keys_where(directed);
-        let take = |key: u64| {
+        let take = |key: Key<Posted>| {
             let envelope = self.table.get(key)?.request.pattern.envelope();
-            self.remove(slot(key), envelope)
+            self.remove(key.slot(), envelope)
         };
         keys.into_iter().filter_map(take).collect()
     }

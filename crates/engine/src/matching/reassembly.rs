@@ -2,13 +2,14 @@
 //! into user memory. Its stripes are placed in any order.
 
 use crate::envelope::Envelope;
+use crate::generational_slab::Key;
 use crate::ids::{Context, MessageSeq, VcId};
 use crate::intervals::Intervals;
 use crate::memory::{Payload, Placement};
 use crate::request::{AtomicRequest, Completion, Failure, Operation, ReadRequest};
 use crate::wire::Refusal;
 
-use super::taken::Taken;
+use super::taken::{Posted, Taken};
 
 /// A message and its place.
 #[derive(Debug)]
@@ -16,7 +17,7 @@ pub struct Reassembly {
     /// From whom.
     pub vc: VcId,
     /// Key of the multi-receive buffer that it goes into, if it is one.
-    pub multi: Option<u64>,
+    pub multi: Option<Key<Posted>>,
     /// Its position in the completion order, if it goes into a multi-receive buffer.
     pub report_position: Option<u64>,
     /// Its sequence number, if it has early data.
@@ -54,7 +55,7 @@ impl Reassembly {
         let wanted = len.min(taken.place.len());
         Reassembly {
             vc,
-            multi: taken.multi.then_some(taken.key),
+            multi: taken.multi,
             report_position: None,
             early_data: None,
             envelope,
@@ -78,7 +79,7 @@ impl Reassembly {
     pub fn of_read(read: ReadRequest) -> Self {
         let ReadRequest { vc, buffer, notify, context, .. } = read;
         let len = buffer.len();
-        let taken = Taken { key: 0, place: buffer, context, notify, multi: false };
+        let taken = Taken { place: buffer, context, notify, multi: None };
         Reassembly { operation: Operation::Read, ..Reassembly::new(taken, vc, Envelope::Message, None, len) }
     }
 
@@ -86,7 +87,7 @@ impl Reassembly {
     pub fn of_atomic(request: AtomicRequest, number: u64) -> Self {
         let AtomicRequest { vc, what, result, notify, context, .. } = request;
         let len = result.len();
-        let taken = Taken { key: 0, place: result, context, notify, multi: false };
+        let taken = Taken { place: result, context, notify, multi: None };
         let operation = if what.fetches() { Operation::FetchAtomic } else { Operation::Atomic };
         let operands = what.operands_len() as u32;
         Reassembly { operation, operands, number, ..Reassembly::new(taken, vc, Envelope::Message, None, len) }
@@ -207,7 +208,7 @@ mod tests {
 
     fn reassembly(len: u64, allowance: u64) -> Reassembly {
         let place = Payload::One(Extent { region: Region(7), offset: 0, len: allowance });
-        let taken = Taken { key: 0, place, context: Context(1), notify: true, multi: false };
+        let taken = Taken { place, context: Context(1), notify: true, multi: None };
         Reassembly::new(taken, VcId(0), Envelope::Tagged(3), None, len)
     }
 

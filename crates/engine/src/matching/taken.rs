@@ -1,22 +1,55 @@
-//! A receive that has taken a message.
+//! A receive: as it was posted, and once it has taken a message.
 
 use crate::envelope::Envelope;
+use crate::generational_slab::Key;
 use crate::ids::{Context, VcId};
 use crate::memory::Payload;
 use crate::request::{Completion, Failure, Operation, RecvRequest};
 
-/// What is left to know of it.
+/// A posted receive.
+#[derive(Debug)]
+pub struct Posted {
+    /// What the user asked for.
+    pub(super) request: RecvRequest,
+    /// Multi-receive: bytes at the start of the buffer that messages have.
+    pub(super) used: u64,
+    /// Multi-receive: messages that are on their way into the buffer.
+    pub(super) in_progress: u32,
+    /// It takes no further message.
+    pub(super) closed: bool,
+    /// How many were posted before.
+    pub(super) number: u64,
+    /// Position of its class in the index, if that has it.
+    pub(super) class: u8,
+}
+
+impl Posted {
+    /// Whether this is a multi-receive buffer.
+    pub(super) fn is_multi(&self) -> bool {
+        self.request.multi_min_free.is_some()
+    }
+
+    /// Takes room for a message of `len` bytes. A multi-receive buffer with too little room left is closed.
+    pub(super) fn reserve(&mut self, len: u64) -> Payload {
+        let Some(min_free) = self.request.multi_min_free else { return self.request.buffer.clone() };
+        let place = self.request.buffer.slice(self.used, len);
+        self.used += place.len();
+        self.in_progress += 1;
+        self.closed = self.request.buffer.len() - self.used < min_free.max(1);
+        place
+    }
+}
+
+/// What is left to know of a receive that has taken a message.
 pub struct Taken {
-    /// The key of a multi-receive buffer.
-    pub key: u64,
     /// Where the message goes; for a single receive, the whole buffer.
     pub place: Payload,
     /// Returned in the completion.
     pub context: Context,
     /// Whether a success is reported.
     pub notify: bool,
-    /// A multi-receive buffer.
-    pub multi: bool,
+    /// The key of the multi-receive buffer, if it is one.
+    pub multi: Option<Key<Posted>>,
 }
 
 impl Taken {
@@ -24,13 +57,13 @@ impl Taken {
     #[inline]
     pub fn by(request: RecvRequest) -> Taken {
         let RecvRequest { buffer: place, context, notify, .. } = request;
-        Taken { key: 0, place, context, notify, multi: false }
+        Taken { place, context, notify, multi: None }
     }
 
     /// What to tell the user of a message of `len` bytes that is all in its place; nothing for a success that nobody asked to
     /// hear of.
     #[inline]
-    pub fn completion(&self, source: VcId, (envelope, data): (Envelope, Option<u64>), len: u64) -> Option<Completion> {
+    pub fn completion(&self, source: VcId, envelope: Envelope, data: Option<u64>, len: u64) -> Option<Completion> {
         let room = self.place.len();
         (self.notify || len > room).then(|| Completion {
             context: self.context,

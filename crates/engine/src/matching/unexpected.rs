@@ -7,7 +7,7 @@ use super::chains::{Chains, List, hash};
 use super::class::Class;
 use super::unmatched::UnmatchedMessage;
 use crate::envelope::Envelope;
-use crate::generational_slab::{GenerationalSlab, slot};
+use crate::generational_slab::{GenerationalSlab, Key};
 use crate::ids::{Context, VcId};
 use crate::request::Pattern;
 
@@ -115,20 +115,20 @@ fn accepts(pattern: &Pattern, slot: u32, messages: &Messages) -> bool {
 impl Unexpected {
     /// Adds the message with this key behind all others.
     #[inline]
-    pub fn push(&mut self, key: u64, message: &UnmatchedMessage) {
-        self.queue(message.envelope).push(slot(key), message);
+    pub fn push(&mut self, key: Key<UnmatchedMessage>, message: &UnmatchedMessage) {
+        self.queue(message.envelope).push(key.slot(), message);
     }
 
     /// The key of the oldest message that `pattern` accepts.
     #[inline]
-    pub fn find(&mut self, pattern: &Pattern, messages: &Messages) -> Option<u64> {
+    pub fn find(&mut self, pattern: &Pattern, messages: &Messages) -> Option<Key<UnmatchedMessage>> {
         let slot = self.queue(pattern.envelope()).find(pattern, messages)?;
         messages.at(slot).map(|(key, _)| key)
     }
 
     /// The oldest message that `pattern` accepts, taken out.
     #[inline]
-    pub fn take(&mut self, pattern: &Pattern, messages: &Messages) -> Option<u64> {
+    pub fn take(&mut self, pattern: &Pattern, messages: &Messages) -> Option<Key<UnmatchedMessage>> {
         let queue = self.queue(pattern.envelope());
         let slot = queue.find(pattern, messages)?;
         queue.remove(slot);
@@ -136,22 +136,28 @@ impl Unexpected {
     }
 
     /// Sets a message that was taken out aside for the claim named `context`.
-    pub fn claim(&mut self, context: Context, vc: VcId, message: u64) {
+    pub fn claim(&mut self, context: Context, vc: VcId, message: Key<UnmatchedMessage>) {
         self.claims.add(Claim { context, vc, message });
     }
 
     /// The message set aside under `context`, taken out.
-    pub fn take_claimed(&mut self, context: Context) -> Option<u64> {
+    pub fn take_claimed(&mut self, context: Context) -> Option<Key<UnmatchedMessage>> {
         self.claims.take(context)
     }
 
     /// Takes out those messages of `vc` that `gone` accepts; their keys.
-    pub fn remove_of(&mut self, vc: VcId, messages: &Messages, mut gone: impl FnMut(u64) -> bool) -> Vec<u64> {
+    pub fn remove_of(
+        &mut self,
+        vc: VcId,
+        messages: &Messages,
+        mut gone: impl FnMut(Key<UnmatchedMessage>) -> bool,
+    ) -> Vec<Key<UnmatchedMessage>> {
         let mut removed = Vec::new();
         for queue in [&mut self.tagged, &mut self.untagged] {
             let of_vc = |slot| messages.at(slot).filter(|(_, message)| message.vc == vc).map(|(key, _)| key);
-            let keys: Vec<u64> = queue.in_order.iter().filter_map(of_vc).filter(|key| gone(*key)).collect();
-            keys.iter().for_each(|key| queue.remove(slot(*key)));
+            let keys: Vec<Key<UnmatchedMessage>> =
+                queue.in_order.iter().filter_map(of_vc).filter(|key| gone(*key)).collect();
+            keys.iter().for_each(|key| queue.remove(key.slot()));
             removed.extend(keys);
         }
         removed.extend(self.claims.remove_of(vc, gone));
@@ -171,7 +177,7 @@ impl Unexpected {
 struct Claim {
     context: Context,
     vc: VcId,
-    message: u64,
+    message: Key<UnmatchedMessage>,
 }
 
 /// Messages that a peek has set aside, by the context of the peek.
@@ -187,13 +193,17 @@ impl Claims {
         self.by_context.push(slot as u32, hash(claim.context.0));
     }
 
-    fn take(&mut self, context: Context) -> Option<u64> {
+    fn take(&mut self, context: Context) -> Option<Key<UnmatchedMessage>> {
         let slot = self.by_context.find(hash(context.0), |slot| self.table[slot as usize].context == context)?;
         self.by_context.remove(slot);
         Some(self.table.remove(slot as usize).message)
     }
 
-    fn remove_of(&mut self, vc: VcId, mut gone: impl FnMut(u64) -> bool) -> Vec<u64> {
+    fn remove_of(
+        &mut self,
+        vc: VcId,
+        mut gone: impl FnMut(Key<UnmatchedMessage>) -> bool,
+    ) -> Vec<Key<UnmatchedMessage>> {
         let is_gone = |(_, claim): &(usize, &Claim)| claim.vc == vc && gone(claim.message);
         let slots: Vec<usize> = self.table.iter().filter(is_gone).map(|(slot, _)| slot).collect();
         let remove = |slot: usize| {

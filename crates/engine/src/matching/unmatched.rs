@@ -1,6 +1,8 @@
 //! A message without a receive: it came out of order, or is unexpected.
 
+use super::reassembly::Reassembly;
 use crate::envelope::Envelope;
+use crate::generational_slab::Key;
 use crate::ids::{MessageSeq, VcId};
 use crate::memory::BounceId;
 use crate::wire::SendRef;
@@ -34,7 +36,7 @@ pub enum OnceBuffered {
     /// It waits for a receive.
     Wait,
     /// It has matched a receive: key of the reassembly.
-    Deliver(u64),
+    Deliver(Key<Reassembly>),
     /// The user has discarded it.
     Drop,
 }

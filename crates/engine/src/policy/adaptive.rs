@@ -1,6 +1,6 @@
 //! `adaptive`: weights that follow what the stripes took (multirail-2004, section 4.5).
 
-use super::stripe::{Delivered, Plan, Stripe, proportional};
+use super::stripe::{Delivered, NextPiece, Plan, Stripe, proportional};
 use super::view::View;
 use crate::time::Instant;
 
@@ -29,7 +29,7 @@ impl Stripe for Adaptive {
         Plan::Assigned(proportional(len, self.weights.iter().copied()))
     }
 
-    fn cut(&mut self, _remaining: u64, _pending: u64, _views: &[View]) -> Option<(usize, u64)> {
+    fn cut(&mut self, _remaining: u64, _pending: u64, _views: &[View]) -> Option<NextPiece> {
         None
     }
 

@@ -1,20 +1,21 @@
 //! `binding`: everything to one peer over one subchannel; several peers spread over all.
 
-use super::multiplex::Multiplex;
-use super::stripe::{Delivered, Lengths, Plan, Stripe};
+use super::Multiplex;
+use super::stripe::{Delivered, Lengths, NextPiece, Plan, Stripe};
 use super::view::View;
+use crate::ids::VcId;
 
 pub struct Binding {
-    peer: u32,
+    vc: VcId,
 }
 
 impl Binding {
-    pub fn new(peer: u32) -> Self {
-        Binding { peer }
+    pub fn new(vc: VcId) -> Self {
+        Binding { vc }
     }
 
     fn bound(&self, views: &[View]) -> usize {
-        self.peer as usize % views.len()
+        self.vc.0 as usize % views.len()
     }
 }
 
@@ -35,7 +36,7 @@ impl Stripe for Binding {
         Plan::Assigned(lengths)
     }
 
-    fn cut(&mut self, _remaining: u64, _pending: u64, _views: &[View]) -> Option<(usize, u64)> {
+    fn cut(&mut self, _remaining: u64, _pending: u64, _views: &[View]) -> Option<NextPiece> {
         None
     }
 

@@ -1,9 +1,9 @@
 //! `earliest`: late binding. A piece goes where it would arrive first, decided when a subchannel can take it. All that this
 //! policy does follows from the cost model ([`Spread`]).
 
-use super::multiplex::Multiplex;
+use super::Multiplex;
 use super::spread::Spread;
-use super::stripe::{Delivered, MAX_PIECE, Plan, Stripe};
+use super::stripe::{Delivered, MAX_PIECE, NextPiece, Plan, Stripe};
 use super::view::View;
 
 /// Longest piece, as time on the wire: bounds how long a subchannel is bound to what it has taken.
@@ -72,13 +72,13 @@ impl Stripe for EarliestPiece {
         Plan::LateBound
     }
 
-    fn cut(&mut self, remaining: u64, pending: u64, views: &[View]) -> Option<(usize, u64)> {
+    fn cut(&mut self, remaining: u64, pending: u64, views: &[View]) -> Option<NextPiece> {
         let spread = Spread::of(pending.max(remaining), views, NO_CURRENT);
         // While all are open no event would make the scheduler ask again: the best of them has a share.
         let open = (0..views.len()).filter(|at| views[*at].open && spread.shares[*at] >= 0.5);
         let starts_ns = |at: &usize| views[*at].finish_ns(0);
         let position = open.min_by(|a, b| starts_ns(a).total_cmp(&starts_ns(b)))?;
-        Some((position, piece_len(spread.shares[position], remaining, &views[position])))
+        Some(NextPiece { position, len: piece_len(spread.shares[position], remaining, &views[position]) })
     }
 
     fn binds_late(&self) -> bool {
@@ -190,8 +190,8 @@ mod tests {
         let views = [view(125e6, 2_000, 0, false), view(31e6, 0, 0, true)];
         // 6 KiB take 0.06 ms on the fast rail, of which the slow one would save less than a piece costs.
         assert_eq!(Stripe::cut(&mut EarliestPiece, 6 << 10, 6 << 10, &views), None);
-        let (rail, len) = Stripe::cut(&mut EarliestPiece, 4 << 20, 4 << 20, &views).unwrap();
-        assert_eq!((rail, len), (1, 64 << 10));
+        let piece = Stripe::cut(&mut EarliestPiece, 4 << 20, 4 << 20, &views);
+        assert_eq!(piece, Some(NextPiece { position: 1, len: 64 << 10 }));
     }
 
     #[test]
@@ -201,11 +201,11 @@ mod tests {
         let carries = |in_flight| View { window: 140_000, ..view(7e6, in_flight, 10_000_000, true) };
         for in_flight in [0, 64 << 10, 256 << 10] {
             let views = [carries(in_flight), new(64 << 10, false)];
-            let (position, len) = Stripe::cut(&mut EarliestPiece, 512 << 10, 4 << 20, &views).unwrap();
+            let NextPiece { position, len } = Stripe::cut(&mut EarliestPiece, 512 << 10, 4 << 20, &views).unwrap();
             assert!(position == 0 && len >= 16 << 10, "{in_flight} under way: {len}");
         }
-        let (_, len) =
-            Stripe::cut(&mut EarliestPiece, 512 << 10, 4 << 20, &[carries(256 << 10), new(0, true)]).unwrap();
+        let views = [carries(256 << 10), new(0, true)];
+        let len = Stripe::cut(&mut EarliestPiece, 512 << 10, 4 << 20, &views).unwrap().len;
         assert!(len <= 64 << 10, "{len}");
     }
 
@@ -231,7 +231,7 @@ mod tests {
             };
             let views: Vec<View> = rails.iter().map(view).collect();
             let pending = remaining + behind;
-            let (_, len) = Stripe::cut(&mut EarliestPiece, remaining, pending, &views).unwrap();
+            let len = Stripe::cut(&mut EarliestPiece, remaining, pending, &views).unwrap().len;
             prop_assert!(len > 0 && len <= remaining);
             prop_assert!(Multiplex::choose(&mut Earliest::default(), remaining, pending, &views).is_some());
         }
@@ -243,7 +243,7 @@ mod tests {
         let mut remaining = 1 << 20;
         let mut before = u64::MAX;
         while remaining > 0 {
-            let (_, len) = EarliestPiece.cut(remaining, remaining, &alone).unwrap();
+            let len = EarliestPiece.cut(remaining, remaining, &alone).unwrap().len;
             assert!(len <= before && len <= remaining);
             before = len;
             remaining -= len;

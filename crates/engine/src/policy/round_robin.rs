@@ -1,6 +1,6 @@
 //! `round-robin`, `window-round-robin` and `weighted-round-robin`: messages in turn, whatever their length.
 
-use super::multiplex::Multiplex;
+use super::Multiplex;
 use super::view::View;
 
 /// So many messages on one subchannel, then as many on the next (multirail-2004, section 4.4).

@@ -11,9 +11,9 @@ pub trait Stripe: Send {
     /// Called when the first stripe of a message of `len` bytes is about to be cut.
     fn plan(&mut self, len: u64, views: &[View]) -> Plan;
 
-    /// For messages planned as [`Plan::LateBound`]: which subchannel takes the next piece, and its length in bytes (at
-    /// most `remaining`), when `pending` bytes in all wait in the virtual channel. `None`: wait.
-    fn cut(&mut self, remaining: u64, pending: u64, views: &[View]) -> Option<(usize, u64)>;
+    /// For messages planned as [`Plan::LateBound`]: the next piece, of at most `remaining` bytes, when `pending` bytes in all
+    /// wait in the virtual channel. `None`: wait.
+    fn cut(&mut self, remaining: u64, pending: u64, views: &[View]) -> Option<NextPiece>;
 
     /// Whether a message of `len` bytes that would fit into one frame arrives earlier in pieces.
     fn is_worth_cutting(&self, _len: u64, _views: &[View]) -> bool {
@@ -30,6 +30,15 @@ pub trait Stripe: Send {
 
     /// Its name and present state, for people.
     fn explain(&self) -> String;
+}
+
+/// A piece of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NextPiece {
+    /// The position of the subchannel that takes it, among those that were shown.
+    pub position: usize,
+    /// Its length in bytes.
+    pub len: u64,
 }
 
 /// Delivery of one subchannel's stripe.

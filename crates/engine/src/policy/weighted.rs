@@ -1,6 +1,6 @@
 //! `weighted` and `even`: stripes in proportion to fixed weights.
 
-use super::stripe::{Delivered, Plan, Stripe, proportional};
+use super::stripe::{Delivered, NextPiece, Plan, Stripe, proportional};
 use super::view::View;
 
 pub struct Weighted {
@@ -26,7 +26,7 @@ impl Stripe for Weighted {
         Plan::Assigned(proportional(len, weights))
     }
 
-    fn cut(&mut self, _remaining: u64, _pending: u64, _views: &[View]) -> Option<(usize, u64)> {
+    fn cut(&mut self, _remaining: u64, _pending: u64, _views: &[View]) -> Option<NextPiece> {
         None
     }
 

@@ -62,7 +62,7 @@ fn decode_eager(bytes: &[u8; EAGER_LEN]) -> Header {
     Header {
         ack: reader.u32(8),
         ack_delay_us: (first >> 16) as u16,
-        said_at_us: reader.u32(16),
+        sent_at_us: reader.u32(16),
         credit: reader.u32(12),
         repetition: bytes[1] >> 4,
         body: Body::Eager { seq, envelope, data, len, prompt },
@@ -92,8 +92,8 @@ fn decode_any(bytes: &[u8]) -> Result<Option<(Header, usize)>, Malformed> {
         return Err(Malformed::Payload(payload));
     }
     let ack_delay_us = (reader.u32(0) >> 16) as u16;
-    let (ack, credit, said_at_us) = (reader.u32(8), reader.u32(12), reader.u32(16));
-    Ok(Some((Header { ack, ack_delay_us, said_at_us, credit, repetition, body }, len)))
+    let (ack, credit, sent_at_us) = (reader.u32(8), reader.u32(12), reader.u32(16));
+    Ok(Some((Header { ack, ack_delay_us, sent_at_us, credit, repetition, body }, len)))
 }
 
 /// Reads from a header known to be whole.
@@ -323,11 +323,11 @@ mod tests {
     proptest! {
         #[test]
         fn every_header_round_trips(
-            (ack, ack_delay_us, said_at_us, credit) in any::<(u32, u16, u32, u32)>(),
+            (ack, ack_delay_us, sent_at_us, credit) in any::<(u32, u16, u32, u32)>(),
             repetition in 0..REPETITIONS,
             body in bodies(),
         ) {
-            let header = Header { ack, ack_delay_us, said_at_us, credit, repetition, body };
+            let header = Header { ack, ack_delay_us, sent_at_us, credit, repetition, body };
             let mut bytes = [0xaa; MAX_HEADER_LEN];
             let len = header.encode(&mut bytes);
             prop_assert_eq!(decode(&bytes), Ok(Some((header, len))));

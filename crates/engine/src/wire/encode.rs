@@ -118,7 +118,7 @@ impl Header {
     fn encode_common(&self, kind: u8, flags: u8, out: &mut [u8; MAX_HEADER_LEN]) {
         let flags = flags | self.repetition << 4;
         let first = u32::from(kind) | (u32::from(flags) << 8) | (u32::from(self.ack_delay_us) << 16);
-        let words = [first, self.body.payload_len(), self.ack, self.credit, self.said_at_us];
+        let words = [first, self.body.payload_len(), self.ack, self.credit, self.sent_at_us];
         for (at, word) in words.into_iter().enumerate() {
             out[4 * at..4 * at + 4].copy_from_slice(&word.to_le_bytes());
         }

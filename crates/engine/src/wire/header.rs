@@ -44,7 +44,7 @@ pub struct Header {
     /// How long the newest of them may have waited for this acknowledgement, in microseconds; 65535 for longer.
     pub ack_delay_us: u16,
     /// When this header was made, by the sender's clock, in microseconds, modulo 2^32.
-    pub said_at_us: u32,
+    pub sent_at_us: u32,
     /// Credit granted on this virtual channel so far beside the first grant, in bytes, modulo 2^32.
     pub credit: u32,
     /// How often the frame was sent before, over subchannels that have failed; modulo [`REPETITIONS`].
@@ -366,6 +366,6 @@ impl Body {
 impl Header {
     /// Without acknowledgement and credit, as those of frames between drivers are.
     pub fn without_acknowledgement(body: Body) -> Header {
-        Header { ack: 0, ack_delay_us: 0, said_at_us: 0, credit: 0, repetition: 0, body }
+        Header { ack: 0, ack_delay_us: 0, sent_at_us: 0, credit: 0, repetition: 0, body }
     }
 }

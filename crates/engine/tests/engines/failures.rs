@@ -278,7 +278,7 @@ fn a_subchannel_that_retires_gets_nothing_new_and_drains_unless_it_carries_alone
     assert!(engine.retire(used) && !engine.retire(used) && !engine.retire(other));
     assert!(!engine.is_drained(used) && engine.is_drained(other));
     // What comes over it is still acknowledged over it, and nothing else is sent there.
-    let ping = Header { ack: 1, ack_delay_us: 0, said_at_us: 0, credit: 0, repetition: 0, body: Body::Ping };
+    let ping = Header { ack: 1, ack_delay_us: 0, sent_at_us: 0, credit: 0, repetition: 0, body: Body::Ping };
     engine.handle_header(Instant(0), used, &ping).unwrap();
     assert!(!engine.is_drained(used));
     (0..20).for_each(|_| send(&mut engine));
@@ -359,7 +359,7 @@ fn one_that_falls_silent_while_another_is_found_to_have_failed_is_asked_as_well(
     all.into_iter().for_each(|subchannel| engine.writable(subchannel, 1 << 20));
     let [silent, failed, other] = all;
     let answer = |engine: &mut Engine, at_ms: u64, over, ack| {
-        let header = Header { ack, ack_delay_us: 0, said_at_us: 0, credit: 0, repetition: 0, body: Body::Ack };
+        let header = Header { ack, ack_delay_us: 0, sent_at_us: 0, credit: 0, repetition: 0, body: Body::Ack };
         engine.handle_header(Instant(at_ms * MS), over, &header).unwrap();
     };
     (0..3).for_each(|_| send(&mut engine));
@@ -388,7 +388,7 @@ fn one_that_comes_up_while_another_is_silent_is_asked_although_nothing_is_left_t
     let newcomer = engine.subchannel_up(silent.vc, RailId(2), None, 1 << 20).unwrap();
     engine.writable(newcomer, 1 << 20);
     assert_eq!(sent(&mut engine, Instant(3000 * MS)), [(newcomer, Body::Ping)]);
-    let answer = Header { ack: 1, ack_delay_us: 0, said_at_us: 0, credit: 0, repetition: 0, body: Body::Ack };
+    let answer = Header { ack: 1, ack_delay_us: 0, sent_at_us: 0, credit: 0, repetition: 0, body: Body::Ack };
     engine.handle_header(Instant(3000 * MS), newcomer, &answer).unwrap();
     engine.handle_timeout(Instant(3050 * MS));
     assert_eq!(engine.poll_failed_subchannel(), Some(silent));
@@ -407,7 +407,7 @@ fn a_subchannel_that_falls_silent_after_it_has_retired_is_found_out() {
         for (over, body) in sent(&mut engine, now) {
             assert_eq!(body, Body::Ping);
             asked = Some(over);
-            let answer = Header { ack: 1, ack_delay_us: 0, said_at_us: 0, credit: 0, repetition: 0, body: Body::Ack };
+            let answer = Header { ack: 1, ack_delay_us: 0, sent_at_us: 0, credit: 0, repetition: 0, body: Body::Ack };
             engine.handle_header(now, over, &answer).unwrap();
         }
         if engine.poll_failed_subchannel() == Some(used) {

@@ -40,8 +40,8 @@ impl Pair {
     /// The peer, whose clock is this one's, has said at `said_at` that it has everything that was sent over a subchannel.
     fn acknowledge(&mut self, now: Instant, over: SubchannelId, said_at: Instant) {
         let ack = self.sent[usize::from(over == self.far)];
-        let said_at_us = (said_at.0 / 1000) as u32;
-        let header = Header { ack, ack_delay_us: 0, said_at_us, credit: 0, repetition: 0, body: Body::Ack };
+        let sent_at_us = (said_at.0 / 1000) as u32;
+        let header = Header { ack, ack_delay_us: 0, sent_at_us, credit: 0, repetition: 0, body: Body::Ack };
         self.engine.handle_header(now, over, &header).unwrap();
     }
 

@@ -26,23 +26,37 @@ pub fn in_module_of(caller: usize, name: &CStr) -> Option<*mut c_void> {
     (base(address) != base(in_module_of as *const c_void)).then_some(address)
 }
 
-/// Answers of [`is_of_mpi`] that are kept: calls are made from few places.
+/// Answers of [`Loaded::is_of_mpi`] that are kept: calls are made from few places.
 const KEPT: usize = 256;
 
-/// Whether an address is in the MPI library, or in a component that it has loaded (Open MPI's have files `mca_...`).
-pub fn is_of_mpi(address: usize) -> bool {
-    // The dynamic linker goes through a module's symbols for it: tens of microseconds. An answer is good until something is
-    // loaded or closed. A word has this number of changes, the address, and the answer.
-    static ANSWERS: [AtomicU64; KEPT] = [const { AtomicU64::new(0) }; KEPT];
-    let question = dynamic_linker::changes() << (ADDRESS_BITS + 1) | (address as u64) << 1;
-    let place = &ANSWERS[(address ^ address >> 8) % KEPT];
-    let known = place.load(Ordering::Relaxed);
-    if known & !1 == question {
-        return known & 1 == 1;
+/// What is loaded.
+#[derive(Clone, Copy)]
+pub struct Loaded {
+    /// How often something was loaded or closed until then.
+    changes: u64,
+}
+
+impl Loaded {
+    /// What is loaded now. The dynamic linker is asked once for all addresses of a stack.
+    pub fn now() -> Loaded {
+        Loaded { changes: dynamic_linker::changes() }
     }
-    let answer = is_in_mpi(address);
-    place.store(question | u64::from(answer), Ordering::Relaxed);
-    answer
+
+    /// Whether an address is in the MPI library, or in a component that it has loaded (Open MPI's have files `mca_...`).
+    pub fn is_of_mpi(self, address: usize) -> bool {
+        // The dynamic linker goes through a module's symbols for it: tens of microseconds. An answer is good until something
+        // is loaded or closed. A word has this number of changes, the address, and the answer.
+        static ANSWERS: [AtomicU64; KEPT] = [const { AtomicU64::new(0) }; KEPT];
+        let question = self.changes << (ADDRESS_BITS + 1) | (address as u64) << 1;
+        let place = &ANSWERS[(address ^ address >> 8) % KEPT];
+        let known = place.load(Ordering::Relaxed);
+        if known & !1 == question {
+            return known & 1 == 1;
+        }
+        let answer = is_in_mpi(address);
+        place.store(question | u64::from(answer), Ordering::Relaxed);
+        answer
+    }
 }
 
 fn is_in_mpi(address: usize) -> bool {

@@ -15,9 +15,9 @@ use crate::{say, tell};
 /// Exit code when all was tried and some cells failed.
 const SOME_FAILED: u8 = 3;
 
-/// Measures MPI stacks side by side, and writes a record that `fishplate report` makes a page of.
+/// Measures MPI stacks side by side, and writes a record.
 ///
-/// On each link, in each round, for each benchmark, the stacks take turns. Links are emulated by hosts and rails that
+/// `fishplate report` makes a page of records. On each link, in each round, for each benchmark, the stacks take turns. Links are emulated by hosts and rails that
 /// exist only for the measurement, as in `fishplate testbed`; with --hosts the same runs on a real network. What was
 /// measured is in the record at once: --resume goes on after whatever ended it. Exit codes: 0 all went well, 3 some
 /// cells failed (the record says why), 1 it could not go on, 128 and the signal.

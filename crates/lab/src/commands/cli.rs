@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use super::overview;
+
 /// All network rails of a machine as one transport for unmodified MPI programs.
 #[derive(Parser)]
 #[command(
@@ -11,6 +13,7 @@ use clap::{Parser, Subcommand};
     version,
     arg_required_else_help = true,
     disable_help_subcommand = true,
+    help_template = overview::template(&Command::augment_subcommands(clap::Command::new("fishplate"))),
     max_term_width = 100
 )]
 pub struct Cli {
@@ -23,7 +26,8 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// The subcommands.
+/// The subcommands: those that [`overview`] groups, those that only `fishplate help` lists, and hidden ones that the program
+/// keeps for itself.
 #[derive(Subcommand)]
 pub enum Command {
     Setup(super::setup::Args),

@@ -15,9 +15,9 @@ const WORSE: u8 = 1;
 /// Exit code when nothing could be said.
 const ERROR: u8 = 2;
 
-/// Tells what changed from one record to another beyond noise, worst first.
+/// Tells what changed from one record to another beyond noise.
 ///
-/// For each stack, link, benchmark and size that both records have: Welch's t test on the logarithms of the values of
+/// The worst comes first. For each stack, link, benchmark and size that both records have: Welch's t test on the logarithms of the values of
 /// all rounds, with Benjamini and Hochberg's correction, since many are tested (at most one in twenty of the changes
 /// told is expected to be noise). Changes smaller than the threshold do not count.
 #[derive(clap::Args)]

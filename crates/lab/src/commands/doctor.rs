@@ -15,9 +15,9 @@ use crate::mpi::provider_library::{self, provider_file};
 use crate::mpi::stacks::{Catalog, Source, Stack};
 use crate::say;
 
-/// Looks at this host, and at others and the ways between them, and says what is wrong and what to do.
+/// Tells what is wrong on hosts and between them, and what to do.
 ///
-/// Starts itself on each HOST by ssh (in a testbed by its remote shell). Every host tries to reach every other over each
+/// Looks at this host, and at each HOST that is named. Starts itself on each HOST by ssh (in a testbed by its remote shell). Every host tries to reach every other over each
 /// rail, on ports of FISHPLATE_PORTS if it is set. Needs no privileges and changes nothing.
 ///
 /// The exit code is 1 if something prevents programs from running; warnings alone leave it 0.

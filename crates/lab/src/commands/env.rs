@@ -13,9 +13,9 @@ use crate::mpi::module_file;
 use crate::mpi::provider_library::{provider_folder, utf8};
 use crate::say;
 
-/// Prints the environment that `fishplate run` sets, for shells and for other programs.
+/// Prints the environment of `fishplate run`, for batch scripts.
 ///
-/// For batch scripts and launchers that `fishplate run` cannot wrap.
+/// For shells, module files, other programs, and launchers that `fishplate run` cannot wrap.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = long_help())]
 pub struct Args {

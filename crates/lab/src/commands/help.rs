@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use anyhow::{Result, anyhow};
 use clap::Command;
 
+use super::overview;
 use crate::docs::{self, PAGES};
 
-/// Shows a page of the documentation, or what pages there are.
+/// Shows a page of the documentation, or lists all commands and pages.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  fishplate help\n  fishplate help settings\n  fishplate help run | less")]
 pub struct Args {
@@ -25,7 +26,7 @@ pub struct Args {
 pub fn run(args: &Args, mut program: Command) -> Result<ExitCode> {
     let text = match &args.topic {
         Some(topic) => about(topic, &mut program)?,
-        None => format!("{}\n{}", program.render_help(), list(&program)),
+        None => format!("{}\n{}\n{}", program.render_help(), overview::others(&program), list(&program)),
     };
     match io::stdout().write_all(text.as_bytes()) {
         // The reader has seen enough.

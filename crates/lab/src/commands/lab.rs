@@ -16,9 +16,9 @@ use crate::storage::Asked;
 use crate::testbed::{FlowLimit, Rate};
 use crate::{say, tell};
 
-/// Clusters of hosts on this machine, whose rails have rates, delays, queues and loss.
+/// Makes clusters of hosts and rails that stay until `down`.
 ///
-/// The hosts are network namespaces. Labs stay up until `down`; nothing outside of them is changed. Works as root, and
+/// The hosts are network namespaces on this machine; rails have rates, delays, queues and loss. Labs stay up until `down`; nothing outside of them is changed. Works as root, and
 /// without where the system lets users make namespaces.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]

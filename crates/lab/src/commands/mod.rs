@@ -1,6 +1,6 @@
 //! The command line: one file a subcommand, with its options and what it calls. Nothing else in the program uses this.
 //!
-//! [`cli`] lists the subcommands. A command reads its options, has the work done (`bench`, `lab`, `validate`, ...), and
+//! [`cli`] lists the subcommands, [`overview`] groups them for `--help`. A command reads its options, has the work done (`bench`, `lab`, `validate`, ...), and
 //! prints or writes what that folder's `print` makes of the results. [`internal`] holds the hidden subcommands by which
 //! the program starts itself again.
 
@@ -19,6 +19,7 @@ mod file_options;
 pub mod help;
 pub mod internal;
 pub mod lab;
+pub mod overview;
 mod pattern_options;
 pub mod predict;
 pub mod profile;

@@ -16,7 +16,7 @@ use crate::predict::{page, print};
 use crate::system::whole_file;
 use crate::{say, tell};
 
-/// Predicts how long a recorded MPI program takes on other networks.
+/// Predicts how long a recorded program takes on other networks.
 ///
 /// Replays a trace (`fishplate profile --trace DIR`) in simulation: each rank computes for as long as it did, and
 /// communicates over modelled hosts, adapters and links with Fishplate's own protocol engine. Prints run time, time in

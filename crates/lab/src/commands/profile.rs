@@ -24,7 +24,7 @@ use crate::tell;
 const PAGE: &str = "html";
 const RECORD: &str = "json";
 
-/// Tells where an MPI program's time goes, what it sends to whom, and for whom it waits.
+/// Tells where a program's time goes, and for whom it waits.
 ///
 /// Runs COMMAND, over whatever network its MPI uses, with a library in front of MPI that counts calls; passes signals
 /// and its exit code on. Then prints tables on the error output, and writes a record (profile.json) and a page beside

@@ -17,7 +17,7 @@ use crate::counters::live::Flows;
 use crate::output::text;
 use crate::say;
 
-/// Shows the rails that would be used, and why other interfaces would not.
+/// Shows the rails that would be used, and why others would not.
 ///
 /// Follows FISHPLATE_RAILS. With --peer it also shows over which rails a host would be reached, by which pairs of
 /// addresses, and how long a round trip takes: the host is asked for a TCP connection to port 9.

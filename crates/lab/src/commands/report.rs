@@ -12,9 +12,9 @@ use crate::report::{self, Report};
 use crate::system::output_file;
 use crate::tell;
 
-/// Makes a page of one or more records: who is how much faster, charts, links as asked and as measured.
+/// Makes a page of records: who is how much faster, charts, links.
 ///
-/// The page is one file that needs no network. Ratios are paired by round and have confidence intervals. The same
+/// Links are shown as asked and as measured. The page is one file that needs no network. Ratios are paired by round and have confidence intervals. The same
 /// records give the same bytes.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]

@@ -27,7 +27,7 @@ const PAGE: &str = "html";
 /// Most seconds that a run may be given.
 const MOST_SECONDS: f64 = 86_400.0;
 
-/// Tells what networks are worth to an MPI program: RPI, and what no network could make faster.
+/// Tells what networks are worth to a program.
 ///
 /// Runs COMMAND on each network in turn, with a library in front of MPI that takes the time in it. Prints, for each
 /// network between a base and the best one, how much of the best one's gain it brings (relative performance

@@ -18,7 +18,7 @@ use crate::system::child_process::{self, Signals};
 use crate::system::{free_space, private_folder};
 use crate::tell;
 
-/// Runs an MPI program over all rails, then shows what each rail carried.
+/// Runs an MPI program over all rails, then shows what each carried.
 ///
 /// Sets the environment that makes MPICH, Open MPI and others that use libfabric load Fishplate, checks the settings,
 /// runs COMMAND, passes signals and its exit code on, and prints a table of the rails on the error output.

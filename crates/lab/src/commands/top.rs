@@ -17,9 +17,9 @@ use crate::counters::hidden;
 use crate::counters::live::{Row, Watch};
 use crate::output::text;
 
-/// Shows what the rails of running MPI programs carry: rates, shares, round trips, segments sent again.
+/// Shows what the rails of running programs carry.
 ///
-/// Shows all processes of this user on this machine, those in testbeds and labs as well; root sees everybody's. `q`
+/// Shows rates, shares, round trips and segments sent again, of all processes of this user on this machine, those in testbeds and labs as well; root sees everybody's. `q`
 /// ends it.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]

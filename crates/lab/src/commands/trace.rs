@@ -10,7 +10,7 @@ use fishplate_trace::read;
 use crate::output::terminal;
 use crate::trace::{export, show, summary, time_independent};
 
-/// Shows what ranks did, as `fishplate profile --trace DIR` has recorded it.
+/// Shows what ranks did, as `fishplate profile` has recorded it.
 #[derive(clap::Args)]
 pub struct Args {
     /// What to do

@@ -1,13 +1,11 @@
 //! endapps-2006: one port, two striped ports, one fast port, at a tenth of the rates.
 
-use super::judgement::{Fact, Judgement, Null, found, near};
+use super::judgement::{Fact, Judgement, Null, TOLERANCE, found, near};
 use super::medians::{AppTime, At, COMMUNICATION, RUN, Values};
 use crate::rpi::published::{self, Published};
 
 /// Where throughput is at its peak. Shorter windows profit from the bursts that a rail lets through.
 const LARGE: u64 = 1 << 20;
-/// How far a factor may be from the published one, as a part of it.
-const TOLERANCE: f64 = 0.1;
 /// Link and stack of the published TCP on one port, striped sockets, and InfiniBand: below MPI, and under MPI.
 const NATIVE: [(&str, &str); 3] = [("one port", "tcp"), ("two ports", "mptcp"), ("fast port", "tcp")];
 const MPI: [(&str, &str); 3] =

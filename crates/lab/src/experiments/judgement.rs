@@ -75,6 +75,9 @@ pub fn found(holds: bool, rule: &str, values: &[(&str, f64)]) -> Judgement {
     Ok(Found { holds, why: rule.to_string(), values })
 }
 
+/// How far a factor may be from the published one, as a part of it.
+pub const TOLERANCE: f64 = 0.1;
+
 /// Whether `value` is no further from `published` than this part of it.
 pub fn near(value: f64, published: f64, part: f64) -> bool {
     (value - published).abs() <= part * published

@@ -1,12 +1,10 @@
 //! multirail-2004: two rails of which one message can use both.
 
-use super::judgement::{Fact, Judgement, Null, found, near};
+use super::judgement::{Fact, Judgement, Null, TOLERANCE, found, near};
 use super::medians::{AppTime, At, COMMUNICATION, RUN, Values};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
-/// How far a factor may be from the published one, as a part of it.
-const TOLERANCE: f64 = 0.1;
 /// How far what an application saves may be from the published part, as a part of it.
 const SAVED_TOLERANCE: f64 = 0.15;
 /// A gain below this is noise, and one above is not slight.

@@ -1,6 +1,6 @@
 //! pecnit-2007: two interconnects, one nearer and faster than the other.
 
-use super::judgement::{Fact, Judgement, Null, found, near};
+use super::judgement::{Fact, Judgement, Null, TOLERANCE, found, near};
 use super::medians::{At, Values};
 
 const KIB: u64 = 1 << 10;
@@ -8,8 +8,6 @@ const LARGE: u64 = 1 << 20;
 const STACK: &str = "fishplate-mpich";
 /// Links that stand for Quadrics and for InfiniBand.
 const LINKS: [&str; 2] = ["near", "far"];
-/// How far a factor may be from the published one, as a part of it.
-const TOLERANCE: f64 = 0.1;
 
 pub const FACTS: &[Fact] = &[
     Fact {

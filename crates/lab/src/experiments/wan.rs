@@ -1,6 +1,6 @@
 //! wan-2008: one rail whose delay grows.
 
-use super::judgement::{Fact, Judgement, Null, found, near};
+use super::judgement::{Fact, Judgement, Null, TOLERANCE, found, near};
 use super::medians::{AppTime, At, RUN, Values};
 
 const KIB: u64 = 1 << 10;
@@ -10,8 +10,6 @@ const FISHPLATE: &str = "fishplate-mpich";
 /// Part of the value without delay that counts as keeping it, and as having lost it.
 const KEEPS: f64 = 0.9;
 const FALLEN: f64 = 0.7;
-/// How far a factor may be from the published one, as a part of it.
-const TOLERANCE: f64 = 0.1;
 
 pub const FACTS: &[Fact] = &[
     Fact { id: "W2", text: "Verbs, unreliable datagrams: independent of delay", null: Null::Untested, decide: verbs },

@@ -21,7 +21,7 @@ fn topics_are_listed_and_proposed() {
     let fishplate = Installed::new();
     let list = fishplate.run(&["help"]);
     assert_eq!(list.code, Some(0), "{}", list.err);
-    for part in ["  run  ", "  policies       Policies\n", "fishplate help TOPIC"] {
+    for part in ["  run  ", "  simulate  ", "  completion ", "  policies       Policies\n", "fishplate help TOPIC"] {
         assert!(list.out.contains(part), "no \"{part}\" in {}", list.out);
     }
     fishplate.run(&["help", "settigns"]).fails_saying(&["\"settigns\"", "is \"settings\" meant?", "fishplate help"]);

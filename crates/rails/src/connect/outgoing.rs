@@ -5,7 +5,7 @@ use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsFd;
 
-use fishplate_engine::{Instant, VcId};
+use fishplate_engine::{Instant, RailId, VcId};
 
 use super::{read_some, write_whole};
 use crate::discover::Class;
@@ -51,8 +51,8 @@ const MOST_HINTS: usize = 4;
 pub struct Attempt {
     /// To whom.
     pub vc: VcId,
-    /// Our rail: position in the list.
-    pub rail: u8,
+    /// Our rail.
+    pub rail: RailId,
     /// Which of the rail's streams.
     pub stream: u8,
     /// How the way is preferred to others.
@@ -190,7 +190,7 @@ pub struct Established {
 
 impl Attempt {
     /// An attempt that starts with the next call of [`Attempt::is_due`].
-    pub fn new(vc: VcId, rail: u8, stream: u8, remote: SocketAddr, now: Instant) -> Self {
+    pub fn new(vc: VcId, rail: RailId, stream: u8, remote: SocketAddr, now: Instant) -> Self {
         Attempt {
             vc,
             rail,

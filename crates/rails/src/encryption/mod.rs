@@ -7,7 +7,7 @@ mod record;
 mod tests;
 
 pub use exchange::{Ephemeral, NO_SHARE, SHARE_LEN, Share, Side};
-pub use record::{Broken, MOST_CONTENT, MOST_RECORD, Opening, Sealing};
+pub use record::{Broken, MOST_CONTENT, MOST_RECORD, Opened, Opening, Sealing};
 
 /// What one side of a connection encrypts and decrypts with.
 #[derive(Debug)]

@@ -62,6 +62,15 @@ impl Sealing {
     }
 }
 
+/// A record that was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// Its length, in bytes.
+    pub record_len: usize,
+    /// That of its content.
+    pub content_len: usize,
+}
+
 /// The receiving side of one connection.
 #[derive(Debug)]
 pub struct Opening {
@@ -74,9 +83,9 @@ impl Opening {
         Opening { key: LessSafeKey::new(key), records: 0 }
     }
 
-    /// Opens the record that begins at `bytes[gap..]` and moves its content to the front of `bytes`. The lengths of the
-    /// record and of its content; `None`: it is not whole yet.
-    pub fn open(&mut self, bytes: &mut [u8], gap: usize) -> Result<Option<(usize, usize)>, Broken> {
+    /// Opens the record that begins at `bytes[gap..]` and moves its content to the front of `bytes`. `None`: it is not whole
+    /// yet.
+    pub fn open(&mut self, bytes: &mut [u8], gap: usize) -> Result<Option<Opened>, Broken> {
         let Some(length) = bytes.get(gap..).and_then(|record| record.first_chunk::<LENGTH_LEN>().copied()) else {
             return Ok(None);
         };
@@ -88,7 +97,7 @@ impl Opening {
         let Some(bytes) = bytes.get_mut(..gap + record_len) else { return Ok(None) };
         let nonce = number(&mut self.records);
         let opened = self.key.open_within(nonce, Aad::from(length), bytes, gap + LENGTH_LEN..);
-        opened.map(|content| Some((record_len, content.len()))).map_err(|_| Broken::Tag)
+        opened.map(|content| Some(Opened { record_len, content_len: content.len() })).map_err(|_| Broken::Tag)
     }
 }
 

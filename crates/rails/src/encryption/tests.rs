@@ -30,7 +30,7 @@ fn seal(sealing: &mut Sealing, content: &[u8]) -> Vec<u8> {
 
 fn open(opening: &mut Opening, record: &[u8]) -> Result<Option<Vec<u8>>, Broken> {
     let mut bytes = record.to_vec();
-    Ok(opening.open(&mut bytes, 0)?.map(|(_, len)| bytes[..len].to_vec()))
+    Ok(opening.open(&mut bytes, 0)?.map(|opened| bytes[..opened.content_len].to_vec()))
 }
 
 #[test]
@@ -98,8 +98,9 @@ fn a_record_comes_in_parts_and_goes_next_to_the_one_before() {
     for len in 0..first_len {
         assert_eq!(b.opening.open(&mut bytes[..len].to_vec(), 0), Ok(None));
     }
-    assert_eq!(b.opening.open(&mut bytes, 0), Ok(Some((first_len, 4))));
-    assert_eq!(b.opening.open(&mut bytes[4..], first_len - 4), Ok(Some((first_len - 1, 3))));
+    let opened = |record_len, content_len| Ok(Some(Opened { record_len, content_len }));
+    assert_eq!(b.opening.open(&mut bytes, 0), opened(first_len, 4));
+    assert_eq!(b.opening.open(&mut bytes[4..], first_len - 4), opened(first_len - 1, 3));
     assert_eq!(&bytes[..7], b"one two");
 }
 

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use fishplate_engine::Instant;
+use fishplate_engine::{Instant, RailId};
 
 use super::burst::Burst;
 use super::connections::flap_damping::FlapDamping;
@@ -78,7 +78,7 @@ pub struct Guest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownPath {
     /// This side's rail.
-    pub rail: u8,
+    pub rail: RailId,
     /// Which of its streams.
     pub stream: u8,
     /// How it is preferred to others.
@@ -159,8 +159,8 @@ impl Peer {
     }
 
     /// The failures of a rail's links.
-    pub fn flap_damping(&mut self, rail: u8) -> &mut FlapDamping {
-        let at = usize::from(rail);
+    pub fn flap_damping(&mut self, rail: RailId) -> &mut FlapDamping {
+        let at = usize::from(rail.0);
         if self.flap_damping.len() <= at {
             self.flap_damping.resize_with(at + 1, FlapDamping::default);
         }
@@ -168,9 +168,9 @@ impl Peer {
     }
 
     /// Whether a link over a rail has failed while the peer is there.
-    pub fn has_lost(&self, rail: u8) -> bool {
+    pub fn has_lost(&self, rail: RailId) -> bool {
         let is_there = matches!(self.role, Role::Initiator | Role::Acceptor) && !self.is_closing;
-        is_there && self.flap_damping.get(usize::from(rail)).is_some_and(FlapDamping::has_failed)
+        is_there && self.flap_damping.get(usize::from(rail.0)).is_some_and(FlapDamping::has_failed)
     }
 
     /// It has been connected over `way`.

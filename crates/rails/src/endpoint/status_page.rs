@@ -111,7 +111,7 @@ impl Endpoint {
             port_rate: estimate.port.map(|rate| rate as u64),
             rtt_us: rtt_ns.map(|rtt_ns| rtt_ns / 1000),
             retransmitted_segments: sum.retransmitted,
-            ..rail_without_address(&self.host.rails[at].name, (state, links), sum)
+            ..rail_without_address(&self.host.rails[at].name, state, links, sum)
         }
     }
 
@@ -131,7 +131,7 @@ impl Endpoint {
 
     fn state_without_links(&self, at: usize) -> State {
         let is_connecting = || self.attempts.count_over(RailId(at as u8)) > 0;
-        if self.peers.iter().any(|peer| peer.has_lost(at as u8)) {
+        if self.peers.iter().any(|peer| peer.has_lost(RailId(at as u8))) {
             State::Failed
         } else if is_connecting() {
             State::Connecting
@@ -144,7 +144,7 @@ impl Endpoint {
 }
 
 /// A rail of which nothing is known but what was counted.
-pub fn rail_without_address(name: &str, (state, links): (State, u32), sum: &Counts) -> live::Rail {
+pub fn rail_without_address(name: &str, state: State, links: u32, sum: &Counts) -> live::Rail {
     live::Rail {
         name: name.to_string(),
         address: None,

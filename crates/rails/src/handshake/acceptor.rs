@@ -115,17 +115,17 @@ impl Acceptor {
 
     /// The last message, to one that is proven: it is granted so many bytes.
     pub fn accept(&self, grant: u64) -> Vec<u8> {
-        self.last_message((kind::ACCEPT, purpose::GRANT), &grant.to_le_bytes())
+        self.last_message(kind::ACCEPT, purpose::GRANT, &grant.to_le_bytes())
     }
 
     /// The last message, to one that is proven and has asked for the addresses of this endpoint.
     pub fn tell(&self, addresses: &[u8]) -> Vec<u8> {
         let list = [&(addresses.len() as u16).to_le_bytes(), addresses].concat();
-        self.last_message((kind::ADDRESSES, purpose::ADDRESSES), &list)
+        self.last_message(kind::ADDRESSES, purpose::ADDRESSES, &list)
     }
 
     /// A message of this kind with a proof for this purpose.
-    fn last_message(&self, (kind, purpose): (u8, &[u8]), body: &[u8]) -> Vec<u8> {
+    fn last_message(&self, kind: u8, purpose: &[u8], body: &[u8]) -> Vec<u8> {
         let [hello, fresh] = self.said.as_ref().map_or([&[][..]; 2], |said| [&said.hello, &said.fresh]);
         let own = prove(&self.key, purpose, &[hello, fresh, body]);
         [preamble(kind, 0).as_slice(), body, own.as_ref()].concat()

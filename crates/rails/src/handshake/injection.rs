@@ -4,15 +4,9 @@
 use fishplate_engine::wire::VERSION;
 
 use super::message::{MAX_MESSAGE_LEN, PREAMBLE_LEN, kind, preamble};
+use super::tests::{OFFER, address, all, encrypted, party};
 use super::*;
-use crate::address::{Address, EndpointId, Token};
-
-const OFFER: Offer = Offer { rail: 3, stream: 1, class: 2, grant: 1 << 22 };
-
-fn party(id: u8, encryption: bool) -> Party {
-    let terms = Terms { encryption, ..Terms::default() };
-    Party { id: EndpointId(id.into()), token: Token([id; 16]), terms }
-}
+use crate::address::EndpointId;
 
 /// A direction of a connection.
 struct Pipe {
@@ -55,16 +49,15 @@ type Ends = [Option<Result<(), HandshakeError>>; 2];
 
 /// A handshake over these pipes, to the acceptor and to the initiator.
 fn meet(encryption: bool, mut pipes: [Pipe; 2]) -> Ends {
-    let peer =
-        Address { id: EndpointId(9), token: Token([9; 16]), port: 1, rails: vec![], preferred: 0, has_more: false };
-    let (mut initiator, hello) = Initiator::start(&party(5, encryption), &peer, [1; 16], OFFER, false).unwrap();
-    let mut acceptor = Acceptor::new(party(9, encryption), [2; 16]);
+    let terms = encrypted(encryption);
+    let (mut initiator, hello) = Initiator::start(&party(5, terms), &address(9, 9), [1; 16], OFFER, false).unwrap();
+    let mut acceptor = Acceptor::new(party(9, terms), [2; 16]);
     let mut ends: Ends = [None, None];
     let (mut to_acceptor, mut to_initiator) = (pipes[0].pass(&hello), pipes[1].pass(&[]));
     loop {
         let mut has_moved = false;
         while ends[0].is_none() {
-            match acceptor.advance(&mut to_acceptor, |id| Some(Token([id.0 as u8; 16]))) {
+            match acceptor.advance(&mut to_acceptor, all) {
                 Ok(Step::Wait) => break,
                 Ok(Step::Send(bytes)) => to_initiator.extend(pipes[1].pass(&bytes)),
                 Ok(Step::Done(proven)) => {

@@ -109,7 +109,7 @@ const CODES: [(u8, Refusal); 13] = [
 /// That of [`Refusal::Version`].
 const CODE_VERSION: u8 = 1;
 
-fn code(refusal: Refusal) -> u8 {
+pub(super) fn code(refusal: Refusal) -> u8 {
     CODES.iter().find(|(_, known)| *known == refusal).map_or(CODE_VERSION, |(code, _)| *code)
 }
 

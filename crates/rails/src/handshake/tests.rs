@@ -5,17 +5,25 @@ use fishplate_engine::wire::VERSION;
 use super::message::{HELLO_NONCE_AT, NONCE_LEN, PREAMBLE_LEN, PROOF_LEN, kind, preamble};
 use super::*;
 use crate::address::{Address, EndpointId, Token};
+use crate::encryption::Opened;
 use crate::link_name::ASKS;
 use crate::secret::Secret;
 
-const OFFER: Offer = Offer { rail: 3, stream: 1, class: 2, grant: 1 << 22 };
+pub(super) const OFFER: Offer = Offer { rail: 3, stream: 1, class: 2, grant: 1 << 22 };
 
-fn address(id: u64, token: u8) -> Address {
-    Address { id: EndpointId(id), token: Token([token; 16]), port: 1, rails: Vec::new(), preferred: 0, has_more: false }
+pub(super) fn address(id: u8, token: u8) -> Address {
+    Address {
+        id: EndpointId(id.into()),
+        token: Token([token; 16]),
+        port: 1,
+        rails: Vec::new(),
+        preferred: 0,
+        has_more: false,
+    }
 }
 
 /// An endpoint with this number, whose token is made of it.
-fn party(id: u8, terms: Terms) -> Party {
+pub(super) fn party(id: u8, terms: Terms) -> Party {
     Party { id: EndpointId(id.into()), token: Token([id; 16]), terms }
 }
 
@@ -30,7 +38,7 @@ fn acceptor_with(token: u8, terms: Terms) -> Acceptor {
     Acceptor::new(me, [2; 16])
 }
 
-fn encrypted(encryption: bool) -> Terms {
+pub(super) fn encrypted(encryption: bool) -> Terms {
     Terms { encryption, ..Terms::default() }
 }
 
@@ -38,7 +46,7 @@ fn nobody(_: EndpointId) -> Option<Token> {
     None
 }
 
-fn all(id: EndpointId) -> Option<Token> {
+pub(super) fn all(id: EndpointId) -> Option<Token> {
     Some(Token([id.0 as u8; 16]))
 }
 
@@ -141,7 +149,10 @@ fn sides_that_encrypt_agree_on_keys_and_the_others_have_none() {
         let Some((initiator, mut acceptor)) = keys else { continue };
         let mut record = Vec::new();
         { initiator }.sealing.seal(&mut record, |out| out.extend_from_slice(b"content"));
-        assert_eq!(acceptor.opening.open(&mut record, 0), Ok(Some((record.len(), 7))));
+        assert_eq!(
+            acceptor.opening.open(&mut record, 0),
+            Ok(Some(Opened { record_len: record.len(), content_len: 7 }))
+        );
     }
 }
 

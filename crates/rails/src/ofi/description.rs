@@ -1,5 +1,7 @@
 //! What a peer is told of a link before there is one, over a connection that both sides have proven.
 
+use super::record::LinkKey;
+
 /// Longest names and addresses that are taken, in bytes.
 const MAX_PART: usize = 512;
 /// Longest description, in bytes.
@@ -23,6 +25,11 @@ pub struct Description {
 }
 
 impl Description {
+    /// What records of the link begin with.
+    pub fn key(&self) -> LinkKey {
+        LinkKey { link: self.link, secret: self.secret }
+    }
+
     /// As bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(128);

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fishplate_engine::wire::Header;
-use fishplate_engine::{Payload, RailId, Source, SubchannelId};
+use fishplate_engine::{Payload, RailId, Source, SubchannelId, Transmit};
 
 use super::Rail;
 use crate::bounce_buffers::BounceBuffers;
@@ -29,7 +29,7 @@ pub struct OfiLink {
 
 impl OfiLink {
     /// Of a rail that is counted as `number`.
-    pub fn new((rail, at): (SharedRail, usize), subchannel: SubchannelId, number: RailId) -> OfiLink {
+    pub fn new(rail: SharedRail, at: usize, subchannel: SubchannelId, number: RailId) -> OfiLink {
         OfiLink { common: Common::new(subchannel, number), rail, at }
     }
 
@@ -74,6 +74,8 @@ impl Link for OfiLink {
     }
 
     fn say_goodbye(&mut self, bye: &Header, places: Places<'_>) {
-        lock(&self.rail).push(self.at, (bye, &Source::User(Payload::EMPTY), false), places);
+        let (subchannel, source) = (self.common.subchannel, Source::User(Payload::EMPTY));
+        let frame = Transmit { subchannel, header: *bye, source, copy: false };
+        lock(&self.rail).push(self.at, &frame, places);
     }
 }

@@ -8,7 +8,7 @@ use fishplate_engine::{BounceId, Extent, Payload, Placement, Region};
 
 use super::description::Description;
 use super::link::Failure;
-use super::rail::{News, Rail};
+use super::rail::{Names, News, Rail};
 use super::record::Preamble;
 use super::simulated::{Access, Mood, Network, SharedNetwork, SimulatedPort};
 use super::transport::{RECORD, SENDS};
@@ -106,7 +106,7 @@ impl Victim {
             assert!(access == Access::Read || watched.borrow().iter().any(may), "written where nobody wants it");
         };
         let network = Rc::new(RefCell::new(Network::new(1, CALM, watch)));
-        let names = ("simulated".to_string(), "net".to_string(), "simulated:0".to_string());
+        let names = Names { provider: "simulated".into(), fabric: "net".into(), name: "simulated:0".into() };
         let mut rail = Rail::over(SimulatedPort::open(&network, 0), names, None).expect("there is memory");
         let mut attacker = SimulatedPort::open(&network, 1);
         let link = rail.offer().expect("there is memory");

@@ -2,9 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::description::Description;
 use super::receiver::{BadRecord, Frame, Receiver};
-use super::record::{Kind, PREAMBLE, Preamble};
+use super::record::{Kind, LinkKey, PREAMBLE, Preamble};
 use super::sender::{BARE, CREDITS, Sender, Told};
 use crate::sys::ofi::{Buffer, PeerAddress, Provider};
 
@@ -19,7 +18,7 @@ pub struct Link<P: Provider> {
     /// What is sent there arrives.
     pub is_connected: bool,
     /// How the peer calls the link, and its secret.
-    pub theirs: Option<(u32, u64)>,
+    pub theirs: Option<LinkKey>,
     /// Once all of that is known.
     pub sender: Option<Sender<P>>,
     /// What is received.
@@ -103,14 +102,9 @@ impl<P: Provider> Link<P> {
         Told { taken: self.taken, fetched: self.receiver.fetched }
     }
 
-    /// The peer's name of the link.
-    pub fn name_of(description: &Description) -> (u32, u64) {
-        (description.link, description.secret)
-    }
-
     /// Whether the end that the peer has described has greeted.
     pub fn is_heard(&self) -> bool {
-        self.heard_from.is_some() && self.heard_from == self.theirs.map(|(link, _)| link)
+        self.heard_from.is_some() && self.heard_from == self.theirs.map(|key| key.link)
     }
 
     /// Whether that end has had this side's greeting.

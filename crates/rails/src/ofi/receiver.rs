@@ -152,9 +152,11 @@ impl Receiver {
     /// The payload of a frame, which is not empty, goes to `placement`. `record` is what it has come in.
     pub fn place(
         &mut self,
-        (frame, record): (Frame, &[u8]),
+        frame: Frame,
+        record: &[u8],
         placement: Placement,
-        (memory, bounces): (&UserMemory, &mut BounceBuffers),
+        memory: &UserMemory,
+        bounces: &mut BounceBuffers,
     ) {
         let len = u64::from(frame.header.body.payload_len());
         let mut pending = Pending { len, is_loan: false, reads: 0, bounce: None };
@@ -167,7 +169,7 @@ impl Receiver {
             FramePayload::Parts(bytes) => Destination::open(placement, bounces).put(0, bytes, memory, bounces),
             FramePayload::Remote(pieces) => {
                 pending.is_loan = true;
-                self.plan(&mut pending, (number, pieces), placement, bounces);
+                self.plan(&mut pending, number, pieces, placement, bounces);
             }
         }
         self.pending.push_back(pending);
@@ -177,7 +179,8 @@ impl Receiver {
     fn plan(
         &mut self,
         pending: &mut Pending,
-        (number, pieces): (u32, &[RemotePiece]),
+        number: u32,
+        pieces: &[RemotePiece],
         placement: Placement,
         bounces: &mut BounceBuffers,
     ) {
@@ -216,7 +219,8 @@ impl Receiver {
     /// Begins reads that have not begun.
     pub fn read<P: Provider>(
         &mut self,
-        (link, peer): (u32, PeerAddress),
+        link: u32,
+        peer: PeerAddress,
         transport: &mut Transport<P>,
         memory: &UserMemory,
     ) {

@@ -38,6 +38,15 @@ impl Kind {
     }
 }
 
+/// How a record names its link: only who was told of the link by its receiver can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkKey {
+    /// The receiver's name of the link.
+    pub link: u32,
+    /// What the receiver has told the sender alone.
+    pub secret: u64,
+}
+
 /// The start of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preamble {
@@ -67,10 +76,10 @@ impl Preamble {
         out
     }
 
-    /// The receiver's name of the link and the secret, with which it begins. `None`: there is none.
-    pub fn name(record: &[u8]) -> Option<(u32, u64)> {
+    /// What it begins with. `None`: there is none.
+    pub fn key(record: &[u8]) -> Option<LinkKey> {
         let (secret, rest) = record.split_first_chunk()?;
-        Some((u32::from_le_bytes(*rest.first_chunk()?), u64::from_le_bytes(*secret)))
+        Some(LinkKey { link: u32::from_le_bytes(*rest.first_chunk()?), secret: u64::from_le_bytes(*secret) })
     }
 
     /// Reads it. `None`: there is none.

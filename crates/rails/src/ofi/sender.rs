@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use fishplate_engine::wire::{Header, MAX_HEADER_LEN};
-use fishplate_engine::{Payload, Source};
+use fishplate_engine::wire::MAX_HEADER_LEN;
+use fishplate_engine::{Payload, Source, Transmit};
 
-use super::record::{Kind, MAX_PIECES, MOST_PAYLOAD, PIECE, PREAMBLE, Preamble, RemotePiece};
+use super::record::{Kind, LinkKey, MAX_PIECES, MOST_PAYLOAD, PIECE, PREAMBLE, Preamble, RemotePiece};
 use super::transport::{Transport, memory_hint};
 use crate::link_kind::Places;
 use crate::sys::memory::overlaps;
@@ -40,8 +40,8 @@ pub struct Told {
 pub struct Sender<P: Provider> {
     /// Where it sends to.
     pub peer: PeerAddress,
-    /// The peer's name of the link, and its secret.
-    name: (u32, u64),
+    /// What records begin with.
+    key: LinkKey,
     /// Numbered records so far, modulo 2^32.
     next: u32,
     /// How many of them the peer has taken.
@@ -68,10 +68,10 @@ struct Loan<P: Provider> {
 
 impl<P: Provider> Sender<P> {
     /// Nothing was sent yet.
-    pub fn new(peer: PeerAddress, name: (u32, u64), tag: u64) -> Sender<P> {
+    pub fn new(peer: PeerAddress, key: LinkKey, tag: u64) -> Sender<P> {
         Sender {
             peer,
-            name,
+            key,
             next: 0,
             taken: 0,
             fetched: 0,
@@ -98,20 +98,15 @@ impl<P: Provider> Sender<P> {
         self.loans.iter().any(|loan| overlaps(&loan.payload, payload))
     }
 
-    /// Sends a frame, or keeps it until it can go. With `is_borrowed`, the payload is valid only during the call.
-    pub fn push(
-        &mut self,
-        (header, source, is_borrowed): (&Header, &Source, bool),
-        transport: &mut Transport<P>,
-        told: Told,
-        places: Places<'_>,
-    ) {
+    /// Sends a frame, or keeps it until it can go.
+    pub fn push(&mut self, outgoing: &Transmit, transport: &mut Transport<P>, told: Told, places: Places<'_>) {
+        let Transmit { header, source, copy, .. } = outgoing;
         let mut frame =
-            WaitingFrame { header: *header, payload: Held::Where(source.clone()), may_lend: !is_borrowed, done: 0 };
+            WaitingFrame { header: *header, payload: Held::Where(source.clone()), may_lend: !copy, done: 0 };
         if self.waiting.is_empty() && self.write(&mut frame, transport, told, places) {
             return;
         }
-        if is_borrowed {
+        if *copy {
             frame.payload = frame.payload.content().copied(places);
         }
         self.waiting.push_back(frame);
@@ -148,7 +143,7 @@ impl<P: Provider> Sender<P> {
     }
 
     /// Sends a greeting, of which it is known if it cannot arrive: the link fails then, and is set up anew. False: not now.
-    pub fn greet(&mut self, (kind, own): (Kind, u32), transport: &mut Transport<P>) -> bool {
+    pub fn greet(&mut self, kind: Kind, own: u32, transport: &mut Transport<P>) -> bool {
         let record = Preamble { fetched: own, ..self.preamble(kind, Told::default()) }.encode();
         transport.send_bytes_surely(&record, self.peer, self.tag)
     }
@@ -160,7 +155,7 @@ impl<P: Provider> Sender<P> {
     }
 
     fn preamble(&self, kind: Kind, told: Told) -> Preamble {
-        let (link, secret) = self.name;
+        let LinkKey { link, secret } = self.key;
         Preamble { link, secret, number: self.next, taken: told.taken, fetched: told.fetched, kind }
     }
 
@@ -200,7 +195,7 @@ impl<P: Provider> Sender<P> {
                 bytes[at..at + header_len].copy_from_slice(&header[..header_len]);
                 at += header_len;
             }
-            frame.payload.content().for_each((frame.done, part), places, |piece| {
+            frame.payload.content().for_each(frame.done, part, places, |piece| {
                 bytes[at..at + piece.len()].copy_from_slice(piece);
                 at += piece.len();
             });

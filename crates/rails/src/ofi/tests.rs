@@ -1,7 +1,9 @@
 //! Two rails in one process, over whatever providers this machine has.
 
 use fishplate_engine::wire::{Body, Header};
-use fishplate_engine::{BounceId, Envelope, Extent, MessageSeq, Payload, Placement, Region, Source};
+use fishplate_engine::{
+    BounceId, Envelope, Extent, MessageSeq, Payload, Placement, Region, Source, SubchannelId, Transmit, VcId,
+};
 
 use super::wanted::Wanted;
 use super::{Failure, News, Rail};
@@ -108,7 +110,9 @@ impl End {
         let source = Source::User(payload(bytes));
         let memory = UserMemory::of_test();
         let places = Places { memory: &memory, bounces: &BounceBuffers::default() };
-        self.rail.push(self.link, (&Header::without_acknowledgement(body), &source, is_borrowed), places);
+        let subchannel = SubchannelId { vc: VcId(0), index: 0 };
+        let header = Header::without_acknowledgement(body);
+        self.rail.push(self.link, &Transmit { subchannel, header, source, copy: is_borrowed }, places);
     }
 }
 

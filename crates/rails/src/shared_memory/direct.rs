@@ -10,7 +10,7 @@ use fishplate_engine::{Payload, Remote};
 use super::exposure::{Exposure, READ, WRITE};
 use super::layout::{EXPOSED, Side, Word};
 use crate::sys::memory::UserMemory;
-use crate::sys::process_memory::{Gathered, Known, Process};
+use crate::sys::process_memory::{Gathered, Known, Piece, Process};
 use crate::sys::shared_memory::SharedMemory;
 
 /// Most bytes of one call that writes, for which the peer may have to wait: some fifty microseconds. A call by itself takes
@@ -85,7 +85,7 @@ impl Direct {
         let len = buffer.len();
         let Some(found) = self.find(from, len, READ) else { return false };
         let Some(process) = self.process_there() else { return false };
-        let is_whole = process.read(&[(found.address, len)], (memory, buffer), Known::Running);
+        let is_whole = process.read(&[Piece { address: found.address, len }], memory, buffer, Known::Running);
         if let Err(error) = &is_whole {
             self.note(error);
         }

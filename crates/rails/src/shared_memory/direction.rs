@@ -107,12 +107,12 @@ impl Direction {
                 if header.body.payload_len() > MOST_TAKEN {
                     return Err(Ended::TooLong);
                 }
-                if let Some(taken) = self.take_whole(&record, (&header, header_len)) {
+                if let Some(taken) = self.take_whole(&record, &header, header_len) {
                     self.receiver.finish(&record);
                     return Ok(Some(taken));
                 }
                 let begun =
-                    self.receiver.begin(&record, (&header, header_len), Placement::Bounce(BOUNCE), &mut self.bounces);
+                    self.receiver.begin(&record, &header, header_len, Placement::Bounce(BOUNCE), &mut self.bounces);
                 begun.map_err(Ended::Bad)?;
                 from = header_len;
                 if let Body::Eager { seq: MessageSeq(number), .. } = header.body {
@@ -125,9 +125,9 @@ impl Direction {
             }
             let Direction { receiver, memory, bounces, .. } = self;
             let placed = match record.kind {
-                kind::LENT => receiver
-                    .place_lent((&record, Known::ByMark), from, memory, bounces)
-                    .map_err(|_| Ended::Unreadable)?,
+                kind::LENT => {
+                    receiver.place_lent(&record, Known::ByMark, from, memory, bounces).map_err(|_| Ended::Unreadable)?
+                }
                 _ => receiver.place(&record, from, memory, bounces).map_err(Ended::Bad)?,
             };
             self.receiver.finish(&record);
@@ -141,15 +141,15 @@ impl Direction {
     }
 
     /// Every other frame that is there with all of its payload goes the short way, as if there were a receive for it.
-    fn take_whole(&self, record: &Record, header: (&Header, usize)) -> Option<(u32, Vec<u8>)> {
-        let Body::Eager { seq: MessageSeq(number), .. } = header.0.body else { return None };
-        if number % 2 == 0 || !self.receiver.is_whole(record, header) {
+    fn take_whole(&self, record: &Record, header: &Header, header_len: usize) -> Option<(u32, Vec<u8>)> {
+        let Body::Eager { seq: MessageSeq(number), .. } = header.body else { return None };
+        if number % 2 == 0 || !self.receiver.is_whole(record, header, header_len) {
             return None;
         }
-        let mut bytes = vec![0; header.0.body.payload_len() as usize];
+        let mut bytes = vec![0; header.body.payload_len() as usize];
         let region = Region(bytes.as_mut_ptr().expose_provenance() as u64);
         let payload = Payload::One(Extent { region, offset: 0, len: bytes.len() as u64 });
-        self.receiver.place_whole(record, header.1, &self.memory, &payload);
+        self.receiver.place_whole(record, header_len, &self.memory, &payload);
         Some((number, std::hint::black_box(bytes)))
     }
 

@@ -13,7 +13,7 @@ use super::layout::{BYTES, IN_SLOT, MOST_PAYLOAD, SLOT, Side, Word, described, i
 use crate::bounce_buffers::BounceBuffers;
 use crate::link::Destination;
 use crate::sys::memory::UserMemory;
-use crate::sys::process_memory::{Known, MAX_PIECES, Process};
+use crate::sys::process_memory::{Known, MAX_PIECES, Piece, Process};
 use crate::sys::shared_memory::SharedMemory;
 
 /// What the peer must not write.
@@ -146,7 +146,8 @@ impl Receiver {
     pub fn begin(
         &mut self,
         record: &Record,
-        (header, header_len): (&Header, usize),
+        header: &Header,
+        header_len: usize,
         placement: Placement,
         bounces: &mut BounceBuffers,
     ) -> Result<(), BadRecord> {
@@ -163,7 +164,7 @@ impl Receiver {
 
     /// Whether a record has a header, of `header_len` bytes, with all of its payload.
     #[inline]
-    pub fn is_whole(&self, record: &Record, (header, header_len): (&Header, usize)) -> bool {
+    pub fn is_whole(&self, record: &Record, header: &Header, header_len: usize) -> bool {
         record.kind == kind::FRAME && record.len - header_len == header.body.payload_len() as usize
     }
 
@@ -178,7 +179,7 @@ impl Receiver {
         while left > 0 {
             let start = (at % BYTES as u64) as usize;
             let part = left.min(BYTES - start);
-            self.memory.place(self.side.peer().bytes() + start, part, memory, (to, done));
+            self.memory.place(self.side.peer().bytes() + start, part, memory, to, done);
             (at, left, done) = (at + part as u64, left - part, done + part as u64);
         }
     }
@@ -212,7 +213,7 @@ impl Receiver {
 
     fn copy_out(&self, at: usize, len: usize, memory: &UserMemory, bounces: &mut BounceBuffers) {
         match &self.destination {
-            Destination::User(place) => self.memory.place(at, len, memory, (place, self.done)),
+            Destination::User(place) => self.memory.place(at, len, memory, place, self.done),
             Destination::Bounce(id) => {
                 bounces.get_mut(*id).into_iter().for_each(|buffer| self.memory.append(at, len, buffer));
             }
@@ -223,7 +224,8 @@ impl Receiver {
     /// Reads the payload of a record out of the peer's memory.
     pub fn place_lent(
         &mut self,
-        (record, known): (&Record, Known),
+        record: &Record,
+        known: Known,
         header_len: usize,
         memory: &UserMemory,
         bounces: &mut BounceBuffers,
@@ -240,7 +242,7 @@ impl Receiver {
         let from = lent_pieces(&list[header_len..], len).ok_or_else(gone)?;
         let process = self.process.ok_or_else(gone)?;
         let is_whole = match &self.destination {
-            Destination::User(place) => process.read(&from, (memory, place), known)?,
+            Destination::User(place) => process.read(&from, memory, place, known)?,
             Destination::Bounce(id) => {
                 let buffer = bounces.get_mut(*id).ok_or_else(gone)?;
                 process.read_own(&from, buffer, known)?
@@ -298,15 +300,16 @@ impl Receiver {
 }
 
 /// The pieces of the peer's memory that a record names, if they have `len` bytes.
-fn lent_pieces(list: &[u8], len: u64) -> Option<Vec<(u64, u64)>> {
+fn lent_pieces(list: &[u8], len: u64) -> Option<Vec<Piece>> {
     let number = |bytes: &[u8]| bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
     if list.len() == 8 {
-        return Some(vec![(number(list), len)]);
+        return Some(vec![Piece { address: number(list), len }]);
     }
     if !list.len().is_multiple_of(16) {
         return None;
     }
-    let pieces: Vec<(u64, u64)> = list.chunks(16).map(|pair| (number(pair), number(&pair[8..]))).collect();
-    let sum = pieces.iter().try_fold(0u64, |sum, (_, len)| sum.checked_add(*len));
+    let piece = |pair: &[u8]| Piece { address: number(pair), len: number(&pair[8..]) };
+    let pieces: Vec<Piece> = list.chunks(16).map(piece).collect();
+    let sum = pieces.iter().try_fold(0u64, |sum, piece| sum.checked_add(piece.len));
     (sum == Some(len)).then_some(pieces)
 }

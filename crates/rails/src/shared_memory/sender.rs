@@ -24,6 +24,15 @@ const MOST_LENT: usize = MAX_PIECES * 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeverSent;
 
+/// What there was up to the end of a slot.
+#[derive(Clone, Copy, Default)]
+struct End {
+    /// Bytes that were put into the ring.
+    bytes: u64,
+    /// Counted frames, modulo 2^32.
+    frames: u32,
+}
+
 /// State of the sending half. Nothing of it is read from the shared memory, but how much the peer has taken.
 pub struct Sender {
     memory: Arc<SharedMemory>,
@@ -34,8 +43,8 @@ pub struct Sender {
     taken: u32,
     /// Bytes that were put into the ring so far.
     bytes: u64,
-    /// Of each slot: how many bytes, and counted frames, there were up to its end.
-    ends: Box<[(u64, u32)]>,
+    /// One for each slot.
+    ends: Box<[End]>,
     /// Counted frames that were put into slots whole, modulo 2^32.
     frames: u32,
     /// Of the last of them for which somebody waits, the slot.
@@ -59,7 +68,7 @@ impl Sender {
             next: 0,
             taken: 0,
             bytes: 0,
-            ends: vec![(0, 0); SLOTS as usize].into(),
+            ends: vec![End::default(); SLOTS as usize].into(),
             frames: 0,
             awaited: u32::MAX,
             waiting: VecDeque::new(),
@@ -166,7 +175,7 @@ impl Sender {
         while self.lent.front().is_some_and(|(slot, _)| self.next.wrapping_sub(*slot) > self.next.wrapping_sub(taken)) {
             self.lent.pop_front();
         }
-        Ok(Some(self.end_of(taken).1))
+        Ok(Some(self.end_of(taken).frames))
     }
 
     /// `ended` is not there any more once this returns. False if the peer may still read of it.
@@ -179,7 +188,7 @@ impl Sender {
     /// to be taken. (Where the peer has changed it, whatever it is now: nobody else gets it.)
     pub fn recover(&self, frame: u32, len: u64, into: &mut Vec<u8>) -> bool {
         let untaken = (0..self.next.wrapping_sub(self.taken)).map(|at| self.taken.wrapping_add(at));
-        let found = untaken.into_iter().find(|slot| self.end_of(slot.wrapping_add(1)).1 == frame);
+        let found = untaken.into_iter().find(|slot| self.end_of(slot.wrapping_add(1)).frames == frame);
         let len = len as usize;
         if let Some(slot) = found {
             let mut first = [0];
@@ -187,7 +196,7 @@ impl Sender {
             let from = header_len(first[0]).unwrap_or(0);
             let in_slot = len.min(IN_SLOT.saturating_sub(from));
             self.memory.append(self.side.slot(slot) + 8 + from, in_slot, into);
-            let start = self.end_of(slot).0 + from.saturating_sub(IN_SLOT) as u64;
+            let start = self.end_of(slot).bytes + from.saturating_sub(IN_SLOT) as u64;
             while into.len() < len {
                 let at = ((start + (into.len() - in_slot) as u64) % BYTES as u64) as usize;
                 self.memory.append(self.side.bytes() + at, (len - into.len()).min(BYTES - at), into);
@@ -236,7 +245,7 @@ impl Sender {
             let kind = if own_len > 0 { kind::FRAME } else { kind::REST };
             let mut record = self.begin();
             record.put(&bytes[..own_len]);
-            content.for_each((*done, part), places, |bytes| record.put(bytes));
+            content.for_each(*done, part, places, |bytes| record.put(bytes));
             let record_len = record.len;
             *done += part as u64;
             let is_whole = *done == len;
@@ -289,12 +298,12 @@ impl Sender {
     /// Whether a record of so many bytes fits, as far as is known of what the peer has taken.
     #[inline]
     fn has_room(&self, len: usize) -> bool {
-        let free = BYTES as u64 - (self.bytes - self.end_of(self.taken).0);
+        let free = BYTES as u64 - (self.bytes - self.end_of(self.taken).bytes);
         self.next.wrapping_sub(self.taken) < SLOTS - 1 && in_ring(len) as u64 <= free
     }
 
     /// What there was up to the end of the slot before `slot`: known of all but the oldest, so one slot stays empty.
-    fn end_of(&self, slot: u32) -> (u64, u32) {
+    fn end_of(&self, slot: u32) -> End {
         self.ends[(slot.wrapping_sub(1) % SLOTS) as usize]
     }
 
@@ -310,7 +319,7 @@ impl Sender {
         self.memory.store(slot + 4, describe(kind, len), Ordering::Relaxed);
         self.memory.store(slot, tag(self.next), Ordering::Release);
         self.bytes += in_ring(len) as u64;
-        self.ends[(self.next % SLOTS) as usize] = (self.bytes, self.frames);
+        self.ends[(self.next % SLOTS) as usize] = End { bytes: self.bytes, frames: self.frames };
         self.next = self.next.wrapping_add(1);
         self.unrung = true;
         // The peer has read them; what waits for them to come back is the processor's next atomic instruction. It looks

@@ -32,6 +32,15 @@ pub struct Process {
     mark: [u8; MARK_LEN],
 }
 
+/// A piece of its memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Where it begins.
+    pub address: u64,
+    /// Its length, in bytes.
+    pub len: u64,
+}
+
 /// Bytes of user memory that one call writes.
 pub struct Gathered {
     pieces: [libc::iovec; MAX_PIECES],
@@ -87,10 +96,10 @@ impl Process {
         if got < 0 { Err(io::Error::last_os_error()) } else { Ok(got as u64) }
     }
 
-    /// Reads what is at the addresses `from`, each with its length, into user memory from byte 0 of `to` on, as much as fits.
+    /// Reads the pieces `from` into user memory from byte 0 of `to` on, as much as fits.
     /// False if not all of that came, or the process is another one.
-    pub fn read(&self, from: &[(u64, u64)], (memory, to): (&UserMemory, &Payload), known: Known) -> io::Result<bool> {
-        let len = from.iter().map(|(_, len)| len).sum::<u64>().min(to.len());
+    pub fn read(&self, from: &[Piece], memory: &UserMemory, to: &Payload, known: Known) -> io::Result<bool> {
+        let len = from.iter().map(|piece| piece.len).sum::<u64>().min(to.len());
         let mut local = [NO_PIECE; MAX_PIECES + 1];
         let mut done = 0;
         // Mostly once; more often where the user's memory has many pieces.
@@ -101,7 +110,7 @@ impl Process {
                 wanted += part.len() as u64;
                 count += 1;
             }
-            if self.read_pieces(from, done, &mut local[..=count], (wanted, known))? < wanted {
+            if self.read_pieces(from, done, &mut local[..=count], wanted, known)? < wanted {
                 return Ok(false);
             }
             done += wanted;
@@ -110,13 +119,13 @@ impl Process {
     }
 
     /// The same to the end of a vector.
-    pub fn read_own(&self, from: &[(u64, u64)], to: &mut Vec<u8>, known: Known) -> io::Result<bool> {
-        let len = from.iter().map(|(_, len)| len).sum::<u64>() as usize;
+    pub fn read_own(&self, from: &[Piece], to: &mut Vec<u8>, known: Known) -> io::Result<bool> {
+        let len = from.iter().map(|piece| piece.len).sum::<u64>() as usize;
         to.reserve(len);
         let end = to.len();
         let spare = to.spare_capacity_mut();
         let mut local = [libc::iovec { iov_base: spare.as_mut_ptr().cast(), iov_len: len }, NO_PIECE];
-        let is_whole = self.read_pieces(from, 0, &mut local, (len as u64, known))? == len as u64;
+        let is_whole = self.read_pieces(from, 0, &mut local, len as u64, known)? == len as u64;
         if is_whole {
             // SAFETY: there is room for `len` bytes, and the kernel has written all of them.
             unsafe { to.set_len(end + len) };
@@ -128,19 +137,20 @@ impl Process {
     /// local pieces is for the mark.
     fn read_pieces(
         &self,
-        from: &[(u64, u64)],
+        from: &[Piece],
         skip: u64,
         local: &mut [libc::iovec],
-        (len, known): (u64, Known),
+        len: u64,
+        known: Known,
     ) -> io::Result<u64> {
         let mut remote = [NO_PIECE; MAX_PIECES + 1];
         let (mut skip, mut left, mut count) = (skip, len, 0);
-        for (address, piece) in from {
-            let begin = skip.min(*piece);
+        for piece in from {
+            let begin = skip.min(piece.len);
             skip -= begin;
-            let part = (piece - begin).min(left);
+            let part = (piece.len - begin).min(left);
             if part > 0 && count < MAX_PIECES {
-                remote[count] = remote_piece(address.wrapping_add(begin), part);
+                remote[count] = remote_piece(piece.address.wrapping_add(begin), part);
                 (left, count) = (left - part, count + 1);
             }
         }
@@ -187,7 +197,8 @@ mod tests {
         let mark = [7; MARK_LEN];
         let process = itself(&mark).unwrap();
         let bytes: Vec<u8> = (0..200).collect();
-        let from = [(address(&bytes), 70), (address(&bytes[100..]), 100)];
+        let piece = |bytes: &[u8], len| Piece { address: address(bytes), len };
+        let from = [piece(&bytes, 70), piece(&bytes[100..], 100)];
         let into = vec![0u8; 150];
         let extent = |offset, len| Extent { region: Region(address(&into)), offset, len };
         // Twenty pieces of five bytes, with gaps; then one.
@@ -196,7 +207,7 @@ mod tests {
         let to = Payload::Many(pieces.into());
         let mut into = std::hint::black_box(into);
         for known in [Known::Running, Known::ByMark] {
-            assert!(process.read(&from, (&UserMemory::of_test(), &to), known).unwrap());
+            assert!(process.read(&from, &UserMemory::of_test(), &to, known).unwrap());
             let expected: Vec<u8> = (0..70).chain(100..160).collect();
             let pieces = (0..20).flat_map(|at| &into[at * 6..at * 6 + 5]);
             assert_eq!(pieces.chain(&into[120..150]).copied().collect::<Vec<u8>>(), expected);
@@ -210,7 +221,8 @@ mod tests {
     #[test]
     fn what_is_not_there_is_an_error() {
         let mark = [7; MARK_LEN];
-        assert!(itself(&mark).unwrap().read_own(&[(16, 4)], &mut Vec::new(), Known::Running).is_err());
+        let nowhere = Piece { address: 16, len: 4 };
+        assert!(itself(&mark).unwrap().read_own(&[nowhere], &mut Vec::new(), Known::Running).is_err());
         assert!(Process::find(0, address(&mark), mark).is_none());
         assert!(Process::find(std::process::id() as i32, 16, mark).is_none());
     }
@@ -244,9 +256,10 @@ mod tests {
         let mut mark = [7; MARK_LEN];
         let process = itself(&mark).unwrap();
         let (bytes, mut into) = ([1u8; 8], vec![9]);
-        assert!(process.read_own(&[(address(&bytes), 8)], &mut into, Known::ByMark).unwrap());
+        let all = Piece { address: address(&bytes), len: 8 };
+        assert!(process.read_own(&[all], &mut into, Known::ByMark).unwrap());
         std::hint::black_box(&mut mark)[3] = 8;
-        assert!(!process.read_own(&[(address(&bytes), 8)], &mut into, Known::ByMark).unwrap());
+        assert!(!process.read_own(&[all], &mut into, Known::ByMark).unwrap());
         assert_eq!(into, [9, 1, 1, 1, 1, 1, 1, 1, 1]);
     }
 }

@@ -146,7 +146,7 @@ impl SharedMemory {
 
     /// The same, to byte `to_at` and the following of user memory; what does not fit is dropped.
     #[inline]
-    pub fn place(&self, at: usize, len: usize, memory: &UserMemory, (to, to_at): (&Payload, u64)) {
+    pub fn place(&self, at: usize, len: usize, memory: &UserMemory, to: &Payload, to_at: u64) {
         let mut from = at;
         for part in memory.parts(to, to_at, len as u64) {
             // SAFETY: as in `write`; whoever made `memory` guarantees that its parts can be written.

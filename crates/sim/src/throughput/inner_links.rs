@@ -12,6 +12,8 @@ const NODES: usize = 32;
 const BLOCK: usize = 8;
 /// Stacks of the testbed, how many paths to a node they use, and links of a block to others.
 const STACKS: [(&str, usize, &[usize]); 2] = [("one-path", 1, &[1, 2, 4, 6, 8]), ("virtual", 3, &[4, 6])];
+/// The stack and the links to which all others are compared: as many links as nodes.
+const FREE: (&str, usize) = ("one-path", BLOCK);
 /// Paths that the testbed has over a port.
 const PATHS: usize = 3;
 /// How far the ring is displaced: half of a block, a block, two.
@@ -43,11 +45,12 @@ pub(super) fn append(text: &mut String) {
 }
 
 fn append_lines(text: &mut String) -> Result<(), String> {
-    let free = times("one-path", BLOCK)?;
+    let free = times(FREE.0, FREE.1)?;
     for (stack, paths, links) in STACKS {
         for uplinks in links {
             let _ = write!(text, "{stack:>9} {uplinks:>6}");
-            for ((exchange, time), (_, free)) in times(stack, *uplinks)?.into_iter().zip(&free) {
+            let times = if (stack, *uplinks) == FREE { free.clone() } else { times(stack, *uplinks)? };
+            for ((exchange, time), (_, free)) in times.into_iter().zip(&free) {
                 let cell = format!("{:.2}/{:.2}", time / free, bound(exchange, *uplinks, paths));
                 let _ = write!(text, " {cell:>10}");
             }

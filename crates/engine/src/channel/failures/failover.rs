@@ -1,17 +1,44 @@
 //! Failover: what a failed or retired subchannel leaves behind goes over the others.
 
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::channel::VirtualChannel;
 use crate::channel::scheduler::send::Send;
-use crate::channel::subchannel::FrameOwner;
+use crate::channel::subchannel::{Frame, FrameOwner};
 use crate::channel::transmit::{NO_PAYLOAD, Transmit};
-use crate::generational_slab::GenerationalSlab;
+use crate::generational_slab::{GenerationalSlab, Key};
+use crate::matching::reassembly::Reassembly;
+use crate::matching::unmatched::UnmatchedMessage;
 use crate::time::Instant;
 use crate::wire::{Access, Body, REPETITIONS, Refusal};
 
 /// Causes of failures that are kept for the user: those of the last few subchannels.
 const MAX_CAUSES: usize = 8;
+
+/// An eager message whose payload was cut off by a failure: it will be retransmitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InterruptedMessage {
+    /// It has a receive: key of the reassembly.
+    Reassembly(Key<Reassembly>),
+    /// It has none: key of the unmatched message.
+    Unmatched(Key<UnmatchedMessage>),
+}
+
+/// Nothing in a channel of which no subchannel has ended yet.
+#[derive(Default)]
+pub struct LeftBehind {
+    /// Frames that were not acknowledged over subchannels that have failed.
+    pub(in crate::channel) retransmit_queue: VecDeque<Frame>,
+    /// Messages that were assigned to subchannels that have failed or retire: keys of sends.
+    pub(in crate::channel) to_reassign: VecDeque<Key<Send>>,
+    /// Why subchannels have failed.
+    pub(in crate::channel) causes: Vec<Arc<str>>,
+    /// When the peer counts as lost if no subchannel comes up.
+    pub peer_timeout_at: Option<Instant>,
+    /// Eager messages whose payload was cut off by a failure, by sequence number.
+    pub interrupted: BTreeMap<u32, InterruptedMessage>,
+}
 
 impl VirtualChannel {
     /// Subchannel `index` has failed, because of `why`, or was closed: what is not acknowledged is retransmitted over
@@ -19,11 +46,11 @@ impl VirtualChannel {
     pub fn remove_subchannel(&mut self, now: Instant, index: usize, why: &str) {
         let is_retired = !self.carries(index) && !self.standby.contains(&(index as u8));
         self.subchannels[index].sample_lateness_at_end(now);
-        self.take_out(index);
+        self.end_subchannel(index);
         if is_retired {
             return;
         }
-        let causes = &mut self.left_behind.causes;
+        let causes = &mut self.left_behind.get_or_insert_default().causes;
         if causes.len() == MAX_CAUSES {
             causes.remove(0);
         }
@@ -31,17 +58,17 @@ impl VirtualChannel {
     }
 
     /// Subchannel `index` has ended: what is not acknowledged is retransmitted over others, or waits for one.
-    pub fn take_out(&mut self, index: usize) {
+    pub fn end_subchannel(&mut self, index: usize) {
         let subchannel = &mut self.subchannels[index];
         // Frames with data are bounded as they were on the subchannel, by its queue and its window. Probes are not
         // retransmitted.
-        let left = &mut *self.left_behind;
+        let left = self.left_behind.get_or_insert_default();
         left.retransmit_queue.extend(subchannel.end().into_iter().filter(|frame| frame.owner != FrameOwner::Ping));
         left.to_reassign.extend(subchannel.assigned.drain(..));
         // The peer has no acknowledgement of these writes: it retransmits them, and they are refused again.
-        self.remote.forget_refusals(subchannel.refusals.drain(..).count());
-        self.live.remove(index);
-        self.standby.remove(index);
+        let refusals = subchannel.refusals.drain(..).count();
+        self.remote.iter_mut().for_each(|remote| remote.forget_refusals(refusals));
+        self.take_out(index);
         if self.live.is_empty() {
             self.live = std::mem::take(&mut self.standby);
         }
@@ -55,8 +82,7 @@ impl VirtualChannel {
         if !stands_by && (self.live.len() < 2 || !self.carries(index)) {
             return false;
         }
-        self.live.remove(index);
-        self.standby.remove(index);
+        self.take_out(index);
         self.cached_choice = None;
         self.subchannels[index].liveness.retire();
         self.subchannels[index].estimate.fill_up_to(0);
@@ -66,20 +92,26 @@ impl VirtualChannel {
 
     /// The messages that subchannel `index` has not taken go over others.
     pub(in crate::channel) fn reassign(&mut self, index: usize) {
-        let assigned = self.subchannels[index].assigned.take();
+        let assigned = std::mem::take(&mut self.subchannels[index].assigned);
         if !assigned.is_empty() {
-            self.left_behind.to_reassign.extend(assigned);
+            self.left_behind.get_or_insert_default().to_reassign.extend(assigned);
         }
     }
 
     /// Whether nothing of subchannels that have ended waits to be sent.
     pub(in crate::channel) fn has_left_nothing(&self) -> bool {
-        self.left_behind.is_unused_or(|left| left.retransmit_queue.is_empty() && left.to_reassign.is_empty())
+        let is_nothing = |left: &LeftBehind| left.retransmit_queue.is_empty() && left.to_reassign.is_empty();
+        self.left_behind.as_deref().is_none_or(is_nothing)
+    }
+
+    /// When the peer counts as lost if no subchannel comes up.
+    pub fn peer_timeout_at(&self) -> Option<Instant> {
+        self.left_behind.as_ref()?.peer_timeout_at
     }
 
     /// Why there is no subchannel left, for the user.
     pub fn failure_causes(&self) -> String {
-        let causes: Vec<&str> = self.left_behind.causes.iter().map(|cause: &Arc<str>| &**cause).collect();
+        let causes: Vec<&str> = self.left_behind.iter().flat_map(|left| &left.causes).map(|cause| &**cause).collect();
         causes.join("; ")
     }
 
@@ -89,9 +121,9 @@ impl VirtualChannel {
         now: Instant,
         sends: &mut GenerationalSlab<Send>,
     ) -> Option<Transmit> {
-        let key = *self.left_behind.to_reassign.front()?;
+        let key = *self.left_behind.as_ref()?.to_reassign.front()?;
         let index = self.nearest(now)?;
-        self.left_behind.to_reassign.pop_front();
+        self.left_behind.as_mut()?.to_reassign.pop_front();
         self.message(now, index, key, sends)
     }
 
@@ -102,13 +134,14 @@ impl VirtualChannel {
         sends: &mut GenerationalSlab<Send>,
     ) -> Option<Transmit> {
         loop {
-            let frame = *self.left_behind.retransmit_queue.front()?;
+            let waiting = &mut self.left_behind.as_mut()?.retransmit_queue;
+            let frame = *waiting.front()?;
             let len = u64::from(frame.body.payload_len());
             let (mut body, mut source, mut copy) = (frame.body, NO_PAYLOAD, false);
             match frame.owner {
                 FrameOwner::Send { key, offset } => {
                     let Some(send) = sends.get(key) else {
-                        self.left_behind.retransmit_queue.pop_front();
+                        waiting.pop_front();
                         continue;
                     };
                     if send.source_ended {
@@ -121,13 +154,13 @@ impl VirtualChannel {
                 }
                 // Not recovered: there is nothing to send.
                 FrameOwner::Message => {
-                    self.left_behind.retransmit_queue.pop_front();
+                    waiting.pop_front();
                     continue;
                 }
                 FrameOwner::Refusal(_) | FrameOwner::Control | FrameOwner::Ping => {}
             }
             let index = self.earliest(now, len)?;
-            self.left_behind.retransmit_queue.pop_front();
+            self.left_behind.as_mut()?.retransmit_queue.pop_front();
             let mut transmit = self.frame(now, index, body, source, frame.owner);
             transmit.copy = copy;
             transmit.header.repetition = (frame.repetition + 1) % REPETITIONS;

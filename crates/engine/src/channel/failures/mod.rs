@@ -2,12 +2,11 @@
 //!
 //! `detection.rs` watches for progress: it probes a subchannel whose oldest frame is overdue, and reports one that stays
 //! silent while the peer answers over others. `failover.rs` takes over what a failed or retired subchannel leaves behind:
-//! frames to retransmit, messages to put on another one (`left_behind.rs`). Called by `engine/subchannels.rs`, which tells
+//! frames to retransmit, messages to put on another one. Called by `engine/subchannels.rs`, which tells
 //! the driver, and by the scheduler, which sends probes and retransmissions.
 
 mod detection;
 mod failover;
-mod left_behind;
 
 pub use detection::SILENCE_NS;
-pub use left_behind::{InterruptedMessage, LeftBehind};
+pub use failover::{InterruptedMessage, LeftBehind};

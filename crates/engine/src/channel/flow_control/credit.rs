@@ -1,6 +1,6 @@
 //! The sender's side of flow control: credit that the peer has granted.
 
-use super::charges::{MAX_GRANT, MESSAGE_CHARGE};
+use super::{MAX_GRANT, MESSAGE_CHARGE};
 
 /// The sender's side: credit granted by the peer.
 #[derive(Debug)]

@@ -6,17 +6,21 @@
 //! sender's side, used by the scheduler; [`PeerGrant`] the receiver's, used by `engine/flow_control.rs` and whoever
 //! handles messages.
 
-mod charges;
 mod credit;
 mod peer_grant;
 
-pub use charges::MESSAGE_CHARGE;
 pub use credit::Credit;
 pub use peer_grant::{OverGrant, PeerGrant};
 
+/// Charge of a message beside its payload: what the receiver's record of it takes, in bytes. Both sides of a channel count alike:
+/// it belongs to the wire format.
+pub const MESSAGE_CHARGE: u64 = 128;
+
+/// Most bytes that a peer may grant, so that cumulative counts stay within half of their circle; of the wire format as well.
+const MAX_GRANT: u64 = 1 << 30;
+
 #[cfg(test)]
 mod tests {
-    use super::charges::MAX_GRANT;
     use super::credit::BadCredit;
     use super::*;
 

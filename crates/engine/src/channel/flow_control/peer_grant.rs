@@ -1,6 +1,6 @@
 //! The receiver's side of flow control: what a peer is granted, and what it has used of that.
 
-use super::charges::MESSAGE_CHARGE;
+use super::MESSAGE_CHARGE;
 
 /// The receiver's side: what the peer has used of this endpoint's grant.
 #[derive(Debug)]
@@ -139,10 +139,14 @@ impl PeerGrant {
         self.credited += MESSAGE_CHARGE;
     }
 
-    /// Bytes of early data that can be [requested](PeerGrant::request) now, and at most: half of the grant.
-    pub fn requestable(&self) -> (u64, u64) {
-        let most = self.grant / 2;
-        (most.saturating_sub(self.requested + MESSAGE_CHARGE), most)
+    /// Bytes of early data that can be [requested](PeerGrant::request) now.
+    pub fn requestable(&self) -> u64 {
+        self.max_requested().saturating_sub(self.requested + MESSAGE_CHARGE)
+    }
+
+    /// Bytes of early data that are requested at a time, at most.
+    pub fn max_requested(&self) -> u64 {
+        self.grant / 2
     }
 
     /// `len` bytes of early data of an announced message are requested.

@@ -55,8 +55,8 @@ impl InFlight {
     /// first. So the end of the queue is known as well as those times are, and errors of the rate do not accumulate.
     pub fn adjust<'a>(&mut self, left: TimeRange, rate: &Rate, behind: impl DoubleEndedIterator<Item = &'a SentFrame>) {
         let in_flight_ns = rate.time_of(self.in_flight);
-        let earliest = left.0.plus_ns(in_flight_ns);
-        let mut latest = earliest.max(left.1.plus_ns(in_flight_ns));
+        let earliest = left.earliest.plus_ns(in_flight_ns);
+        let mut latest = earliest.max(left.latest.plus_ns(in_flight_ns));
         // Later if one of them was sent only when all before it had passed.
         let mut bytes = 0;
         for frame in behind.rev() {
@@ -73,6 +73,10 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
+    fn between(earliest_ns: u64, latest_ns: u64) -> TimeRange {
+        TimeRange { earliest: Instant(earliest_ns), latest: Instant(latest_ns) }
+    }
+
     #[test]
     fn a_rate_that_is_a_little_wrong_does_not_add_up() {
         let (mut in_flight, rate) = (InFlight::default(), Rate::new(Some(1e8)));
@@ -83,7 +87,7 @@ mod tests {
             let now = left(at).plus_ns(2 * MS);
             frames.push(in_flight.add(now, 100_000, &rate));
             in_flight.acknowledged(frames.remove(0));
-            in_flight.adjust((left(at), left(at)), &rate, frames.iter());
+            in_flight.adjust(between(left(at).0, left(at).0), &rate, frames.iter());
             let ends = now.plus_ns(in_flight.queued_ahead(now, &rate) * 10);
             assert!(ends.0.abs_diff(left(at + 10).0) < MS, "{at}: {ends:?}");
         }
@@ -95,7 +99,7 @@ mod tests {
         let early = in_flight.add(Instant(0), 100_000, &rate);
         let late = [in_flight.add(Instant(10 * MS), 50_000, &rate), in_flight.add(Instant(10 * MS), 50_000, &rate)];
         in_flight.acknowledged(early);
-        in_flight.adjust((Instant(MS), Instant(MS)), &rate, late.iter());
+        in_flight.adjust(between(MS, MS), &rate, late.iter());
         assert_eq!(in_flight.queued_ahead(Instant(10 * MS), &rate), 100_000);
     }
 
@@ -104,7 +108,7 @@ mod tests {
         let (mut in_flight, rate) = (InFlight::default(), Rate::new(Some(1e8)));
         let frames = [in_flight.add(Instant(0), 100_000, &rate), in_flight.add(Instant(0), 100_000, &rate)];
         in_flight.acknowledged(frames[0]);
-        in_flight.adjust((Instant(5 * MS), Instant(6 * MS)), &rate, frames[1..].iter());
+        in_flight.adjust(between(5 * MS, 6 * MS), &rate, frames[1..].iter());
         assert_eq!(in_flight.queued_ahead(Instant(5 * MS), &rate), 100_000);
     }
 }

@@ -3,8 +3,26 @@
 
 use crate::time::Instant;
 
-/// When something may have happened, at the earliest and at the latest.
-pub type TimeRange = (Instant, Instant);
+/// When something may have happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimeRange {
+    /// At the earliest.
+    pub earliest: Instant,
+    /// At the latest.
+    pub latest: Instant,
+}
+
+impl TimeRange {
+    /// The part that lies in `other`; all of it where they contradict each other.
+    pub fn within(self, other: TimeRange) -> TimeRange {
+        let (earliest, latest) = (self.earliest.max(other.earliest), self.latest.min(other.latest));
+        if earliest <= latest { TimeRange { earliest, latest } } else { self }
+    }
+
+    fn width_ns(self) -> u64 {
+        self.latest.since_ns(self.earliest)
+    }
+}
 
 /// A train ends, and a new one begins, once it takes so many times as long as its ends are uncertain: what a path
 /// did longer ago does not count against what it does.
@@ -33,20 +51,22 @@ impl PacketTrain {
     /// Whether bytes whose first could not be there before `first` belong to this train.
     pub fn continues(&self, first: Instant, after_pause: bool) -> bool {
         // Otherwise the path may have run empty in between.
-        !after_pause && first <= self.end.0 && !self.is_long()
+        !after_pause && first <= self.end.earliest && !self.is_long()
     }
 
     /// So many bytes more have arrived by `end`. The first of them could not be there before `first`, and was sent
     /// after a pause or not. How long the train took so far.
     pub fn extend(&mut self, first: Instant, after_pause: bool, end: TimeRange, bytes: u64) -> Elapsed {
-        if after_pause || first > self.end.0 {
-            *self = PacketTrain { start: (first, first.max(self.end.1)), end, bytes: 0 };
+        if after_pause || first > self.end.earliest {
+            let start = TimeRange { earliest: first, latest: first.max(self.end.latest) };
+            *self = PacketTrain { start, end, bytes: 0 };
         } else if self.is_long() {
             self.restart();
         }
         self.end = end;
         self.bytes += bytes;
-        Elapsed { min_ns: end.0.since_ns(self.start.1), max_ns: end.1.since_ns(self.start.0), bytes: self.bytes }
+        let (min_ns, max_ns) = (end.earliest.since_ns(self.start.latest), end.latest.since_ns(self.start.earliest));
+        Elapsed { min_ns, max_ns, bytes: self.bytes }
     }
 
     /// What has arrived so far does not count any more.
@@ -55,9 +75,8 @@ impl PacketTrain {
     }
 
     fn is_long(&self) -> bool {
-        let uncertain_ns = self.start.1.since_ns(self.start.0) + self.end.1.since_ns(self.end.0);
-        let took_ns = self.end.0.since_ns(self.start.1);
-        took_ns >= MAX_LENGTH * uncertain_ns
+        let took_ns = self.end.earliest.since_ns(self.start.latest);
+        took_ns >= MAX_LENGTH * (self.start.width_ns() + self.end.width_ns())
     }
 }
 
@@ -67,7 +86,7 @@ mod tests {
 
     /// 64 KiB each 560 us, 117 MB/s, known to 300 us.
     fn end(at: u64) -> TimeRange {
-        (Instant(at * 560_000), Instant(at * 560_000 + 300_000))
+        TimeRange { earliest: Instant(at * 560_000), latest: Instant(at * 560_000 + 300_000) }
     }
 
     #[test]
@@ -90,7 +109,8 @@ mod tests {
     fn a_pause_of_the_sender_ends_a_train() {
         let mut train = PacketTrain::default();
         train.extend(Instant(1), false, end(1), 65536);
-        let took = train.extend(Instant(50_000_000), false, (Instant(50_560_000), Instant(50_700_000)), 65536);
+        let end = TimeRange { earliest: Instant(50_560_000), latest: Instant(50_700_000) };
+        let took = train.extend(Instant(50_000_000), false, end, 65536);
         assert_eq!(took, Elapsed { min_ns: 560_000, max_ns: 700_000, bytes: 65536 });
     }
 }

@@ -4,14 +4,31 @@
 //! path's least round trip; a frame that takes longer is late. How long its acknowledgement takes does not count: that
 //! waits for the peer's process, and behind what the peer sends.
 
-use crate::rare::Empty;
 use crate::time::Instant;
 
 /// Least times are those of the present and the last window of so many nanoseconds: clocks drift apart, by 40 us in
 /// this time if they are poor ones (20 parts in a million).
 const WINDOW_NS: u64 = 2_000_000_000;
 /// If the peer held the acknowledgement longer, in microseconds, its process may have been away when the frame arrived.
-const MAX_WAIT_US: u16 = 64;
+const MAX_HELD_US: u16 = 64;
+
+/// What a header says of the times of its acknowledgement.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AckTiming {
+    /// When the peer sent it, by its clock, in microseconds, wrapping.
+    pub sent_at_us: u32,
+    /// For how long the peer may have held it, in microseconds; [`u16::MAX`]: for that or longer.
+    pub held_us: u16,
+}
+
+/// By how many nanoseconds a frame was late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LatenessRange {
+    /// At least.
+    pub min_ns: u64,
+    /// At most.
+    pub max_ns: u64,
+}
 
 /// What is known of the peer's clock. Times are in microseconds, and wrap.
 #[derive(Clone, Debug, Default)]
@@ -23,19 +40,13 @@ pub struct PeerClock {
     last_least_us: Option<i32>,
 }
 
-impl Empty for PeerClock {
-    const EMPTY: &'static Self =
-        &PeerClock { base_us: None, window_start: Instant(0), present_least_us: None, last_least_us: None };
-}
-
 impl PeerClock {
-    /// A frame that was sent at `handed`, found nothing ahead of it, and takes `least_ns` at least, was there at
-    /// `said_at_us` by the peer's clock, and has waited for `waited_us`.
-    pub fn sample(&mut self, now: Instant, handed: Instant, least_ns: u64, (said_at_us, waited_us): (u32, u16)) {
-        if waited_us > MAX_WAIT_US {
+    /// A frame that was sent at `sent_at`, found nothing ahead of it, and takes `least_ns` at least, is acknowledged.
+    pub fn sample(&mut self, now: Instant, sent_at: Instant, least_ns: u64, ack: AckTiming) {
+        if ack.held_us > MAX_HELD_US {
             return;
         }
-        let difference_us = difference_us(handed, least_ns, said_at_us.wrapping_sub(waited_us.into()));
+        let difference_us = difference_us(sent_at, least_ns, ack.sent_at_us.wrapping_sub(ack.held_us.into()));
         let base_us = *self.base_us.get_or_insert(difference_us);
         if now.since_ns(self.window_start) >= WINDOW_NS {
             self.window_start = now;
@@ -45,30 +56,24 @@ impl PeerClock {
         self.present_least_us = Some(self.present_least_us.map_or(late_us, |min_us| min_us.min(late_us)));
     }
 
-    /// By how many nanoseconds a frame was late, at least and at most, that was sent at `handed`, takes `least_ns` at least,
-    /// was there at `said_at_us` by the peer's clock, and may have been there for `waited_us`. `None`: nothing is known of
-    /// that clock. A frame that is earlier than the fastest one of late shows that this one was late itself.
-    pub fn lateness(
-        &mut self,
-        handed: Instant,
-        least_ns: u64,
-        (said_at_us, waited_us): (u32, u16),
-    ) -> Option<(u64, u64)> {
+    /// How late a frame was that was sent at `sent_at`, takes `least_ns` at least, and is acknowledged. `None`: nothing is
+    /// known of the peer's clock. A frame that is earlier than the fastest one of late shows that this one was late itself.
+    pub fn lateness(&mut self, sent_at: Instant, least_ns: u64, ack: AckTiming) -> Option<LatenessRange> {
         let min_us = self.last_least_us.into_iter().chain(self.present_least_us).min()?;
-        let difference_us = difference_us(handed, least_ns, said_at_us).wrapping_sub(self.base_us?) as i32;
+        let difference_us = difference_us(sent_at, least_ns, ack.sent_at_us).wrapping_sub(self.base_us?) as i32;
         if difference_us < min_us {
             self.present_least_us = Some(difference_us);
         }
         let late_us = difference_us.saturating_sub(min_us).max(0) as u64;
-        let waited_us = if waited_us == u16::MAX { late_us } else { u64::from(waited_us) };
+        let held_us = if ack.held_us == u16::MAX { late_us } else { u64::from(ack.held_us) };
         // Both clocks are read to a microsecond.
-        Some((1000 * late_us.saturating_sub(waited_us + 1), 1000 * (late_us + 1)))
+        Some(LatenessRange { min_ns: 1000 * late_us.saturating_sub(held_us + 1), max_ns: 1000 * (late_us + 1) })
     }
 }
 
-/// By how much the peer's clock is ahead if a frame took so long.
-fn difference_us(handed: Instant, took_ns: u64, said_at_us: u32) -> u32 {
-    said_at_us.wrapping_sub(handed.plus_ns(took_ns).wrapping_us())
+/// By how much the peer's clock is ahead if a frame took `took_ns` and was there at `there_at_us`.
+fn difference_us(sent_at: Instant, took_ns: u64, there_at_us: u32) -> u32 {
+    there_at_us.wrapping_sub(sent_at.plus_ns(took_ns).wrapping_us())
 }
 
 #[cfg(test)]
@@ -78,19 +83,21 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     /// What the peer's clock, which starts close to its end, says when a frame sent at `at_ms` has taken `took_us`.
-    fn said_at_us(at_ms: u64, took_us: u32) -> u32 {
+    fn sent_at_us(at_ms: u64, took_us: u32) -> u32 {
         (u32::MAX - 1_000_000).wrapping_add(Instant(at_ms * MS).wrapping_us()).wrapping_add(took_us)
     }
 
     fn sample(clock: &mut PeerClock, at_ms: u64, took_us: u32) {
-        let handed = Instant(at_ms * MS);
-        clock.sample(handed.plus_ns(MS), handed, 25_000, (said_at_us(at_ms, took_us + 10), 10));
+        let sent_at = Instant(at_ms * MS);
+        let ack = AckTiming { sent_at_us: sent_at_us(at_ms, took_us + 10), held_us: 10 };
+        clock.sample(sent_at.plus_ns(MS), sent_at, 25_000, ack);
     }
 
     /// In microseconds.
-    fn lateness(clock: &mut PeerClock, at_ms: u64, took_us: u32, waited_us: u16) -> Option<(u64, u64)> {
-        let (least, most) = clock.lateness(Instant(at_ms * MS), 25_000, (said_at_us(at_ms, took_us), waited_us))?;
-        Some((least / 1000, most / 1000))
+    fn lateness(clock: &mut PeerClock, at_ms: u64, took_us: u32, held_us: u16) -> Option<(u64, u64)> {
+        let ack = AckTiming { sent_at_us: sent_at_us(at_ms, took_us), held_us };
+        let late = clock.lateness(Instant(at_ms * MS), 25_000, ack)?;
+        Some((late.min_ns / 1000, late.max_ns / 1000))
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::congestion_window::CongestionWindow;
-use super::packet_train::{PacketTrain, TimeRange};
+use super::packet_train::{Elapsed, PacketTrain, TimeRange};
 use super::sent_frames::AckedFrames;
 use crate::time::Instant;
 
@@ -114,28 +114,23 @@ impl Rate {
         }
     }
 
-    /// Whether `bytes` take longer (`Greater`) than is known, if they took that long, in nanoseconds, at least and at most.
-    pub fn compare(&self, bytes: u64, (min_ns, max_ns): (u64, u64)) -> Ordering {
-        let expected_ns = bytes as f64 / self.measured * 1e9;
-        if min_ns as f64 > expected_ns * MAX_UNCERTAINTY {
+    /// Whether that was longer (`Greater`) than is known.
+    pub fn compare(&self, took: Elapsed) -> Ordering {
+        let expected_ns = took.bytes as f64 / self.measured * 1e9;
+        if took.min_ns as f64 > expected_ns * MAX_UNCERTAINTY {
             Ordering::Greater
-        } else if (max_ns.max(MIN_QUEUED_NS) as f64) < expected_ns / MAX_UNCERTAINTY {
+        } else if (took.max_ns.max(MIN_QUEUED_NS) as f64) < expected_ns / MAX_UNCERTAINTY {
             Ordering::Less
         } else {
             Ordering::Equal
         }
     }
 
-    /// It was probed: `bytes` that nothing waits for took that long. What was known counts only if it may be right.
-    pub fn probed(
-        &mut self,
-        now: Instant,
-        (min_rtt_ns, window): (u64, &CongestionWindow),
-        bytes: u64,
-        (min_ns, max_ns): (u64, u64),
-    ) {
+    /// It was probed, with bytes that nothing waits for. What was known counts only if it may be right.
+    pub fn probed(&mut self, now: Instant, (min_rtt_ns, window): (u64, &CongestionWindow), took: Elapsed) {
         self.last_measured = now;
-        match self.compare(bytes, (min_ns, max_ns)) {
+        let Elapsed { min_ns, max_ns, bytes } = took;
+        match self.compare(took) {
             Ordering::Equal => return,
             Ordering::Greater if window.explains(bytes, min_ns, min_rtt_ns) => return,
             _ => {}

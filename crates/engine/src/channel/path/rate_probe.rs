@@ -8,7 +8,8 @@
 
 use std::cmp::Ordering;
 
-use crate::rare::Empty;
+use super::packet_train::Elapsed;
+use super::peer_clock::AckTiming;
 use crate::time::Instant;
 
 /// Bytes of padding that are a segment on most paths.
@@ -32,8 +33,12 @@ const PAUSE_EACH: u64 = 64;
 const MIN_PAUSE_NS: u64 = 100_000_000;
 const MAX_PAUSE_NS: u64 = 5_000_000_000;
 
-/// When the peer had a frame, by its clock, in microseconds, wrapping: at the earliest and at the latest.
-type Arrival = (u32, u32);
+/// When the peer had a frame, by its clock, in microseconds, wrapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Arrival {
+    earliest_us: u32,
+    latest_us: u32,
+}
 
 /// How far a train has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,20 +61,11 @@ pub struct RateProbe {
     has_shown: bool,
     /// Without messages, so many segments are to be in flight.
     filled: u16,
-    /// When the first and the last frame of the present train were sent.
-    sent_at: (Instant, Instant),
+    /// When the first frame of the present train was sent.
+    first_sent_at: Instant,
+    /// When the last one was.
+    last_sent_at: Instant,
     pause_ns: u64,
-}
-
-impl Empty for RateProbe {
-    const EMPTY: &'static Self = &RateProbe {
-        stage: Stage::Waiting,
-        is_long: false,
-        has_shown: false,
-        filled: 0,
-        sent_at: (Instant(0), Instant(0)),
-        pause_ns: 0,
-    };
 }
 
 impl RateProbe {
@@ -86,7 +82,7 @@ impl RateProbe {
             (self.is_long || is_old) && sent >= BYTES_EACH * bytes_of(train)
         };
         match self.stage {
-            Stage::Sending { frames: 2, .. } if now.since_ns(self.sent_at.0) < THIRD_AFTER_NS => None,
+            Stage::Sending { frames: 2, .. } if now.since_ns(self.first_sent_at) < THIRD_AFTER_NS => None,
             Stage::Sending { frames, .. } => train.get(usize::from(frames)).copied(),
             Stage::Waiting if is_due() => Some(train[0]),
             _ => None,
@@ -119,7 +115,7 @@ impl RateProbe {
     /// It is sent, as the subchannel's frame `number`. Whether that was the first one of a train. One that stands behind frames of
     /// messages ends its train: it shows how long those take.
     pub fn sent(&mut self, now: Instant, number: u32) -> bool {
-        self.sent_at.1 = now;
+        self.last_sent_at = now;
         let (frames, first) = match self.stage {
             Stage::Sending { frames, first } if number.wrapping_sub(first) != u32::from(frames) => {
                 self.stage = Stage::Waiting;
@@ -127,7 +123,7 @@ impl RateProbe {
             }
             Stage::Sending { frames, first } => (frames + 1, first),
             _ => {
-                self.sent_at.0 = now;
+                self.first_sent_at = now;
                 (1, number)
             }
         };
@@ -138,21 +134,15 @@ impl RateProbe {
         frames == 1
     }
 
-    /// Frames up to number `acked` are acknowledged; the peer said so at `said_at_us` and may have waited for `waited_us`. Once
-    /// all of a train are: the length of the frames behind the first one, and how many nanoseconds these took, at least and at
-    /// most.
-    pub fn acknowledged(
-        &mut self,
-        now: Instant,
-        acked: u32,
-        (said_at_us, waited_us): (u32, u16),
-    ) -> Option<(u64, (u64, u64))> {
+    /// Frames up to number `acked` are acknowledged. Once all of a train are: how long those behind the first one took.
+    pub fn acknowledged(&mut self, now: Instant, acked: u32, ack: AckTiming) -> Option<Elapsed> {
         let Stage::Sent { first, last, arrival } = self.stage else { return None };
         let is_acked = |number: u32| acked.wrapping_sub(number) <= u32::MAX / 2;
-        let said = (said_at_us.wrapping_sub(u32::from(waited_us)), said_at_us);
+        let earliest_us = ack.sent_at_us.wrapping_sub(u32::from(ack.held_us));
+        let here = Arrival { earliest_us, latest_us: ack.sent_at_us };
         if !is_acked(last) {
             if is_acked(first) {
-                self.stage = Stage::Sent { first, last, arrival: arrival.or(Some(said)) };
+                self.stage = Stage::Sent { first, last, arrival: arrival.or(Some(here)) };
             }
             return None;
         }
@@ -160,14 +150,15 @@ impl RateProbe {
         let bytes = bytes_of(&self.train()[1..]);
         // Clocks are read to a microsecond.
         let between_ns = |from: u32, to: u32| u64::from((to.wrapping_sub(from) as i32).max(0) as u32) * 1000;
-        let gap_ns = self.sent_at.1.since_ns(self.sent_at.0);
-        let took_ns = match arrival {
-            Some(first) => {
-                (between_ns(first.1, said.0).saturating_sub(1000 + gap_ns), between_ns(first.0, said.1) + 1000)
-            }
-            None => (0, now.since_ns(self.sent_at.0)),
+        let gap_ns = self.last_sent_at.since_ns(self.first_sent_at);
+        let (min_ns, max_ns) = match arrival {
+            Some(first) => (
+                between_ns(first.latest_us, here.earliest_us).saturating_sub(1000 + gap_ns),
+                between_ns(first.earliest_us, here.latest_us) + 1000,
+            ),
+            None => (0, now.since_ns(self.first_sent_at)),
         };
-        Some((bytes, took_ns))
+        Some(Elapsed { min_ns, max_ns, bytes })
     }
 
     /// A train took longer (`Greater`) than the rate that was known says, as long, or not as long. Whether that counts: a short
@@ -205,6 +196,10 @@ mod tests {
     const BYTES: u32 = 2 * PADDING_SEGMENT + (8 << 10);
     const ENOUGH: u64 = BYTES_EACH * BYTES as u64;
 
+    fn ack(sent_at_us: u32, held_us: u16) -> AckTiming {
+        AckTiming { sent_at_us, held_us }
+    }
+
     /// Sends a short train as three frames from `number` on, the last one 10 us behind the first.
     fn send_train(probe: &mut RateProbe, number: u32) {
         let next = |probe: &RateProbe, now| probe.next_frame(Instant(now), Instant(0), 1 << 20);
@@ -220,11 +215,11 @@ mod tests {
         let mut probe = RateProbe::default();
         send_train(&mut probe, 7);
         assert!(probe.is_first());
-        assert_eq!(probe.acknowledged(Instant(100_000), 7, (u32::MAX - 9, 2)), None);
-        assert_eq!(probe.acknowledged(Instant(150_000), 8, (60, 4)), None);
-        let took_ns = (155_000, 173_000);
+        assert_eq!(probe.acknowledged(Instant(100_000), 7, ack(u32::MAX - 9, 2)), None);
+        assert_eq!(probe.acknowledged(Instant(150_000), 8, ack(60, 4)), None);
         let bytes = u64::from(BYTES - PADDING_SEGMENT);
-        assert_eq!(probe.acknowledged(Instant(200_000), 10, (160, 4)), Some((bytes, took_ns)));
+        let took = Elapsed { min_ns: 155_000, max_ns: 173_000, bytes };
+        assert_eq!(probe.acknowledged(Instant(200_000), 10, ack(160, 4)), Some(took));
         assert!(!probe.is_first());
     }
 
@@ -232,7 +227,7 @@ mod tests {
     fn messages_between_its_frames_end_a_train() {
         let mut probe = RateProbe::default();
         assert!(probe.sent(Instant(10), 7) && !probe.sent(Instant(11), 8) && !probe.sent(Instant(10_011), 10));
-        assert_eq!(probe.acknowledged(Instant(200_000), 10, (160, 4)), None);
+        assert_eq!(probe.acknowledged(Instant(200_000), 10, ack(160, 4)), None);
         send_train(&mut probe, 11);
     }
 
@@ -241,7 +236,8 @@ mod tests {
         let mut probe = RateProbe::default();
         send_train(&mut probe, u32::MAX);
         let bytes = u64::from(BYTES - PADDING_SEGMENT);
-        assert_eq!(probe.acknowledged(Instant(90_010), 1, (3, 0)), Some((bytes, (0, 90_000))));
+        let took = Elapsed { min_ns: 0, max_ns: 90_000, bytes };
+        assert_eq!(probe.acknowledged(Instant(90_010), 1, ack(3, 0)), Some(took));
     }
 
     #[test]

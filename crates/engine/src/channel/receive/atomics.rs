@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::atomic::Atomic;
-use crate::channel::scheduler::atomic_window::{ATOMIC_WINDOW, charge};
+use crate::channel::scheduler::atomics::{ATOMIC_WINDOW, charge};
 use crate::memory::BounceId;
 use crate::request::Remote;
 use crate::wire::ReceiveRef;
@@ -22,6 +22,13 @@ pub struct WaitingAtomic {
     pub operands: Option<BounceId>,
     /// Whether that is all here.
     pub is_complete: bool,
+}
+
+impl WaitingAtomic {
+    /// One whose operands, if it has any, are still to come.
+    pub fn new(operation: ReceiveRef, at: Remote, what: Atomic) -> WaitingAtomic {
+        WaitingAtomic { operation, at, what, operands: None, is_complete: false }
+    }
 }
 
 /// The peer has more under way than it may.
@@ -43,12 +50,14 @@ pub struct IncomingAtomics {
     window: u64,
 }
 
-impl IncomingAtomics {
+impl Default for IncomingAtomics {
     /// None have come, and none may.
-    pub const fn new() -> IncomingAtomics {
+    fn default() -> IncomingAtomics {
         IncomingAtomics { next: 1, waiting: BTreeMap::new(), unanswered: 0, results: 0, window: 0 }
     }
+}
 
+impl IncomingAtomics {
     /// The charges that those under way may have.
     pub fn window(&self) -> u64 {
         self.window
@@ -131,15 +140,15 @@ mod tests {
 
     /// Of a peer that may have as many as the protocol allows.
     fn none() -> IncomingAtomics {
-        let mut none = IncomingAtomics::new();
+        let mut none = IncomingAtomics::default();
         none.widen(ATOMIC_WINDOW);
         none
     }
 
     fn one(count: u32) -> WaitingAtomic {
         let what = Atomic::new(AtomicOperation::Sum, Datatype::Uint64, true, count).unwrap();
-        let (operation, at) = (ReceiveRef(1), Remote { key: 0, address: 0 });
-        WaitingAtomic { operation, at, what, operands: Some(BounceId(count)), is_complete: false }
+        let atomic = WaitingAtomic::new(ReceiveRef(1), Remote { key: 0, address: 0 }, what);
+        WaitingAtomic { operands: Some(BounceId(count)), ..atomic }
     }
 
     #[test]

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::generational_slab::Key;
 use crate::ids::MessageSeq;
 use crate::intervals::Intervals;
+use crate::matching::reassembly::Reassembly;
 use crate::memory::BounceId;
-use crate::rare::Rare;
 
 /// A piece of early data in a bounce buffer.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +28,7 @@ pub struct EarlyData {
     /// How much there is, in bytes, as the RTS says; `None` before the RTS.
     pub announced: Option<u64>,
     /// The message has a receive: key of its reassembly.
-    pub reassembly: Option<u64>,
+    pub reassembly: Option<Key<Reassembly>>,
     /// Pieces in buffers.
     pub buffered: Vec<BufferedPiece>,
     /// Bytes whose headers have come while it had no receive.
@@ -44,7 +45,7 @@ pub struct LostPiece {
     /// The RTS has not come yet.
     pub is_unannounced: bool,
     /// Key of the reassembly, if the message has a receive.
-    pub reassembly: Option<u64>,
+    pub reassembly: Option<Key<Reassembly>>,
 }
 
 /// A piece that overlaps another, or lies beyond the early data.
@@ -94,7 +95,7 @@ impl EarlyData {
 /// The early data of all messages of one peer, by sequence number. Bounded by the peer's grant.
 #[derive(Debug, Default)]
 pub struct EarlyDataTable {
-    by_seq: Rare<BTreeMap<u32, EarlyData>>,
+    by_seq: BTreeMap<u32, EarlyData>,
 }
 
 impl EarlyDataTable {
@@ -105,12 +106,12 @@ impl EarlyDataTable {
 
     /// That of a message, if some may still come or is buffered.
     pub fn get_mut(&mut self, seq: MessageSeq) -> Option<&mut EarlyData> {
-        self.by_seq.existing()?.get_mut(&seq.0)
+        self.by_seq.get_mut(&seq.0)
     }
 
     /// Forgets the message.
     pub fn remove(&mut self, seq: MessageSeq) -> Option<EarlyData> {
-        self.by_seq.existing()?.remove(&seq.0)
+        self.by_seq.remove(&seq.0)
     }
 
     /// Buffers that are in use.
@@ -123,12 +124,5 @@ impl EarlyDataTable {
         let gone: Vec<u32> =
             self.by_seq.iter().filter(|(seq, one)| !stays(MessageSeq(**seq), one)).map(|(seq, _)| *seq).collect();
         gone.iter().filter_map(|seq| self.by_seq.remove(seq)).collect()
-    }
-
-    /// Gives memory back if there are none.
-    pub fn release_unused_memory(&mut self) {
-        if self.by_seq.is_empty() {
-            self.by_seq.clear();
-        }
     }
 }

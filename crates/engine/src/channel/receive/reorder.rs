@@ -3,13 +3,12 @@
 use std::collections::VecDeque;
 
 use crate::ids::MessageSeq;
-use crate::rare::Rare;
 
 /// Messages ahead of the expected one. Bounded by what the peer may leave here, as every waiting message was charged to it.
-pub struct Reorder<T: 'static> {
+pub struct Reorder<T> {
     expected: MessageSeq,
     /// Position `i` holds message `expected + 1 + i`.
-    waiting: Rare<VecDeque<Option<T>>>,
+    waiting: VecDeque<Option<T>>,
     window: u32,
 }
 
@@ -17,10 +16,10 @@ pub struct Reorder<T: 'static> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadSequence;
 
-impl<T: 'static> Reorder<T> {
+impl<T> Reorder<T> {
     /// Expects message 0; messages up to `window` positions ahead can wait.
     pub fn new(window: u32) -> Self {
-        Reorder { expected: MessageSeq(0), waiting: Rare::new(), window }
+        Reorder { expected: MessageSeq(0), waiting: VecDeque::new(), window }
     }
 
     /// Whether `seq` is next.
@@ -53,7 +52,7 @@ impl<T: 'static> Reorder<T> {
     /// The next message has been taken. Returns the one that follows it, if it waits here; it is then next.
     pub fn advance(&mut self) -> Option<T> {
         self.expected = self.expected.next();
-        self.waiting.existing()?.pop_front().flatten()
+        self.waiting.pop_front().flatten()
     }
 
     /// Stores a message that is not next.
@@ -77,14 +76,12 @@ impl<T: 'static> Reorder<T> {
 
     /// Everything that waits, in order; the queue is then empty.
     pub fn drain(&mut self) -> impl Iterator<Item = T> + '_ {
-        self.waiting.take().into_iter().flatten()
+        self.waiting.drain(..).flatten()
     }
 
-    /// Gives memory back if nothing waits.
+    /// Gives memory back that nothing needs.
     pub fn release_unused_memory(&mut self) {
-        if self.waiting.is_empty() {
-            self.waiting.clear();
-        }
+        self.waiting.shrink_to_fit();
     }
 }
 

@@ -5,8 +5,7 @@
 //! `remote_access` schedules writes, reads and their responses, `atomics` atomic operations, `replies` answers to the peer. Nothing
 //! is bound to a subchannel before that can take it.
 
-pub mod atomic_window;
-mod atomics;
+pub mod atomics;
 mod protocol;
 mod remote_access;
 mod replies;
@@ -18,20 +17,19 @@ pub use remote_access::RemoteAccess;
 pub use stripes::Stripes;
 pub(super) use subchannel_choice::CachedChoice;
 
-use std::collections::VecDeque;
-
 use protocol::Protocol;
 use send::{AtomicSend, Destination, Purpose, Send, Stage};
 use stripes::Piece;
 
 use super::flow_control::MESSAGE_CHARGE;
 use super::subchannel::FrameOwner;
-use super::transmit::{NO_PAYLOAD, Source, Transmit};
+use super::transmit::{NO_PAYLOAD, Transmit};
 use super::{State, VirtualChannel};
 use crate::envelope::Envelope;
-use crate::generational_slab::GenerationalSlab;
+use crate::generational_slab::{GenerationalSlab, Key};
 use crate::limits::MAX_SUBCHANNELS;
-use crate::policy::{LAST_RESORT_NS, MAX_PIECE, View, Views};
+use crate::memory::Source;
+use crate::policy::{LAST_RESORT_NS, MAX_PIECE, NextPiece, View, Views};
 use crate::request::Remote;
 use crate::time::Instant;
 use crate::wire::{Body, Header, SendRef};
@@ -53,7 +51,7 @@ impl VirtualChannel {
         // The usual cases, that nothing waits or messages alone, need not pass all the others.
         if self.has_only_messages() {
             let message = if self.queued.is_empty() { None } else { self.queued_message(now, sends) };
-            if message.is_some() || self.striping_queue.is_unused_or(VecDeque::is_empty) {
+            if message.is_some() || self.striping_queue.is_empty() {
                 return message.or_else(|| self.upkeep(now));
             }
         }
@@ -78,11 +76,11 @@ impl VirtualChannel {
 
     /// Whether nothing waits but messages that no policy was asked about, and long ones behind these.
     fn has_only_messages(&self) -> bool {
-        self.replies.is_unused_or(VecDeque::is_empty)
-            && self.surplus.is_unused_or(|surplus| surplus.to_relinquish.is_none())
+        self.replies.is_empty()
+            && self.surplus.to_relinquish.is_none()
             && self.has_left_nothing()
-            && self.remote.is_unused_or(RemoteAccess::is_idle)
-            && self.subchannels.iter().all(|subchannel| subchannel.assigned.is_unused_or(VecDeque::is_empty))
+            && self.remote.as_deref().is_none_or(RemoteAccess::is_idle)
+            && self.subchannels.iter().all(|subchannel| subchannel.assigned.is_empty())
     }
 
     pub(super) fn views(&self, now: Instant) -> Views {
@@ -179,7 +177,7 @@ impl VirtualChannel {
             if self.subchannels[index].budget == 0 {
                 continue;
             }
-            if let Some(key) = self.subchannels[index].assigned.existing().and_then(VecDeque::pop_front) {
+            if let Some(key) = self.subchannels[index].assigned.pop_front() {
                 return self.message(now, index, key, sends);
             }
         }
@@ -226,7 +224,8 @@ impl VirtualChannel {
     pub fn message_in_memory(
         &mut self,
         now: Instant,
-        (envelope, data): (Envelope, Option<u64>),
+        envelope: Envelope,
+        data: Option<u64>,
         len: u64,
     ) -> Option<(usize, Header)> {
         let index = self.in_memory().filter(|_| self.state == State::Open)?;
@@ -244,7 +243,7 @@ impl VirtualChannel {
         &mut self,
         now: Instant,
         index: usize,
-        key: u64,
+        key: Key<Send>,
         sends: &mut GenerationalSlab<Send>,
     ) -> Option<Transmit> {
         let send = sends.get_mut(key)?;
@@ -252,17 +251,17 @@ impl VirtualChannel {
         if let Stage::Cut { stripes, .. } = &send.stage {
             send.awaits_announcement = false;
             let (seq, total, early) = (send.seq(), send.len(), stripes.early() as u32);
-            let body = Body::RequestToSend { seq, envelope, data, total, early, send: SendRef(key) };
+            let body = Body::RequestToSend { seq, envelope, data, total, early, send: SendRef(key.number()) };
             return Some(self.frame(now, index, body, NO_PAYLOAD, FrameOwner::Control));
         }
         let body = match send.purpose {
             Purpose::Message(seq) => Body::Eager { seq, envelope, data, len, prompt: send.wants_completion() },
             Purpose::Write(Remote { key: memory, address }) => {
-                let number = self.remote.take_number();
-                Body::Write { write: SendRef(key), key: memory, address, data, number, len }
+                let number = self.remote().take_number();
+                Body::Write { write: SendRef(key.number()), key: memory, address, data, number, len }
             }
             Purpose::Atomic(AtomicSend { to: Remote { key: memory, address }, what, operation }) => {
-                let number = self.remote.atomics.sent(what.operands_len());
+                let number = self.remote().atomics.sent(what.operands_len());
                 Body::Atomic { number, operation, key: memory, address, what }
             }
             // Responses to reads, and results, are always striped.
@@ -295,7 +294,7 @@ impl VirtualChannel {
                 self.striping_queue.remove(at);
                 continue;
             };
-            if matches!(to, Destination::Memory(_)) && !self.remote.may_write() {
+            if matches!(to, Destination::Memory(_)) && !self.remote().may_write() {
                 at += 1;
                 continue;
             }
@@ -313,13 +312,13 @@ impl VirtualChannel {
             send.unacknowledged += 1;
             match send.purpose {
                 Purpose::ReadResponse(_) if last => self.peer_grant.release_request(),
-                Purpose::Write(_) => self.remote.write_sent(),
+                Purpose::Write(_) => self.remote().write_sent(),
                 _ => {}
             }
             let source = send.source.slice(piece.offset, piece.len);
             let mut body = to.frame(key, send.seq(), piece.offset, piece.len as u32);
             if let Body::Write { number, .. } = &mut body {
-                *number = self.remote.take_number();
+                *number = self.remote().take_number();
             }
             let is_summed = self.copies_responses && !self.subchannels[index].is_in_memory;
             let copy = send.inject && send.bounce().is_none() || is_summed && send.is_response();
@@ -346,7 +345,7 @@ impl VirtualChannel {
         }
         if stripes.is_late_bound() {
             // The front message is served before those behind it: what cannot be cut now waits.
-            let (position, len) = self.stripe.cut(stripes.allowed(), self.pending, &views)?;
+            let NextPiece { position, len } = self.stripe.cut(stripes.allowed(), self.pending, &views)?;
             let index = usize::from(self.live[position]);
             return Some(Some((index, stripes.cut_next(len.min(self.allowance(index))))));
         }

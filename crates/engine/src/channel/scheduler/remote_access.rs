@@ -2,20 +2,19 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::atomic_window::OutgoingAtomics;
+use super::atomics::OutgoingAtomics;
 use super::send::Send;
 use crate::channel::flow_control::MESSAGE_CHARGE;
 use crate::channel::receive::atomics::IncomingAtomics;
-use crate::channel::subchannel::FrameOwner;
+use crate::channel::subchannel::{FrameOwner, RefusedWrite, WriteFrame};
 use crate::channel::transmit::{NO_PAYLOAD, Transmit};
 use crate::channel::{CreditReturn, Reply, VirtualChannel};
-use crate::generational_slab::GenerationalSlab;
+use crate::generational_slab::{GenerationalSlab, Key};
 use crate::intervals::Intervals;
 use crate::memory::Payload;
-use crate::rare::Empty;
 use crate::registered_memory::RegionId;
 use crate::time::Instant;
-use crate::wire::{Access, Body, ReceiveRef, Refusal, SendRef};
+use crate::wire::{Access, Body, ReceiveRef, Refusal};
 
 /// Most frames of writes to one peer that are not acknowledged. For each, the peer may have to remember that it refuses
 /// it: 1.5 MiB in all. Enough to fill any path with frames worth sending. Both ends count on the same number.
@@ -44,11 +43,12 @@ struct PendingRead {
 }
 
 /// What remote memory access adds to a virtual channel.
+#[derive(Default)]
 pub struct RemoteAccess {
     /// Requests to read that wait for credit or for a subchannel.
     reads: VecDeque<Body>,
     /// Short writes without a subchannel, in order: keys of sends.
-    writes: VecDeque<u64>,
+    writes: VecDeque<Key<Send>>,
     /// Frames of writes that were sent and are not acknowledged.
     writes_in_flight: u32,
     /// Reads of the peer's that wait. Bounded by its credit.
@@ -72,35 +72,7 @@ pub struct RemoteAccess {
     pub incoming_atomics: IncomingAtomics,
 }
 
-impl Default for RemoteAccess {
-    fn default() -> Self {
-        RemoteAccess::new()
-    }
-}
-
-impl Empty for RemoteAccess {
-    const EMPTY: &'static Self = &RemoteAccess::new();
-}
-
 impl RemoteAccess {
-    /// Nothing has been accessed yet.
-    const fn new() -> RemoteAccess {
-        RemoteAccess {
-            reads: VecDeque::new(),
-            writes: VecDeque::new(),
-            writes_in_flight: 0,
-            pending_reads: VecDeque::new(),
-            responses: 0,
-            refused: 0,
-            unacknowledged_refusals: 0,
-            refused_in_memory: BTreeMap::new(),
-            next_number: 0,
-            recorded: Intervals::new(),
-            atomics: OutgoingAtomics::new(),
-            incoming_atomics: IncomingAtomics::new(),
-        }
-    }
-
     /// Whether nothing waits to be handed to a subchannel.
     pub fn is_idle(&self) -> bool {
         self.reads.is_empty()
@@ -189,19 +161,19 @@ impl RemoteAccess {
 
 impl VirtualChannel {
     /// Queues a short write, of `len` bytes.
-    pub fn enqueue_write(&mut self, send: u64, len: u64) {
-        self.remote.writes.push_back(send);
+    pub fn enqueue_write(&mut self, send: Key<Send>, len: u64) {
+        self.remote().writes.push_back(send);
         self.pending += len;
     }
 
     /// Queues a request to read.
     pub fn enqueue_read(&mut self, read: Body) {
-        self.remote.reads.push_back(read);
+        self.remote().reads.push_back(read);
     }
 
     /// The peer reads `source` out of `region`.
     pub fn enqueue_pending_read(&mut self, region: RegionId, source: Payload, receive: ReceiveRef) {
-        self.remote.pending_reads.push_back(PendingRead { region, source, receive });
+        self.remote().pending_reads.push_back(PendingRead { region, source, receive });
     }
 
     /// Queues the refusal of a read, whose record this becomes.
@@ -211,57 +183,51 @@ impl VirtualChannel {
     }
 
     /// A write that came over subchannel `index` is refused.
-    pub fn refuse_write(&mut self, index: usize, (number, write): (u64, SendRef), why: Refusal) {
-        self.remote.refused += 1;
-        self.remote.unacknowledged_refusals += 1;
+    pub fn refuse_write(&mut self, index: usize, refused: RefusedWrite) {
+        let remote = self.remote.get_or_insert_default();
+        remote.refused += 1;
+        remote.unacknowledged_refusals += 1;
         if self.subchannels[index].is_in_memory {
-            self.remote.refused_in_memory.insert(number, why);
+            remote.refused_in_memory.insert(refused.frame.number, refused.why);
         }
-        self.subchannels[index].refusals.push_back((number, write, why));
+        self.subchannels[index].refusals.push_back(refused);
     }
 
     /// `region` has ended: the reads of it that wait are refused.
     pub fn refuse_pending_reads(&mut self, region: RegionId) {
-        if self.remote.pending_reads.is_empty() {
-            return;
-        }
-        for pending_reads in std::mem::take(&mut self.remote.pending_reads) {
-            if pending_reads.region == region {
-                self.refuse_read(pending_reads.receive, Refusal::Key);
-            } else {
-                self.remote.pending_reads.push_back(pending_reads);
-            }
-        }
+        let Some(remote) = &mut self.remote else { return };
+        let all = std::mem::take(&mut remote.pending_reads).into_iter();
+        let (ended, others): (VecDeque<_>, VecDeque<_>) = all.partition(|read| read.region == region);
+        remote.pending_reads = others;
+        ended.into_iter().for_each(|read| self.refuse_read(read.receive, Refusal::Key));
     }
 
     /// A send that is being striped is stopped, with `left` bytes uncut.
-    pub fn remove_striped(&mut self, send: u64, left: u64) {
+    pub fn remove_striped(&mut self, send: Key<Send>, left: u64) {
         self.striping_queue.retain(|key| *key != send);
         self.pending -= left;
     }
 
     /// The refusal of a write. It precedes whatever would carry an acknowledgement over the same subchannel.
     pub(super) fn next_refusal(&mut self, now: Instant) -> Option<Transmit> {
-        if self.remote.refused == 0 {
-            return None;
-        }
+        let remote = self.remote.as_mut().filter(|remote| remote.refused > 0)?;
         let index = self.subchannels.iter().position(|sub| sub.budget > 0 && !sub.refusals.is_empty())?;
-        let (number, write, why) = self.subchannels[index].refusals.pop_front()?;
-        self.remote.refused -= 1;
+        let RefusedWrite { frame: WriteFrame { number, write }, why } = self.subchannels[index].refusals.pop_front()?;
+        remote.refused -= 1;
         let body = Body::Refused { what: Access::Write(write), why };
         Some(self.frame(now, index, body, NO_PAYLOAD, FrameOwner::Refusal(number)))
     }
 
     /// The oldest request to read.
     pub(super) fn read_request(&mut self, now: Instant) -> Option<Transmit> {
-        self.remote.reads.front()?;
+        self.remote.as_ref()?.reads.front()?;
         if !self.credit.allows_request() {
             return None;
         }
         let index = self.nearest(now)?;
-        let mut body = self.remote.reads.pop_front()?;
+        let mut body = self.remote().reads.pop_front()?;
         if let Body::Read { number, .. } = &mut body {
-            *number = self.remote.take_number();
+            *number = self.remote().take_number();
         }
         self.credit.spend(MESSAGE_CHARGE);
         Some(self.frame(now, index, body, NO_PAYLOAD, FrameOwner::Control))
@@ -270,19 +236,21 @@ impl VirtualChannel {
     /// The oldest short write without a subchannel.
     pub(super) fn queued_write(&mut self, now: Instant, sends: &mut GenerationalSlab<Send>) -> Option<Transmit> {
         loop {
-            let key = *self.remote.writes.front()?;
+            let remote = self.remote.as_mut()?;
+            let key = *remote.writes.front()?;
             let Some(send) = sends.get(key) else {
-                self.remote.writes.pop_front();
+                remote.writes.pop_front();
                 continue;
             };
-            if !self.remote.may_write() {
+            if !remote.may_write() {
                 return None;
             }
             let len = send.source.len();
             let views = self.views(now);
             let index = usize::from(self.live[self.multiplex.choose(len, self.pending, &views)?]);
-            self.remote.writes.pop_front();
-            self.remote.write_sent();
+            let remote = self.remote();
+            remote.writes.pop_front();
+            remote.write_sent();
             self.pending -= len;
             if self.subchannels[index].budget > 0 {
                 return self.message(now, index, key, sends);
@@ -293,14 +261,13 @@ impl VirtualChannel {
 
     /// Turns pending reads into responses, as many as may be in progress.
     pub(super) fn start_responses(&mut self, sends: &mut GenerationalSlab<Send>) {
-        while !self.remote.pending_reads.is_empty()
-            && self.remote.responses < MAX_RESPONSES
-            && let Some(PendingRead { region, source, receive }) = self.remote.pending_reads.pop_front()
+        while let Some(remote) = self.remote.as_mut().filter(|remote| remote.responses < MAX_RESPONSES)
+            && let Some(PendingRead { region, source, receive }) = remote.pending_reads.pop_front()
         {
+            remote.responses += 1;
             let len = source.len();
             let key = sends.insert(Send::read_response(self.id, region, source, receive));
             self.enqueue_striped(key, len);
-            self.remote.responses += 1;
         }
     }
 }

@@ -25,7 +25,7 @@ impl VirtualChannel {
         match credit_return {
             CreditReturn::RequestToSend => self.peer_grant.release_request(),
             CreditReturn::Message => self.peer_grant.release_eager(MESSAGE_CHARGE),
-            CreditReturn::Atomic(what) => self.remote.incoming_atomics.answered(&what),
+            CreditReturn::Atomic(what) => self.remote().incoming_atomics.answered(&what),
             CreditReturn::Nothing => {}
         }
         Some(self.frame(now, index, body, NO_PAYLOAD, FrameOwner::Control))

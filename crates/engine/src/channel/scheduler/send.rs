@@ -2,10 +2,10 @@
 
 use super::stripes::Stripes;
 use crate::atomic::Atomic;
-use crate::channel::transmit::Source;
 use crate::envelope::Envelope;
+use crate::generational_slab::Key;
 use crate::ids::{Context, MessageSeq, VcId};
-use crate::memory::{BounceId, Payload};
+use crate::memory::{BounceId, Payload, Source};
 use crate::registered_memory::RegionId;
 use crate::request::{Completion, Failure, Operation, Remote, SendRequest, WriteRequest};
 use crate::wire::{Body, ReceiveRef, SendRef};
@@ -49,14 +49,14 @@ pub enum Destination {
 
 impl Destination {
     /// The frame with `len` bytes, from `offset` on, of send `key`, that is message `seq`.
-    pub fn frame(&self, key: u64, seq: MessageSeq, offset: u64, len: u32) -> Body {
+    pub fn frame(&self, key: Key<Send>, seq: MessageSeq, offset: u64, len: u32) -> Body {
         match *self {
             Destination::Receive(receive) => Body::Stripe { receive, offset, len },
             Destination::Announced => Body::EarlyData { seq, offset, len },
             Destination::Memory(Remote { key: memory, address }) => {
                 // What overflows is out of the peer's bounds as well, so that it refuses the operation.
                 let address = address.saturating_add(offset);
-                Body::Write { write: SendRef(key), key: memory, address, data: None, number: 0, len }
+                Body::Write { write: SendRef(key.number()), key: memory, address, data: None, number: 0, len }
             }
         }
     }
@@ -154,7 +154,7 @@ impl Send {
     }
 
     /// The result of an atomic operation of the peer of `vc`: `len` bytes in a buffer.
-    pub fn atomic_result(vc: VcId, (id, len): (BounceId, u64), operation: ReceiveRef) -> Self {
+    pub fn atomic_result(vc: VcId, id: BounceId, len: u64, operation: ReceiveRef) -> Self {
         Send {
             purpose: Purpose::AtomicResult,
             stage: Stage::Cut { to: Destination::Receive(operation), stripes: Stripes::all_allowed(len) },

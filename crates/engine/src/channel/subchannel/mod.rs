@@ -10,14 +10,16 @@ mod owed_ack;
 use std::collections::VecDeque;
 
 use liveness::Liveness;
+pub use owed_ack::AckFields;
 use owed_ack::{OwedAck, lazy_delay_ns};
 
 use super::path::TimeRange;
-use super::path::estimate::Estimate;
-use super::path::peer_clock::PeerClock;
+use super::path::estimate::{AckArrival, Estimate};
+use super::path::peer_clock::{AckTiming, PeerClock};
 use super::path::sent_frames::{AckedFrames, SentFrame};
+use crate::channel::scheduler::send::Send;
+use crate::generational_slab::Key;
 use crate::ids::RailId;
-use crate::rare::Rare;
 use crate::time::{Instant, MaybeInstant};
 use crate::wire::{Body, Header, Refusal, SendRef, Urgency};
 
@@ -31,7 +33,7 @@ pub enum FrameOwner {
     /// A message, a write, a response to a read, or a piece of one.
     Send {
         /// The send's key.
-        key: u64,
+        key: Key<Send>,
         /// First byte.
         offset: u64,
     },
@@ -55,8 +57,25 @@ pub struct Frame {
     /// How often it was sent before.
     pub repetition: u8,
     sent: SentFrame,
-    /// The peer's kernel has acknowledged it, between these times: when the driver asked without success, and with.
+    /// When the peer's kernel acknowledged it: after the driver asked without success, and before it asked with.
     kernel_acked: Option<TimeRange>,
+}
+
+/// A frame of a write of the peer's.
+#[derive(Clone, Copy, Debug)]
+pub struct WriteFrame {
+    /// Its number.
+    pub number: u64,
+    /// The peer's name for the write.
+    pub write: SendRef,
+}
+
+/// A write of the peer's that is refused.
+pub struct RefusedWrite {
+    /// The frame that cannot be placed.
+    pub frame: WriteFrame,
+    /// The reason.
+    pub why: Refusal,
 }
 
 /// State of one subchannel.
@@ -68,7 +87,7 @@ pub struct Subchannel {
     /// Bytes that the driver can take now.
     pub budget: u64,
     /// Messages that a policy has put on this subchannel and that it has not taken yet: keys of sends.
-    pub assigned: Rare<VecDeque<u64>>,
+    pub assigned: VecDeque<Key<Send>>,
     in_flight: VecDeque<Frame>,
     acked: u32,
     /// Of memory: what the peer has taken, as the driver sees.
@@ -82,7 +101,7 @@ pub struct Subchannel {
     /// The acknowledgement of what has come.
     pub owed_ack: OwedAck,
     /// Refusals of writes that came over it. Nothing is acknowledged before they are sent: the write would seem to succeed.
-    pub refusals: Rare<VecDeque<(u64, SendRef, Refusal)>>,
+    pub refusals: VecDeque<RefusedWrite>,
     /// It is up. Otherwise its slot is free.
     pub live: bool,
     /// It is memory that both sides see: nothing of its path is measured, and the driver tells what was delivered.
@@ -98,10 +117,8 @@ pub enum Acknowledgement {
     Said {
         /// So many frames in all, modulo 2^32.
         frames: u32,
-        /// For how long the peer has waited to say so, in microseconds.
-        waited_us: u16,
-        /// When it did, by its clock.
-        said_at_us: u32,
+        /// When.
+        timing: AckTiming,
     },
     /// The driver sees that the peer has taken so many frames from memory. Whether it refuses writes among these is not said
     /// before its next header: refusals come before that.
@@ -112,8 +129,8 @@ impl Acknowledgement {
     /// What a header says.
     #[inline]
     pub fn of(header: &Header) -> Acknowledgement {
-        let Header { ack: frames, ack_delay_us: waited_us, said_at_us, .. } = *header;
-        Acknowledgement::Said { frames, waited_us, said_at_us }
+        let Header { ack: frames, ack_delay_us: held_us, sent_at_us, .. } = *header;
+        Acknowledgement::Said { frames, timing: AckTiming { sent_at_us, held_us } }
     }
 }
 
@@ -128,7 +145,7 @@ impl Subchannel {
             rail,
             estimate: Estimate::new(speed),
             budget: 0,
-            assigned: Rare::new(),
+            assigned: VecDeque::new(),
             in_flight: VecDeque::new(),
             acked: 0,
             taken: 0,
@@ -136,7 +153,7 @@ impl Subchannel {
             resumed_at: Instant(0),
             arrived_after: MaybeInstant::default(),
             owed_ack: OwedAck::default(),
-            refusals: Rare::new(),
+            refusals: VecDeque::new(),
             live: true,
             is_in_memory: false,
             liveness: Liveness::default(),
@@ -178,13 +195,13 @@ impl Subchannel {
         if self.is_in_memory {
             return self.owed_ack.received_in_memory(now, urgency);
         }
-        let since = self.arrived_after.get().unwrap_or(now);
-        self.owed_ack.received((since, now), bytes, urgency, self.estimate.min_rtt_ns());
+        let came = TimeRange { earliest: self.arrived_after.get().unwrap_or(now), latest: now };
+        self.owed_ack.received(came, bytes, urgency, self.estimate.min_rtt_ns());
     }
 
-    /// The acknowledgement to put into the header of a frame, and how long it has waited, in microseconds; none is due
-    /// then. While refusals are still to be sent, nothing new is acknowledged.
-    pub fn take_ack(&mut self, now: Instant) -> (u32, u16) {
+    /// The acknowledgement to put into the header of a frame; none is due then. While refusals are still to be sent, nothing
+    /// new is acknowledged.
+    pub fn take_ack(&mut self, now: Instant) -> AckFields {
         if self.refusals.is_empty() { self.owed_ack.take(now) } else { self.owed_ack.last() }
     }
 
@@ -201,9 +218,9 @@ impl Subchannel {
         clock: &mut PeerClock,
         mut delivered: impl FnMut(FrameOwner),
     ) -> Result<(), BadAck> {
-        let (frames, waited_us, said_at_us) = match ack {
-            Acknowledgement::Said { frames, waited_us, said_at_us } => (frames, waited_us, said_at_us),
-            Acknowledgement::Taken(frames) => (frames, 0, 0),
+        let (frames, timing) = match ack {
+            Acknowledgement::Said { frames, timing } => (frames, timing),
+            Acknowledgement::Taken(frames) => (frames, AckTiming::default()),
         };
         if self.is_in_memory {
             return self.acknowledged_in_memory(now, ack, delivered);
@@ -218,7 +235,7 @@ impl Subchannel {
         self.acked = frames;
         self.made_progress(now);
         self.liveness.oldest_changed();
-        let came = (self.arrived_after.get().unwrap_or(now), now);
+        let came = TimeRange { earliest: self.arrived_after.get().unwrap_or(now), latest: now };
         let (mut acked, mut kernel_acked) = (AckedFrames::NONE, None);
         for at in 0..news as usize {
             let Some(frame) = self.in_flight.pop_front() else { break };
@@ -230,14 +247,14 @@ impl Subchannel {
             delivered(frame.owner);
         }
         self.kernel_acked = self.kernel_acked.saturating_sub(news);
-        self.estimate.padding_acknowledged(now, frames, (said_at_us, waited_us));
+        self.estimate.padding_acknowledged(now, frames, timing);
         let behind = self.in_flight.range(self.kernel_acked as usize..).map(|frame| &frame.sent);
         if acked.oldest.at < self.resumed_at {
             self.estimate.kernel_acknowledged(now, behind);
             return Ok(());
         }
-        let said = (said_at_us, waited_us, lazy_delay_ns(self.estimate.min_rtt_ns()));
-        self.estimate.measure((came, kernel_acked), said, clock, &acked, behind);
+        let max_held_ns = lazy_delay_ns(self.estimate.min_rtt_ns());
+        self.estimate.measure(AckArrival { came, kernel_acked, timing, max_held_ns }, clock, &acked, behind);
         Ok(())
     }
 
@@ -281,16 +298,16 @@ impl Subchannel {
         self.liveness.progress(now);
     }
 
-    /// The peer's kernel has the first `frames` of all that were sent, and did not have the last of them when
-    /// the driver `queried` before.
-    pub fn kernel_acknowledged(&mut self, arrived_after: Instant, now: Instant, frames: u32) {
+    /// The peer's kernel has the first `frames` of all that were sent, the last of them since `came`.
+    pub fn kernel_acknowledged(&mut self, came: TimeRange, frames: u32) {
+        let now = came.latest;
         let acked = (frames.wrapping_sub(self.acked) as usize).min(self.in_flight.len()) as u32;
         // An old number is far ahead of what is in flight, modulo 2^32.
         if frames.wrapping_sub(self.acked) > u32::MAX / 2 || acked <= self.kernel_acked {
             return;
         }
         for frame in self.in_flight.range_mut(self.kernel_acked as usize..acked as usize) {
-            frame.kernel_acked = Some((arrived_after, now));
+            frame.kernel_acked = Some(came);
             self.estimate.acknowledged(frame.sent);
         }
         self.kernel_acked = acked;
@@ -305,10 +322,9 @@ impl Subchannel {
     }
 
     /// The frames in flight, each with its number: how many there were, itself included, modulo 2^32.
-    pub fn in_flight_mut(&mut self) -> impl Iterator<Item = (u32, &mut Body, &mut FrameOwner)> {
+    pub fn in_flight_mut(&mut self) -> impl Iterator<Item = (u32, &mut Frame)> {
         let acked = self.acked;
-        let numbered = self.in_flight.iter_mut().zip(1u32..);
-        numbered.map(move |(Frame { body, owner, .. }, at)| (acked.wrapping_add(at), body, owner))
+        (1u32..).zip(&mut self.in_flight).map(move |(at, frame)| (acked.wrapping_add(at), frame))
     }
 
     /// Whether an acknowledgement of so many frames says anything new.
@@ -351,10 +367,8 @@ impl Subchannel {
     /// Gives back the memory of its queues, which are empty but for probes in flight.
     pub fn release_unused_memory(&mut self) {
         self.in_flight.shrink_to_fit();
-        self.assigned.clear();
-        if self.refusals.is_empty() {
-            self.refusals.clear();
-        }
+        self.assigned.shrink_to_fit();
+        self.refusals.shrink_to_fit();
     }
 
     /// How many frames are not acknowledged.
@@ -362,9 +376,9 @@ impl Subchannel {
         self.in_flight.len()
     }
 
-    /// Frames that were not acknowledged, and their bytes.
-    pub fn unanswered(&self) -> (u64, u64) {
-        (self.in_flight.len() as u64, self.in_flight.iter().map(|frame| frame.sent.bytes).sum())
+    /// Bytes of frames that are not acknowledged.
+    pub fn bytes_in_flight(&self) -> u64 {
+        self.in_flight.iter().map(|frame| frame.sent.bytes).sum()
     }
 
     /// Whether everything that was sent has been acknowledged.
@@ -388,7 +402,7 @@ mod tests {
     fn acknowledgements_are_cumulative_and_wrap() {
         let mut subchannel = Subchannel::new(RailId(0), None);
         subchannel.acked = u32::MAX - 1;
-        let said = |frames| Acknowledgement::Said { frames, waited_us: 0, said_at_us: 0 };
+        let said = |frames| Acknowledgement::Said { frames, timing: AckTiming::default() };
         for key in 0..4 {
             subchannel.sent(Instant(0), Body::Ping, FrameOwner::Refusal(key), 10);
         }

@@ -1,5 +1,6 @@
 //! The acknowledgement that a subchannel owes its peer: of how many frames, and until when.
 
+use crate::channel::path::TimeRange;
 use crate::time::{Instant, MaybeInstant};
 use crate::wire::Urgency;
 
@@ -25,6 +26,15 @@ fn prompt_delay_ns(min_rtt_ns: u64) -> u64 {
     (min_rtt_ns / PROMPT_PART).max(PROMPT_DELAY_NS)
 }
 
+/// What a header says of the frames that have come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AckFields {
+    /// How many in all, modulo 2^32.
+    pub frames: u32,
+    /// For how long the acknowledgement of the newest may have been held, in microseconds.
+    pub delay_us: u16,
+}
+
 /// Which frames have come, which of them are acknowledged, and when the others must be.
 #[derive(Default)]
 pub struct OwedAck {
@@ -42,10 +52,11 @@ pub struct OwedAck {
 }
 
 impl OwedAck {
-    /// A counted frame of `bytes` has arrived whole between two times, over a path of that least round trip.
-    pub fn received(&mut self, (since, now): (Instant, Instant), bytes: u64, urgency: Urgency, min_rtt_ns: u64) {
+    /// A counted frame of `bytes` has arrived whole, over a path of that least round trip.
+    pub fn received(&mut self, came: TimeRange, bytes: u64, urgency: Urgency, min_rtt_ns: u64) {
+        let now = came.latest;
         self.received = self.received.wrapping_add(1);
-        self.received_since = since;
+        self.received_since = came.earliest;
         self.bytes += bytes;
         let many = self.received.wrapping_sub(self.acknowledged) >= EVERY_FRAMES || self.bytes >= EVERY_BYTES;
         let delay_ns = match (many, urgency) {
@@ -81,18 +92,18 @@ impl OwedAck {
         self.due = Some(self.due.get().map_or(due, |earlier| earlier.min(due))).into();
     }
 
-    /// The frames to acknowledge now, and for how many microseconds the newest may have waited; none is due then.
-    pub fn take(&mut self, now: Instant) -> (u32, u16) {
-        let waited_us = now.since_ns(self.received_since) / 1000;
+    /// The frames to acknowledge now; none is due then.
+    pub fn take(&mut self, now: Instant) -> AckFields {
+        let delay_us = now.since_ns(self.received_since) / 1000;
         self.acknowledged = self.received;
         self.bytes = 0;
         self.clear();
-        (self.received, waited_us.min(u64::from(u16::MAX)) as u16)
+        AckFields { frames: self.received, delay_us: delay_us.min(u64::from(u16::MAX)) as u16 }
     }
 
     /// What was acknowledged last.
-    pub fn last(&self) -> (u32, u16) {
-        (self.acknowledged, 0)
+    pub fn last(&self) -> AckFields {
+        AckFields { frames: self.acknowledged, delay_us: 0 }
     }
 
     /// A pure acknowledgement is sent.
@@ -124,7 +135,7 @@ mod tests {
         assert_eq!(subchannel.ack_due(), Some(Instant(LAZY_DELAY_NS)));
         subchannel.received(Instant(5), 10, Urgency::Prompt);
         assert_eq!(subchannel.ack_due(), Some(Instant(5 + PROMPT_DELAY_NS)));
-        assert_eq!(subchannel.take_ack(Instant(3005)), (2, 3));
+        assert_eq!(subchannel.take_ack(Instant(3005)), AckFields { frames: 2, delay_us: 3 });
         assert_eq!(subchannel.ack_due(), None);
         subchannel.received(Instant(9), EVERY_BYTES, Urgency::Lazy);
         assert_eq!(subchannel.ack_due(), Some(Instant(9)));
@@ -137,7 +148,7 @@ mod tests {
         subchannel.received(start, 10, Urgency::Immediate);
         assert_eq!(subchannel.ack_due(), Some(start));
         subchannel.owed_ack.pure_sent(start);
-        assert_eq!(subchannel.take_ack(start), (1, 0));
+        assert_eq!(subchannel.take_ack(start), AckFields { frames: 1, delay_us: 0 });
         for after_ns in [1, 2] {
             subchannel.received(start.plus_ns(after_ns), 10, Urgency::Immediate);
             assert_eq!(subchannel.ack_due(), Some(start.plus_ns(PROMPT_DELAY_NS)));

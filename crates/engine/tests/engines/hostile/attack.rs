@@ -142,7 +142,7 @@ impl Attacker {
         self.credit += self.rng.below(spare) as u32;
         let ack = self.number(u64::from(acked)) as u32;
         let credit = self.number(u64::from(self.credit)) as u32;
-        Header { ack, ack_delay_us: 0, said_at_us: 0, credit, repetition: 0, body: self.body() }
+        Header { ack, ack_delay_us: 0, sent_at_us: 0, credit, repetition: 0, body: self.body() }
     }
 
     /// A name that the victim may have given to an operation of which it has not said anything yet.

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use crate::ffi::library;
+use crate::ffi::library::Loaded;
 
 /// Calls within calls that are told apart; deeper ones are handed on.
 const DEPTH: usize = 8;
@@ -139,6 +139,7 @@ fn on_the_stack(frame: &Frame, stack: usize) -> Option<Between> {
         above: usize,
         last: usize,
         is_mpi: bool,
+        loaded: Loaded,
     }
     extern "C" fn visit(context: *mut Context, search: *mut c_void) -> c_int {
         const NORMAL_STOP: c_int = 4;
@@ -149,10 +150,10 @@ fn on_the_stack(frame: &Frame, stack: usize) -> Option<Between> {
         if at >= search.above {
             return NORMAL_STOP;
         }
-        search.is_mpi |= at >= search.below && !search.is_mpi && library::is_of_mpi(address);
+        search.is_mpi |= at >= search.below && !search.is_mpi && search.loaded.is_of_mpi(address);
         0
     }
-    let mut search = Search { below: stack, above: frame.stack, last: 0, is_mpi: false };
+    let mut search = Search { below: stack, above: frame.stack, last: 0, is_mpi: false, loaded: Loaded::now() };
     // SAFETY: a function as it wants one, and what it hands to that, which outlives the call.
     unsafe { _Unwind_Backtrace(visit, ptr::from_mut(&mut search).cast()) };
     match search {

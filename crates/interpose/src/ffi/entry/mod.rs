@@ -149,7 +149,7 @@ fn is_part_of((outer, between): (usize, Between), target: &Target, call: &Call, 
             Between::Others => true,
             Between::Unknown => call.kind != Kind::Manage,
         };
-    is_handed_on || library::is_of_mpi(caller)
+    is_handed_on || library::Loaded::now().is_of_mpi(caller)
 }
 
 /// Carries a call out that is not recorded. What it frees is gone all the same.

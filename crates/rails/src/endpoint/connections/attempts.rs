@@ -45,17 +45,17 @@ impl Attempts {
 
     /// Whether a connection to a peer is being set up over a rail.
     pub fn are_over(&self, vc: VcId, rail: RailId) -> bool {
-        self.to(vc).any(|attempt| attempt.rail == rail.0)
+        self.to(vc).any(|attempt| attempt.rail == rail)
     }
 
     /// Whether a connection to a peer is being set up over a way of a class that the rail has.
     pub fn are_of_class(&self, vc: VcId, rail: RailId, class: Class) -> bool {
-        self.to(vc).any(|attempt| (attempt.rail, attempt.class) == (rail.0, class))
+        self.to(vc).any(|attempt| (attempt.rail, attempt.class) == (rail, class))
     }
 
     /// How many connections are being set up over a rail.
     pub fn count_over(&self, rail: RailId) -> usize {
-        self.all.iter().filter(|(_, attempt)| attempt.rail == rail.0).count()
+        self.all.iter().filter(|(_, attempt)| attempt.rail == rail).count()
     }
 
     /// Whether all to a peer, one at least, were refused by its kernel at last: nobody listens there.
@@ -95,7 +95,7 @@ mod tests {
     fn attempts(all: &[(VcId, RailId)]) -> Attempts {
         let mut attempts = Attempts::new(false);
         for (vc, rail) in all {
-            attempts.insert(Attempt::new(*vc, rail.0, 0, "127.0.0.1:1".parse().unwrap(), Instant(0)));
+            attempts.insert(Attempt::new(*vc, *rail, 0, "127.0.0.1:1".parse().unwrap(), Instant(0)));
         }
         attempts
     }

@@ -99,7 +99,7 @@ impl Endpoint {
             let rail = RailId(local as u8);
             let Some(remote) = remotes.first().filter(|_| !self.leads_over(vc, rail, Class::Rail)) else { continue };
             let remote = self.host.rails[local].at(*remote, port);
-            self.attempts.insert(Attempt::new(vc, rail.0, FIRST_ADDITIONAL, remote, now));
+            self.attempts.insert(Attempt::new(vc, rail, FIRST_ADDITIONAL, remote, now));
         }
     }
 
@@ -141,7 +141,7 @@ impl Endpoint {
 
     /// Whether connections over a rail have failed, and none is there.
     fn is_failing(&self, rail: RailId) -> bool {
-        self.peers.iter().any(|peer| peer.has_lost(rail.0)) && self.links.tcp.over(rail).next().is_none()
+        self.peers.iter().any(|peer| peer.has_lost(rail)) && self.links.tcp.over(rail).next().is_none()
     }
 
     fn connections_over(&self, rail: RailId) -> usize {
@@ -176,7 +176,7 @@ impl Endpoint {
     pub(in crate::endpoint) fn lost_added_way(&mut self, vc: VcId, rail: RailId, now: Instant) {
         if self.attempts.by_need {
             let peer = &mut self.peers[vc];
-            let pause_ns = peer.flap_damping(rail.0).failed(now);
+            let pause_ns = peer.flap_damping(rail).failed(now);
             peer.is_widened = false;
             peer.widen_after = now.plus_ns(pause_ns);
         }

@@ -63,7 +63,7 @@ impl Endpoint {
             for stream in streams.clone() {
                 let mut remotes = remotes.iter().map(|ip| rail.at(*ip, port));
                 let Some(first) = remotes.next() else { continue };
-                let attempt = Attempt::new(vc, *local as u8, stream, first, now).or_at(remotes).of_class(class);
+                let attempt = Attempt::new(vc, RailId(*local as u8), stream, first, now).or_at(remotes).of_class(class);
                 let is_crowded = class == Class::Rail && self.host.is_crowded(rail);
                 self.attempts.insert(if is_crowded { attempt.among_others(yields) } else { attempt });
             }
@@ -79,7 +79,7 @@ impl Endpoint {
         self.restart_reach(vc, now);
         let peer = &self.peers[vc];
         for way in peer.known_paths.iter().filter(|way| way.class == peer.reach) {
-            let remote = self.host[RailId(way.rail)].at(way.remote, port);
+            let remote = self.host[way.rail].at(way.remote, port);
             let attempt = Attempt::new(vc, way.rail, way.stream, remote, now).of_class(way.class);
             self.attempts.insert(attempt.reconnecting(0, 0));
         }
@@ -112,13 +112,12 @@ impl Endpoint {
 
     fn start_connecting(&mut self, at: usize, now: Instant) {
         let attempt = &self.attempts[at];
-        let rail = &self.host[RailId(attempt.rail)];
+        let rail = &self.host[attempt.rail];
         if attempt.error.is_some() && self.host.is_crowded(rail) {
             announce(rail);
         }
         let is_loose = attempt.is_loose() && !self.peers[attempt.vc].is_connected();
-        let device =
-            self.host.device(RailId(attempt.rail), attempt.remote.ip()).filter(|_| !is_loose).map(str::to_string);
+        let device = self.host.device(attempt.rail, attempt.remote.ip()).filter(|_| !is_loose).map(str::to_string);
         let source = rail.source_for(attempt.remote.ip()).map(|ip| rail.at(ip, attempt.local_port));
         let Some(source) = source else {
             return self.attempt_failed(at, AttemptError::Network(ErrorKind::AddrNotAvailable.into()), now);
@@ -156,7 +155,7 @@ impl Endpoint {
         let Some(attempt) = self.attempts.get_mut(at) else { return false };
         let peer = &self.peers[attempt.vc];
         let Some(address) = &peer.address else { return false };
-        let (rail, stream, class) = (attempt.rail, attempt.stream, attempt.class.number());
+        let (rail, stream, class) = (attempt.rail.0, attempt.stream, attempt.class.number());
         let offer = Offer { rail, stream, class, grant: self.engine.first_grant(attempt.vc) };
         let Ok(nonce) = random() else { return false };
         match attempt.advance(|| Initiator::start(&self.identity.party, address, nonce, offer, peer.knows_us)) {
@@ -176,8 +175,8 @@ impl Endpoint {
             return self.told_addresses(&attempt, &addresses, now);
         }
         self.peers[attempt.vc].knows_us |= established.is_acquainted;
-        let name = LinkName { by_peer: false, rail: attempt.rail, stream: attempt.stream };
-        self.link_up(attempt.vc, RailId(attempt.rail), name, established, now);
+        let name = LinkName { by_peer: false, rail: attempt.rail.0, stream: attempt.stream };
+        self.link_up(attempt.vc, attempt.rail, name, established, now);
     }
 
     /// The peer has told all its addresses: now it is connected.
@@ -197,7 +196,7 @@ impl Endpoint {
         let attempt = &mut self.attempts[at];
         let vc = attempt.vc;
         if attempt.is_additional() {
-            let rail = &self.host[RailId(attempt.rail)].name;
+            let rail = &self.host[attempt.rail].name;
             log::debug!("rail {rail} to {}: no further connection: {error}", attempt.remote);
             return self.additional_failed(at, now);
         }
@@ -211,7 +210,7 @@ impl Endpoint {
         let waited_ns = now.since_ns(peer.since);
         if error.is_out_of_files() && !(is_needed && waited_ns < self.patience_for_files_ns()) {
             let attempt = self.attempts.remove(at);
-            self.lost_added_way(vc, RailId(attempt.rail), now);
+            self.lost_added_way(vc, attempt.rail, now);
             if !self.peers[vc].is_connected() {
                 let why =
                     format!("{} is out of reach: {}", self.peers[vc].describe(), self.links.tcp.files.exhausted());
@@ -225,11 +224,7 @@ impl Endpoint {
         let is_over = attempt.is_over(&error, !peer.known_paths.is_empty());
         // How long to go on after a failure is the engine's to say; and while other rails carry, there is time.
         if (attempt.is_reconnect || peer.is_connected() || !late) && !is_over {
-            log::debug!(
-                "rail {} to {}: {error}; it is tried again",
-                self.host[RailId(attempt.rail)].name,
-                attempt.remote
-            );
+            log::debug!("rail {} to {}: {error}; it is tried again", self.host[attempt.rail].name, attempt.remote);
             let is_reached = error.is_out_of_files() || attempt.is_reconnect;
             attempt.pause(error, now);
             if !is_reached && !self.peers[vc].is_connected() {
@@ -240,7 +235,7 @@ impl Endpoint {
             return;
         }
         let is_short_of_files = error.is_refused_for_files() && peer.known_paths.is_empty();
-        let rail = &self.host[RailId(attempt.rail)];
+        let rail = &self.host[attempt.rail];
         let own = rail.source_for(attempt.remote.ip()).unwrap_or(rail.ip());
         peer.attempt_errors.push(format!("{} ({own} to {})", rail.describe(), attempt.errors(&error)));
         self.attempts.remove(at);
@@ -340,14 +335,14 @@ impl Endpoint {
             if attempt.class < class {
                 attempt.wait_long();
             }
-            let is_added = has_added && attempt.rail == rail.0 && attempt.is_additional();
+            let is_added = has_added && attempt.rail == rail && attempt.is_additional();
             let is_done = attempt.class > class || is_sparing && attempt.class == class;
             !is_done && !is_added
         });
         let peer = &mut self.peers[vc];
         peer.was_turned_away = false;
         if !name.is_additional() {
-            peer.remember_path(KnownPath { rail: rail.0, stream: name.stream, class, remote: remote.ip() });
+            peer.remember_path(KnownPath { rail, stream: name.stream, class, remote: remote.ip() });
         }
         self.stand_by(vc);
         self.diagnostics.counters.connected(rail, self.links_over(vc, rail), &info);

@@ -94,7 +94,7 @@ impl Endpoint {
         self.stand_by(subchannel.vc);
         let peer = &mut self.peers[subchannel.vc];
         if let Some(missed) = missed {
-            let pause_ns = peer.flap_damping(missed.rail.0).failed(now);
+            let pause_ns = peer.flap_damping(missed.rail).failed(now);
             let is_damped = !self.settings.ablation.is_off(Mechanism::FlapDamping);
             let pause_ns = if is_damped { pause_ns } else { MIN_BACKOFF_NS };
             if peer.role == Role::Initiator && !peer.is_closing {
@@ -132,7 +132,7 @@ impl Endpoint {
         let link = &self.links.tcp[at];
         socket::abort_on_close(&link.socket);
         let needs_short = link.may_lose_long_packets() && !self.host.has(link.remote.ip());
-        let attempt = Attempt::new(vc, link.name.rail, link.name.stream, link.remote, now);
+        let attempt = Attempt::new(vc, RailId(link.name.rail), link.name.stream, link.remote, now);
         let attempt = attempt.of_class(link.class).with_short_segments(needs_short);
         (!link.name.is_additional()).then_some(Missed { rail: link.common.rail, rtt_ns: link.sampled.rtt_ns, attempt })
     }

@@ -82,6 +82,8 @@ impl Endpoint {
 
 #[cfg(test)]
 mod tests {
+    use fishplate_engine::RailId;
+
     use super::*;
     use crate::connect::outgoing::Attempt;
     use crate::endpoint::test_pair::Pair;
@@ -104,7 +106,7 @@ mod tests {
         let (vc, now) = (pair.names[0], pair.now(0));
         let remote = pair.ends[0].links.tcp.iter().next().unwrap().1.remote;
         let has_both = |pair: &mut Pair| pair.ends.iter().all(|end| end.links.tcp.len() == 2);
-        pair.ends[0].attempts.insert(Attempt::new(vc, 0, 1, remote, now).of_class(Class::Virtual));
+        pair.ends[0].attempts.insert(Attempt::new(vc, RailId(0), 1, remote, now).of_class(Class::Virtual));
         pair.until(has_both);
         pair.exchange();
         assert!(pair.ends.iter().all(|end| link(end, Class::Virtual).is_some()), "both sides know the class");
@@ -116,7 +118,7 @@ mod tests {
         pair.exchange();
         let before = sent(&pair, Class::Virtual);
         assert!(before > 0);
-        pair.ends[0].attempts.insert(Attempt::new(vc, 0, 0, remote, now));
+        pair.ends[0].attempts.insert(Attempt::new(vc, RailId(0), 0, remote, now));
         pair.until(has_both);
         pair.exchange();
         assert_eq!(sent(&pair, Class::Virtual), before);

@@ -4,7 +4,7 @@
 use fishplate_engine::wire::{Body, DESCRIPTION_PART, Header};
 use fishplate_engine::{Instant, VcId};
 
-use super::{End, Pause};
+use super::{End, EndId, Pause};
 use crate::endpoint::Endpoint;
 use crate::endpoint::messenger::Messenger;
 use crate::endpoint::send::BUDGET;
@@ -30,8 +30,8 @@ impl Endpoint {
             return;
         };
         // What was told over a connection that has ended may be lost.
-        if self.links.ofi.rails[rail].ends[end].as_ref().is_some_and(|end| end.link.is_none()) {
-            self.tell_of_ofi_end(rail, end, over);
+        if self.links.ofi.end(end).is_some_and(|end| end.link.is_none()) {
+            self.tell_of_ofi_end(end, over);
         }
     }
 
@@ -49,13 +49,13 @@ impl Endpoint {
         };
         let known = self.ofi_end(rail, vc);
         let Some(end) = known.or_else(|| self.offer_ofi_link(rail, over)) else { return };
-        match self.answer_ofi(rail, end, theirs) {
+        match self.answer_ofi(end, theirs) {
             // Whether the peer has what it was told of this end is not known.
-            Some(Answer::Taken) if known.is_some() => self.tell_of_ofi_end(rail, end, over),
+            Some(Answer::Taken) if known.is_some() => self.tell_of_ofi_end(end, over),
             Some(Answer::Outdated) => {
-                self.ofi_ended(rail, end, "the peer has set it up anew");
+                self.ofi_ended(end, "the peer has set it up anew");
                 if let Some(end) = self.offer_ofi_link(rail, over) {
-                    self.answer_ofi(rail, end, theirs);
+                    self.answer_ofi(end, theirs);
                 }
             }
             _ => {}
@@ -63,13 +63,13 @@ impl Endpoint {
     }
 
     /// Takes what a peer has told for a link. `None`: that has failed.
-    fn answer_ofi(&mut self, rail: usize, end: usize, theirs: &Description) -> Option<Answer> {
-        let answered = lock(&self.links.ofi.rails[rail].rail).answer(end, theirs);
-        answered.map_err(|error| self.ofi_ended(rail, end, &format!("the peer's address cannot be used: {error}"))).ok()
+    fn answer_ofi(&mut self, end: EndId, theirs: &Description) -> Option<Answer> {
+        let answered = lock(&self.links.ofi.rails[end.rail].rail).answer(end.at, theirs);
+        answered.map_err(|error| self.ofi_ended(end, &format!("the peer's address cannot be used: {error}"))).ok()
     }
 
-    /// Tells a peer of a link to be. Its name, if that could be.
-    fn offer_ofi_link(&mut self, rail: usize, over: Messenger) -> Option<usize> {
+    /// Tells a peer of a link to be. This side's end, if there could be one.
+    fn offer_ofi_link(&mut self, rail: usize, over: Messenger) -> Option<EndId> {
         let own = &mut self.links.ofi.rails[rail];
         let mut open = lock(&own.rail);
         if !open.is_open() {
@@ -77,20 +77,21 @@ impl Endpoint {
         }
         let offered = open.offer();
         drop(open);
-        let end = offered
+        let at = offered
             .inspect_err(|error| log::warn!("rail {}: there is no memory for a link: {error}", own.name))
             .ok()?;
-        if own.ends.len() <= end {
-            own.ends.resize_with(end + 1, || None);
+        if own.ends.len() <= at {
+            own.ends.resize_with(at + 1, || None);
         }
-        own.ends[end] = Some(End { vc: over.vc, link: None });
-        self.tell_of_ofi_end(rail, end, over);
+        own.ends[at] = Some(End { vc: over.vc, link: None });
+        let end = EndId { rail, at };
+        self.tell_of_ofi_end(end, over);
         Some(end)
     }
 
     /// Tells a peer of this side's end of a link.
-    fn tell_of_ofi_end(&mut self, rail: usize, end: usize, over: Messenger) {
-        let Some(description) = lock(&self.links.ofi.rails[rail].rail).description(end) else { return };
+    fn tell_of_ofi_end(&mut self, end: EndId, over: Messenger) {
+        let Some(description) = lock(&self.links.ofi.rails[end.rail].rail).description(end.at) else { return };
         let bytes = description.encode();
         for (number, chunk) in bytes.chunks(DESCRIPTION_PART).enumerate() {
             let mut part = [0; DESCRIPTION_PART];
@@ -102,34 +103,38 @@ impl Endpoint {
     }
 
     /// A link is proven.
-    pub(super) fn ofi_link_up(&mut self, rail: usize, end: usize) {
-        let id = self.ofi_rail(rail);
-        let Some(own) = &self.links.ofi.rails[rail].ends[end] else { return };
-        let vc = own.vc;
+    pub(super) fn ofi_link_up(&mut self, end: EndId) {
+        let id = self.ofi_rail(end.rail);
+        let Some(own) = self.links.ofi.end(end) else { return };
+        let (vc, rail) = (own.vc, &self.links.ofi.rails[end.rail]);
         // The streams have said what the peer grants.
-        let Ok(subchannel) = self.engine.subchannel_up(vc, id, self.links.ofi.rails[rail].speed, 0) else { return };
-        let shared = self.links.ofi.rails[rail].rail.clone();
-        let link = self.links.ofi.insert(OfiLink::new((shared, end), subchannel, id));
-        if let Some(own) = &mut self.links.ofi.rails[rail].ends[end] {
+        let Ok(subchannel) = self.engine.subchannel_up(vc, id, rail.speed, 0) else { return };
+        let link = OfiLink::new(rail.rail.clone(), end.at, subchannel, id);
+        let link = self.links.ofi.insert(link);
+        if let Some(own) = &mut self.links.ofi.rails[end.rail].ends[end.at] {
             own.link = Some(link);
         }
         self.peers[vc].set_link(subchannel.index, LinkId::Ofi(link));
         self.stand_by(vc);
         self.diagnostics.counters.connected(id, 1, &TcpInfo::default());
-        log::info!("rail {}: connected to {}", self.links.ofi.rails[rail].name, self.describe_peer(vc));
+        log::info!("rail {}: connected to {}", self.links.ofi.rails[end.rail].name, self.describe_peer(vc));
         self.engine.writable(subchannel, BUDGET);
     }
 
     /// A link, or what was to become one, has failed.
-    pub(super) fn ofi_ended(&mut self, rail: usize, end: usize, why: &str) {
-        let Some(own) = &self.links.ofi.rails[rail].ends[end] else { return };
+    pub(super) fn ofi_ended(&mut self, end: EndId, why: &str) {
+        let Some(own) = self.links.ofi.end(end) else { return };
         let vc = own.vc;
         match own.link {
             Some(link) if self.peers[vc].is_closing => self.link_shut(LinkId::Ofi(link)),
             Some(link) => self.link_failed(LinkId::Ofi(link), why),
             None => {
-                log::warn!("rail {}: no link to {}: {why}", self.links.ofi.rails[rail].name, self.describe_peer(vc));
-                self.remove_ofi_end(rail, end);
+                log::warn!(
+                    "rail {}: no link to {}: {why}",
+                    self.links.ofi.rails[end.rail].name,
+                    self.describe_peer(vc)
+                );
+                self.remove_ofi_end(end);
             }
         }
     }
@@ -137,15 +142,16 @@ impl Endpoint {
     /// Takes a link out: what it has counted.
     pub(in crate::endpoint) fn remove_ofi(&mut self, at: usize) -> Counts {
         let link = self.links.ofi.remove(at);
-        self.remove_ofi_end(usize::from(link.common.rail.0) - self.host.rails.len(), link.at);
+        let rail = usize::from(link.common.rail.0) - self.host.rails.len();
+        self.remove_ofi_end(EndId { rail, at: link.at });
         link.common.counts
     }
 
     /// Takes a link out, or what was to become one.
-    pub(in crate::endpoint) fn remove_ofi_end(&mut self, rail: usize, end: usize) {
-        let own = &mut self.links.ofi.rails[rail];
-        lock(&own.rail).remove(end, &mut self.bounces);
-        let Some(removed) = own.ends[end].take() else { return };
+    fn remove_ofi_end(&mut self, end: EndId) {
+        let own = &mut self.links.ofi.rails[end.rail];
+        lock(&own.rail).remove(end.at, &mut self.bounces);
+        let Some(removed) = own.ends[end.at].take() else { return };
         own.pauses.entry(removed.vc).or_default().failed(self.clock.now());
         self.stand_by(removed.vc);
     }
@@ -154,7 +160,7 @@ impl Endpoint {
     pub(in crate::endpoint) fn remove_ofi_ends(&mut self, vc: VcId) {
         for rail in 0..self.links.ofi.rails.len() {
             while let Some(end) = self.ofi_end(rail, vc) {
-                self.remove_ofi_end(rail, end);
+                self.remove_ofi_end(end);
             }
             self.links.ofi.rails[rail].pauses.remove(&vc);
         }
@@ -203,9 +209,9 @@ impl Endpoint {
     }
 
     /// What a rail has to a peer.
-    fn ofi_end(&self, rail: usize, vc: VcId) -> Option<usize> {
+    fn ofi_end(&self, rail: usize, vc: VcId) -> Option<EndId> {
         let is_to = |end: &Option<End>| end.as_ref().is_some_and(|end| end.vc == vc);
-        self.links.ofi.rails[rail].ends.iter().position(is_to)
+        self.links.ofi.rails[rail].ends.iter().position(is_to).map(|at| EndId { rail, at })
     }
 
     fn describe_peer(&self, vc: VcId) -> String {

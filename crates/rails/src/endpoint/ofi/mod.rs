@@ -51,6 +51,15 @@ struct OfiRail {
     reopening: Pause,
 }
 
+/// Names this side of a link.
+#[derive(Clone, Copy)]
+struct EndId {
+    /// The rail, by its place among them.
+    rail: usize,
+    /// The rail's name for it.
+    at: usize,
+}
+
 /// This side of a link.
 struct End {
     vc: VcId,
@@ -65,13 +74,15 @@ struct Pause {
     ns: u64,
 }
 
-/// First and longest pause after a failure, in nanoseconds.
-const PAUSES_NS: (u64, u64) = (500_000_000, 60_000_000_000);
+/// The first pause after a failure, in nanoseconds.
+const MIN_PAUSE_NS: u64 = 500_000_000;
+/// The longest one.
+const MAX_PAUSE_NS: u64 = 60_000_000_000;
 
 impl Pause {
     /// It has failed, once more.
     fn failed(&mut self, now: Instant) {
-        self.ns = (2 * self.ns).clamp(PAUSES_NS.0, PAUSES_NS.1);
+        self.ns = (2 * self.ns).clamp(MIN_PAUSE_NS, MAX_PAUSE_NS);
         self.until = now.plus_ns(self.ns);
     }
 }
@@ -106,6 +117,10 @@ impl OfiLinks {
             }
         }
         opened
+    }
+
+    fn end(&self, id: EndId) -> Option<&End> {
+        self.rails[id.rail].ends[id.at].as_ref()
     }
 
     /// How many rails there are.
@@ -197,6 +212,6 @@ impl Endpoint {
             _ if self.diagnostics.counters.has_ended(at) => State::Ended,
             _ => State::Idle,
         };
-        rail_without_address(&self.links.ofi.rails[rail].name, (state, links), sum)
+        rail_without_address(&self.links.ofi.rails[rail].name, state, links, sum)
     }
 }

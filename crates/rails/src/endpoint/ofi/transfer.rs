@@ -2,7 +2,7 @@
 
 use fishplate_engine::{Instant, Transmit};
 
-use super::OfiLinks;
+use super::{EndId, OfiLinks};
 use crate::endpoint::Endpoint;
 use crate::endpoint::send::BUDGET;
 use crate::link_kind::{CHANGED, Link, LinkId, Places};
@@ -25,8 +25,8 @@ impl Endpoint {
             moved = true;
             loop {
                 let news = lock(&self.links.ofi.rails[rail].rail).next(&self.memory, &mut self.bounces);
-                let Some((end, news)) = news else { break };
-                self.ofi_news((rail, end), news, now);
+                let Some((at, news)) = news else { break };
+                self.ofi_news(EndId { rail, at }, news, now);
             }
         }
         if moved {
@@ -35,21 +35,26 @@ impl Endpoint {
         moved
     }
 
-    fn ofi_news(&mut self, (rail, end): (usize, usize), news: News, now: Instant) {
-        let link = self.links.ofi.rails[rail].ends[end].as_ref().and_then(|end| end.link);
+    fn ofi_news(&mut self, end: EndId, news: News, now: Instant) {
+        let link = self.links.ofi.end(end).and_then(|end| end.link);
         match (news, link) {
-            (News::Up, _) => self.ofi_link_up(rail, end),
-            (News::Failed(Failure::Broken(why)), _) => self.ofi_ended(rail, end, &why),
+            (News::Up, _) => self.ofi_link_up(end),
+            (News::Failed(Failure::Broken(why)), _) => self.ofi_ended(end, &why),
             (News::Failed(Failure::Changed), Some(link)) => self.frame_was_changed(LinkId::Ofi(link)),
-            (News::Failed(Failure::Changed), None) => self.ofi_ended(rail, end, CHANGED),
+            (News::Failed(Failure::Changed), None) => self.ofi_ended(end, CHANGED),
             (News::Failed(Failure::Protocol(how)), Some(link)) => self.protocol_violation(LinkId::Ofi(link), &how),
-            (News::Failed(Failure::Protocol(how)), None) => self.ofi_ended(rail, end, &how),
+            (News::Failed(Failure::Protocol(how)), None) => self.ofi_ended(end, &how),
             (News::Header(mut header), Some(link)) => {
                 let subchannel = self.links.ofi[link].header_came(&mut header, now);
                 let taken = self.handle_header(LinkId::Ofi(link), subchannel, &header, now);
                 let Some(placement) = taken else { return };
                 if header.body.payload_len() > 0 {
-                    lock(&self.links.ofi.rails[rail].rail).place(end, placement, &self.memory, &mut self.bounces);
+                    lock(&self.links.ofi.rails[end.rail].rail).place(
+                        end.at,
+                        placement,
+                        &self.memory,
+                        &mut self.bounces,
+                    );
                 }
                 self.end_ofi_if_over(link);
             }
@@ -78,12 +83,11 @@ impl Endpoint {
     pub(in crate::endpoint) fn enqueue_ofi(&mut self, at: usize, transmit: &Transmit) -> bool {
         let Endpoint { links, memory, bounces, engine, .. } = self;
         let Some(link) = links.ofi.get_mut(at) else { return false };
-        let Transmit { header, source, copy, .. } = transmit;
-        if header.body.is_counted() {
-            link.count_sent(&header.body, source.len());
+        if transmit.header.body.is_counted() {
+            link.count_sent(&transmit.header.body, transmit.source.len());
         }
         let mut shared = lock(&link.rail);
-        shared.push(link.at, (header, source, *copy), Places { memory, bounces });
+        shared.push(link.at, transmit, Places { memory, bounces });
         let budget = if shared.is_blocked(link.at) { 0 } else { BUDGET };
         engine.writable(link.common.subchannel, budget);
         true

@@ -50,6 +50,6 @@ impl Endpoint {
         let links = self.links.memory.len() as u32;
         let state = if links > 0 { State::Up } else { State::Ended };
         let has_ended = || self.diagnostics.counters.has_ended(usize::from(self.shared_memory_rail().0));
-        (links > 0 || has_ended()).then(|| rail_without_address(SHARED_MEMORY, (state, links), sum))
+        (links > 0 || has_ended()).then(|| rail_without_address(SHARED_MEMORY, state, links, sum))
     }
 }

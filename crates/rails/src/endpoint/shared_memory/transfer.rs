@@ -183,7 +183,7 @@ impl Endpoint {
             return self.place_record(at, record, 0, now);
         }
         let (mut header, header_len) = self.links.memory[at].receiver.header(record)?;
-        if self.take_whole(at, record, (&header, header_len), now)? {
+        if self.take_whole(at, record, &header, header_len, now)? {
             return Ok(());
         }
         let subchannel = self.links.memory[at].header_came(&mut header, now);
@@ -191,7 +191,7 @@ impl Endpoint {
         let Some(placement) = taken else { return Ok(()) };
         let Endpoint { links, bounces, .. } = self;
         let Some(link) = links.memory.get_mut(at) else { return Ok(()) };
-        link.receiver.begin(record, (&header, header_len), placement, bounces)?;
+        link.receiver.begin(record, &header, header_len, placement, bounces)?;
         if header.body.payload_len() > 0 {
             return self.place_record(at, record, header_len, now);
         }
@@ -208,7 +208,7 @@ impl Endpoint {
         let placed = if record.kind == kind::LENT {
             let is_running = !*hung_up && clock.now().since_ns(progress.poll_interval.last_poll()) < MAX_RUNNING_NS;
             let known = if is_running { Known::Running } else { Known::ByMark };
-            match receiver.place_lent((record, known), from, memory, bounces) {
+            match receiver.place_lent(record, known, from, memory, bounces) {
                 Ok(placed) => placed,
                 Err(error) => {
                     self.link_failed(LinkId::Memory(at), &error.to_string());
@@ -234,12 +234,13 @@ impl Endpoint {
         &mut self,
         at: usize,
         record: &Record,
-        (header, header_len): (&Header, usize),
+        header: &Header,
+        header_len: usize,
         now: Instant,
     ) -> Result<bool, BadRecord> {
         let Endpoint { links, engine, memory, .. } = self;
         let link = &mut links.memory[at];
-        if !link.receiver.is_whole(record, (header, header_len)) {
+        if !link.receiver.is_whole(record, header, header_len) {
             return Ok(false);
         }
         let receiver = &link.receiver;

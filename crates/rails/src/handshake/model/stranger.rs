@@ -3,8 +3,9 @@
 
 use super::world::{Name, Part, Recipe, Role, Scenario, World};
 use crate::encryption::SHARE_LEN;
+use crate::handshake::Refusal;
 use crate::handshake::message::{
-    ALIAS_LEN, HELLO_NONCE_AT, NONCE_LEN, OFFER_LEN, PREAMBLE_LEN, PROOF_OF_TOKEN_LEN, kind, preamble, purpose,
+    ALIAS_LEN, HELLO_NONCE_AT, NONCE_LEN, OFFER_LEN, PREAMBLE_LEN, PROOF_OF_TOKEN_LEN, code, kind, preamble, purpose,
 };
 
 const HELLO_SHARE_AT: usize = HELLO_NONCE_AT + NONCE_LEN;
@@ -194,13 +195,11 @@ fn accepts(world: &World, to: usize, peer: Name) -> Vec<Recipe> {
 
 fn refusals(world: &World, to: usize, peer: Name) -> Vec<Recipe> {
     let seen = world.sides.iter().flat_map(|side| &side.sent).filter(|sent| kind_of(sent) == kind::PROVEN_REFUSE);
-    let codes = seen.map(|sent| sent[7]).chain([CLOSED]);
+    // Closed ends most.
+    let codes = seen.map(|sent| sent[7]).chain([code(Refusal::Closed)]);
     let made = |code| {
         let of = vec![hello(world, to), begin(kind::PROVEN_REFUSE, code)];
         vec![begin(kind::PROVEN_REFUSE, code), or_wrong(proof(world, peer, purpose::REFUSAL, of))]
     };
     codes.map(made).collect()
 }
-
-/// The code of the refusal that ends most.
-const CLOSED: u8 = 5;

@@ -2,11 +2,12 @@
 
 use std::rc::Rc;
 
-use crate::address::{Address, EndpointId, Token};
+use crate::address::{EndpointId, Token};
 use crate::handshake::acceptor::{Acceptor, Proven};
 use crate::handshake::error::{HandshakeError, refusal_for};
 use crate::handshake::initiator::Initiator;
 use crate::handshake::message::prove;
+use crate::handshake::tests::{address, party};
 use crate::handshake::{Offer, Party, Step, Terms};
 use crate::secret::TokenKey;
 
@@ -72,7 +73,7 @@ impl Scenario {
     }
 
     pub fn party(&self, name: Name) -> Party {
-        Party { id: name.id(), token: name.token(), terms: self.terms }
+        party(name as u8, self.terms)
     }
 
     fn token_known_to_acceptors(&self, id: EndpointId) -> Option<Token> {
@@ -203,8 +204,7 @@ impl Side {
         let offer = Offer { rail: at, stream: 1, class: 0, grant: 1 << 20 };
         let (machine, sent) = match role {
             Role::Initiator { me, peer, demands } => {
-                let token = peer.token();
-                let peer = Address { id: peer.id(), token, port: 1, rails: Vec::new(), preferred: 0, has_more: false };
+                let peer = address(peer as u8, peer as u8);
                 let started = Initiator::start(&scenario.party(me), &peer, [at + 1; 16], offer, demands).unwrap();
                 (Machine::Initiator(Box::new(started.0)), vec![started.1])
             }

@@ -106,11 +106,9 @@ impl RecordReader {
 
     fn open(&mut self, buffer: &mut [u8], plain: &mut Range<usize>) -> io::Result<()> {
         let bytes = &mut buffer[..self.records.end];
-        while let Some((record, content)) =
-            self.opening.open(&mut bytes[plain.end..], self.records.start - plain.end)?
-        {
-            self.records.start += record;
-            plain.end += content;
+        while let Some(opened) = self.opening.open(&mut bytes[plain.end..], self.records.start - plain.end)? {
+            self.records.start += opened.record_len;
+            plain.end += opened.content_len;
         }
         Ok(())
     }

@@ -117,7 +117,7 @@ impl TransmitQueue {
     /// Adds a frame. With `copy`, the payload is not needed after the call.
     pub fn push(&mut self, header: &Header, source: &Source, copy: bool, memory: &UserMemory, bounces: &BounceBuffers) {
         if self.is_checked {
-            return self.push_checked((header, source), copy, memory, bounces);
+            return self.push_checked(header, source, copy, memory, bounces);
         }
         let before = self.copied.len();
         let rest = match source {
@@ -126,7 +126,8 @@ impl TransmitQueue {
                 Some(payload)
             }
             _ => {
-                append(&mut self.copied, (header, source), memory, bounces);
+                append_header(&mut self.copied, header);
+                append_payload(&mut self.copied, source, memory, bounces);
                 None
             }
         };
@@ -297,13 +298,7 @@ impl TransmitQueue {
     }
 }
 
-/// Writes a frame with its payload to the end of `out`.
-fn append(out: &mut Vec<u8>, (header, source): (&Header, &Source), memory: &UserMemory, bounces: &BounceBuffers) {
-    append_header(out, header);
-    append_payload(out, source, memory, bounces);
-}
-
-/// The same of the payload alone.
+/// Writes a payload to the end of `out`.
 pub(in crate::link) fn append_payload(
     out: &mut Vec<u8>,
     source: &Source,

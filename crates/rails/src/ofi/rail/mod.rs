@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use fishplate_engine::wire::Header;
-use fishplate_engine::{Payload, Source};
+use fishplate_engine::{Payload, Transmit};
 use slab::Slab;
 
 use super::link::{Failure, Link};
@@ -55,6 +55,16 @@ pub struct Rail<P: Provider> {
     has_waiting: bool,
 }
 
+/// What a rail is called, and what it is of.
+pub struct Names {
+    /// See [`Rail::provider`].
+    pub provider: String,
+    /// Its fabric.
+    pub fabric: String,
+    /// How users call it.
+    pub name: String,
+}
+
 /// News of a link.
 #[derive(Debug, PartialEq, Eq)]
 pub enum News {
@@ -78,18 +88,15 @@ impl Rail<Port> {
             EndpointKind::Datagram => offer.provider.clone(),
             EndpointKind::Connected => format!("{}/msg", offer.provider),
         };
-        let rail = Rail::over(Port::open(offer, setup::RECEIVES)?, (provider, fabric, name), speed)?;
+        let rail = Rail::over(Port::open(offer, setup::RECEIVES)?, Names { provider, fabric, name }, speed)?;
         Ok(Rail { device, ..rail })
     }
 }
 
 impl<P: Provider> Rail<P> {
-    /// By an endpoint of a provider and a fabric.
-    pub fn over(
-        port: P,
-        (provider, fabric, name): (String, String, String),
-        speed: Option<u64>,
-    ) -> Result<Rail<P>, Error> {
+    /// By an endpoint.
+    pub fn over(port: P, names: Names, speed: Option<u64>) -> Result<Rail<P>, Error> {
+        let Names { provider, fabric, name } = names;
         let address = port.address()?;
         let transport = Transport::new(port, name.clone())?;
         Ok(Rail {
@@ -122,7 +129,7 @@ impl<P: Provider> Rail<P> {
     }
 
     /// Takes a frame for a link.
-    pub fn push(&mut self, at: usize, frame: (&Header, &Source, bool), places: Places<'_>) {
+    pub fn push(&mut self, at: usize, frame: &Transmit, places: Places<'_>) {
         let (Some(transport), Some(link)) = (&mut self.transport, self.links.get_mut(at)) else { return };
         let told = link.told();
         if let Some(sender) = &mut link.sender {

@@ -31,9 +31,9 @@ impl<P: Provider> Rail<P> {
         let Some(link) = self.links.get_mut(at) else { return };
         let Some((frame, record)) = link.current.take() else { return };
         let bytes = record.as_ref().map_or(&[][..], |(buffer, len)| &buffer.bytes()[..*len]);
-        link.receiver.place((frame, bytes), placement, (memory, bounces));
+        link.receiver.place(frame, bytes, placement, memory, bounces);
         if let (Some(transport), Some(sender)) = (&mut self.transport, &link.sender) {
-            link.receiver.read((link.id, sender.peer), transport, memory);
+            link.receiver.read(link.id, sender.peer, transport, memory);
         }
         if let Some((buffer, _)) = record {
             self.unposted.push(buffer);
@@ -73,9 +73,9 @@ impl<P: Provider> Rail<P> {
     fn record_came(&mut self, buffer: Buffer, len: usize) {
         let record = &buffer.bytes()[..len];
         let whole = self.transport.as_ref().and_then(|transport| transport.open(record));
-        let found = Preamble::name(record).and_then(|(link, secret)| {
-            let at = self.find(link)?;
-            (self.links[at].secret == secret).then_some(at)
+        let found = Preamble::key(record).and_then(|key| {
+            let at = self.find(key.link)?;
+            (self.links[at].secret == key.secret).then_some(at)
         });
         match (found, whole, Preamble::decode(record)) {
             (Some(at), Some(len), Some(preamble)) => {
@@ -165,12 +165,12 @@ impl<P: Provider> Rail<P> {
             Greeting::Welcome => Some(Kind::Welcome),
         };
         if let Some(kind) = kind
-            && sender.greet((kind, link.id), transport)
+            && sender.greet(kind, link.id, transport)
         {
             link.greeting = Greeting::Nothing;
             is_greeted = true;
         }
-        link.receiver.read((link.id, sender.peer), transport, places.memory);
+        link.receiver.read(link.id, sender.peer, transport, places.memory);
         sender.flush(transport, told, places);
         let is_told = sender.tell(transport, told);
         self.has_waiting |=

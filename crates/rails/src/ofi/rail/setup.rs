@@ -3,6 +3,7 @@
 use super::Rail;
 use crate::ofi::description::Description;
 use crate::ofi::link::{Failure, Greeting, Link};
+use crate::ofi::record::LinkKey;
 use crate::ofi::sender::{BARE, CREDITS, Sender};
 use crate::ofi::transport::RECORD;
 use crate::random::random;
@@ -48,9 +49,9 @@ impl<P: Provider> Rail<P> {
     /// The peer has told its description. If it is taken, the peer may not have been told, or have forgotten, that of this
     /// side: it has to be told again, unless that has just been done.
     pub fn answer(&mut self, at: usize, theirs: &Description) -> Result<Answer, Error> {
-        let name = Link::<P>::name_of(theirs);
+        let key = theirs.key();
         match self.links.get(at) {
-            Some(link) if link.theirs == Some(name) => return Ok(Answer::Known),
+            Some(link) if link.theirs == Some(key) => return Ok(Answer::Known),
             // That one knows the secret, and what it has sent may still come.
             Some(link) if link.is_paired => return Ok(Answer::Outdated),
             Some(link) if link.theirs.is_some() => self.forget_peer(at),
@@ -59,7 +60,7 @@ impl<P: Provider> Rail<P> {
         let (Some(transport), Some(link)) = (&mut self.transport, self.links.get_mut(at)) else {
             return Ok(Answer::Known);
         };
-        link.theirs = Some(name);
+        link.theirs = Some(key);
         match transport.port.connected() {
             None => {
                 link.peer = Some(transport.port.insert(&theirs.address)?);
@@ -67,7 +68,7 @@ impl<P: Provider> Rail<P> {
             }
             // Both sides know both secrets: one of them connects, the other accepts.
             Some(connected) if link.peer.is_none() && (link.secret, link.id) < (theirs.secret, theirs.link) => {
-                link.peer = Some(connected.connect(&theirs.address, &encode_request(name), &mut self.unposted)?);
+                link.peer = Some(connected.connect(&theirs.address, &encode_request(key), &mut self.unposted)?);
             }
             Some(_) => {}
         }
@@ -113,10 +114,10 @@ impl<P: Provider> Rail<P> {
 
     /// Accepts a connection for the link that the request names, if the peer knows its secret.
     fn handle_request(&mut self, request: Request) {
-        let named = decode_request(&request.data).and_then(|(id, secret)| {
-            let at = self.find(id)?;
+        let named = decode_request(&request.data).and_then(|key| {
+            let at = self.find(key.link)?;
             let link = &self.links[at];
-            (link.secret == secret && link.peer.is_none() && link.failure.is_none()).then_some(at)
+            (link.secret == key.secret && link.peer.is_none() && link.failure.is_none()).then_some(at)
         });
         let Some(connected) = self.transport.as_mut().and_then(|transport| transport.port.connected()) else { return };
         let Some(at) = named else {
@@ -133,8 +134,8 @@ impl<P: Provider> Rail<P> {
     /// Greets the peer of a link, once it can be reached and has told what it calls the link.
     fn begin(&mut self, at: usize) {
         let Some(link) = self.links.get_mut(at) else { return };
-        let (Some(peer), Some(name), true) = (link.peer, link.theirs, link.is_connected) else { return };
-        link.sender.get_or_insert_with(|| Sender::new(peer, name, u64::from(link.id) << 32));
+        let (Some(peer), Some(key), true) = (link.peer, link.theirs, link.is_connected) else { return };
+        link.sender.get_or_insert_with(|| Sender::new(peer, key, u64::from(link.id) << 32));
         if link.greeting == Greeting::Nothing && !link.is_up {
             link.is_paired |= link.is_heard();
             link.greeting = if link.is_paired { Greeting::Welcome } else { Greeting::Hello };
@@ -159,17 +160,17 @@ impl<P: Provider> Rail<P> {
     }
 }
 
-/// What a request for a connection says: how its receiver calls the link, and the secret.
-fn encode_request((link, secret): (u32, u64)) -> [u8; 12] {
+/// What a request for a connection says: which link of its receiver's it is for.
+fn encode_request(key: LinkKey) -> [u8; 12] {
     let mut out = [0; 12];
-    out[..4].copy_from_slice(&link.to_le_bytes());
-    out[4..].copy_from_slice(&secret.to_le_bytes());
+    out[..4].copy_from_slice(&key.link.to_le_bytes());
+    out[4..].copy_from_slice(&key.secret.to_le_bytes());
     out
 }
 
 /// The same of what has come, which providers make longer.
-fn decode_request(data: &[u8]) -> Option<(u32, u64)> {
+fn decode_request(data: &[u8]) -> Option<LinkKey> {
     let (link, rest) = data.split_first_chunk()?;
     let secret = rest.first_chunk()?;
-    Some((u32::from_le_bytes(*link), u64::from_le_bytes(*secret)))
+    Some(LinkKey { link: u32::from_le_bytes(*link), secret: u64::from_le_bytes(*secret) })
 }

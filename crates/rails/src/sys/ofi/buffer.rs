@@ -52,17 +52,17 @@ impl Buffer {
     pub(super) fn several(domain: &Arc<Domain>, count: usize, len: usize) -> Result<Vec<Buffer>, Error> {
         let memory = Memory::new(count * len);
         // SAFETY: owned memory, which the chunk keeps longer than its registration.
-        let registration = unsafe { register_own(domain, (memory.0.cast(), count * len), Use::Messages) }?;
-        Ok(Buffer::cut((count, len), registration, memory))
+        let registration = unsafe { register_own(domain, memory.0, Use::Messages) }?;
+        Ok(Buffer::cut(count, len, registration, memory))
     }
 
     /// The same for tests, of which no provider knows.
     #[cfg(any(test, feature = "hostile-input"))]
     pub fn unregistered(count: usize, len: usize) -> Vec<Buffer> {
-        Buffer::cut((count, len), None, Memory::new(count * len))
+        Buffer::cut(count, len, None, Memory::new(count * len))
     }
 
-    fn cut((count, len): (usize, usize), registration: Option<Registration>, memory: Memory) -> Vec<Buffer> {
+    fn cut(count: usize, len: usize, registration: Option<Registration>, memory: Memory) -> Vec<Buffer> {
         let start = memory.0.cast::<u8>();
         let chunk = Arc::new(Chunk { registration, _memory: memory });
         let buffer = |at: usize| {

@@ -111,23 +111,25 @@ impl Port {
         tag: u64,
     ) -> Posted<()> {
         let Some(part) = memory.parts(to, 0, u64::MAX).next() else { return Posted::Again(()) };
-        self.read_into((part.cast(), part.len()), None, (from, peer, tag))
+        self.read_into(part, None, from, peer, tag)
     }
 
     /// The same into memory that comes back as well.
     pub fn read_own(&mut self, mut own: Vec<u8>, from: Remote, peer: PeerAddress, tag: u64) -> Posted<()> {
-        let part = (own.as_mut_ptr(), own.len());
-        self.read_into(part, Some(own), (from, peer, tag))
+        let part = std::ptr::slice_from_raw_parts_mut(own.as_mut_ptr(), own.len());
+        self.read_into(part, Some(own), from, peer, tag)
     }
 
     fn read_into(
         &mut self,
-        (start, len): (*mut u8, usize),
+        part: *mut [u8],
         own: Option<Vec<u8>>,
-        (from, peer, tag): (Remote, PeerAddress, u64),
+        from: Remote,
+        peer: PeerAddress,
+        tag: u64,
     ) -> Posted<()> {
         // SAFETY: user memory stays until the read has ended, as its owner is told only then; other memory is kept here.
-        let registration = match unsafe { register_own(&self.domain, (start, len), Use::Destination) } {
+        let registration = match unsafe { register_own(&self.domain, part, Use::Destination) } {
             Ok(registration) => registration,
             Err(error) => {
                 self.failed.push(Event::Read(tag, own, Err(error)));
@@ -145,7 +147,7 @@ impl Port {
         // SAFETY: as of all operations.
         let returned = unsafe {
             let read = (*(*endpoint).rma).read;
-            read(endpoint, start.cast(), len, descriptor, address, from.address, from.key, self.context(at))
+            read(endpoint, part.cast(), part.len(), descriptor, address, from.address, from.key, self.context(at))
         };
         self.posted("fi_read", at, returned, |_| ())
     }

@@ -48,12 +48,8 @@ pub(super) enum Use {
 
 impl Registration {
     /// # Safety
-    /// `len` bytes from `start` on are memory of this process, which stays until the registration is dropped.
-    pub(super) unsafe fn new(
-        domain: &Arc<Domain>,
-        (start, len): (*mut u8, usize),
-        purpose: Use,
-    ) -> Result<Registration, Error> {
+    /// `part` is memory of this process, which stays until the registration is dropped.
+    pub(super) unsafe fn new(domain: &Arc<Domain>, part: *mut [u8], purpose: Use) -> Result<Registration, Error> {
         let access = match purpose {
             Use::Messages => FI_SEND | FI_RECV,
             Use::Destination => FI_READ,
@@ -67,8 +63,8 @@ impl Registration {
             // SAFETY: a live domain; the caller promises the memory.
             let returned = unsafe {
                 let reg = (*(*domain.domain.as_ptr()).mr).reg;
-                let start = start.cast::<c_void>().cast_const();
-                reg(domain.domain.fid(), start, len, access, 0, key, 0, &raw mut mr, null_mut())
+                let start = part.cast::<c_void>().cast_const();
+                reg(domain.domain.fid(), start, part.len(), access, 0, key, 0, &raw mut mr, null_mut())
             };
             tries -= 1;
             if returned == -FI_ENOKEY && tries > 0 {
@@ -96,10 +92,9 @@ impl Registration {
 pub(super) fn lend(domain: &Arc<Domain>, memory: &UserMemory, payload: &Payload) -> Result<Vec<LentPiece>, Error> {
     let is_virtual = domain.offer.has_mr_mode(FI_MR_VIRT_ADDR);
     let lend = |piece: *mut [u8]| {
-        let start = piece.cast::<u8>();
         // SAFETY: whoever made `memory` guarantees that it stays until the send has completed, which ends the loan.
-        let registration = unsafe { Registration::new(domain, (start, piece.len()), Use::Source) }?;
-        let address = if is_virtual { start.expose_provenance() as u64 } else { 0 };
+        let registration = unsafe { Registration::new(domain, piece, Use::Source) }?;
+        let address = if is_virtual { piece.cast::<u8>().expose_provenance() as u64 } else { 0 };
         Ok(LentPiece { key: registration.key(), _registration: registration, address, len: piece.len() as u64 })
     };
     memory.parts(payload, 0, payload.len()).map(lend).collect()
@@ -111,12 +106,12 @@ pub(super) fn lend(domain: &Arc<Domain>, memory: &UserMemory, payload: &Payload)
 /// As of [`Registration::new`].
 pub(super) unsafe fn register_own(
     domain: &Arc<Domain>,
-    memory: (*mut u8, usize),
+    part: *mut [u8],
     purpose: Use,
 ) -> Result<Option<Registration>, Error> {
     let is_wanted = domain.offer.has_mr_mode(FI_MR_LOCAL);
     // SAFETY: the caller's promise.
-    is_wanted.then(|| unsafe { Registration::new(domain, memory, purpose) }).transpose()
+    is_wanted.then(|| unsafe { Registration::new(domain, part, purpose) }).transpose()
 }
 
 /// Nobody can guess it, where it is long enough.

@@ -1,7 +1,7 @@
 //! The receive path of a process: frames that arrive.
 
-use fishplate_engine::SubchannelId;
 use fishplate_engine::wire::{Body, Header};
+use fishplate_engine::{SubchannelId, TimeRange};
 
 use super::{COUNTED, Event, Frame, World};
 use crate::models::flow::FlowId;
@@ -160,12 +160,13 @@ impl World {
         let FlowEnds { from, from_subchannel, acknowledged: ack, credit, .. } = *ends;
         if self.kind.acknowledges {
             // The driver reads it from the kernel.
-            self.ranks[from as usize].engine.kernel_acknowledged((now, now), from_subchannel, ack);
+            let came = TimeRange { earliest: now, latest: now };
+            self.ranks[from as usize].engine.kernel_acknowledged(came, from_subchannel, ack);
             return;
         }
         self.follow(|causes, now| causes.acknowledged(from, flow, now));
-        let said_at_us = now.wrapping_us();
-        let header = Header { ack, ack_delay_us: 0, said_at_us, credit, repetition: 0, body: Body::Ack };
+        let sent_at_us = now.wrapping_us();
+        let header = Header { ack, ack_delay_us: 0, sent_at_us, credit, repetition: 0, body: Body::Ack };
         self.receive_frame(from, from_subchannel, &header);
     }
 

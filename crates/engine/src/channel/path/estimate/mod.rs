@@ -4,14 +4,13 @@ use super::congestion_window::CongestionWindow;
 use super::in_flight::InFlight;
 use super::lateness::Lateness;
 use super::packet_train::TimeRange;
-use super::peer_clock::PeerClock;
+use super::peer_clock::{AckTiming, PeerClock};
 use super::rate::{MAX_EAGER_SIZE, Rate};
 use super::rate_probe::RateProbe;
 use super::round_trip::RoundTrip;
 use super::sent_frames::{AckedFrames, SentFrame};
 use super::{Path, PathEstimate};
 use crate::ids::RailId;
-use crate::rare::Rare;
 use crate::time::Instant;
 
 /// With so few bytes in flight, a frame measures the round trip, and padding the rate.
@@ -25,6 +24,18 @@ const FAR_NS: u64 = 100_000;
 /// waits as long for acknowledgements. A progress thread that comes once a millisecond keeps the path from running empty.
 const MAX_QUEUE_NS: u64 = 8_000_000;
 
+/// The acknowledgement of some frames.
+pub struct AckArrival {
+    /// When it came.
+    pub came: TimeRange,
+    /// When the peer's kernel acknowledged the newest of the frames, where the driver asks for that.
+    pub kernel_acked: Option<TimeRange>,
+    /// What it says itself.
+    pub timing: AckTiming,
+    /// For how long the peer may have held it, in nanoseconds, where nothing is known of its clock.
+    pub max_held_ns: u64,
+}
+
 /// Estimates of one subchannel.
 ///
 /// The rate follows from how long a frame is in flight: what queues before it, and itself, must pass first. So
@@ -34,11 +45,11 @@ const MAX_QUEUE_NS: u64 = 8_000_000;
 pub struct Estimate {
     rate: Rate,
     round_trip: RoundTrip,
-    own_clock: Rare<PeerClock>,
+    own_clock: PeerClock,
     window: CongestionWindow,
     in_flight: InFlight,
     lateness: Lateness,
-    probe: Rare<RateProbe>,
+    probe: RateProbe,
 }
 
 impl Estimate {
@@ -47,11 +58,11 @@ impl Estimate {
         Estimate {
             rate: Rate::new(speed),
             round_trip: RoundTrip::default(),
-            own_clock: Rare::new(),
+            own_clock: PeerClock::default(),
             window: CongestionWindow::UNKNOWN,
             in_flight: InFlight::default(),
             lateness: Lateness::default(),
-            probe: Rare::new(),
+            probe: RateProbe::default(),
         }
     }
 
@@ -111,9 +122,7 @@ impl Estimate {
 
     /// Padding is sent while fewer than so many segments are in flight.
     pub fn fill_up_to(&mut self, segments: u16) {
-        if segments > 0 || self.probe.existing().is_some() {
-            self.probe.fill_up_to(segments);
-        }
+        self.probe.fill_up_to(segments);
     }
 
     /// Whether it is.
@@ -131,16 +140,15 @@ impl Estimate {
         self.probe.sent(now, number)
     }
 
-    /// All frames up to number `acked` are acknowledged; see [`Estimate::measure`] for the peer's times.
-    pub fn padding_acknowledged(&mut self, now: Instant, acked: u32, said: (u32, u16)) {
-        let Some(probe) = self.probe.existing() else { return };
-        let Some((bytes, took_ns)) = probe.acknowledged(now, acked, said) else { return };
+    /// All frames up to number `acked` are acknowledged.
+    pub fn padding_acknowledged(&mut self, now: Instant, acked: u32, ack: AckTiming) {
+        let Some(mut took) = self.probe.acknowledged(now, acked, ack) else { return };
         let was_measured = self.rate.last_measured() != Instant(0);
         let byte_ns = 1e9 / self.rate.measured();
-        if probe.judge(self.rate.compare(bytes, took_ns), was_measured, byte_ns) {
-            let least_ns = RateProbe::least_shown_ns(byte_ns, self.rate.time_of(bytes));
-            let took_ns = (took_ns.0, took_ns.1.max(least_ns));
-            self.rate.probed(now, (self.round_trip.min_ns(), &self.window), bytes, took_ns);
+        if self.probe.judge(self.rate.compare(took), was_measured, byte_ns) {
+            let least_ns = RateProbe::least_shown_ns(byte_ns, self.rate.time_of(took.bytes));
+            took.max_ns = took.max_ns.max(least_ns);
+            self.rate.probed(now, (self.round_trip.min_ns(), &self.window), took);
         }
     }
 
@@ -203,57 +211,56 @@ impl Estimate {
     }
 
     /// The frames `acked` were acknowledged, and those `behind` them are in flight, the oldest first: that measures the
-    /// rate, and how much still queues. The acknowledgement came between two times, and that of the peer's kernel for the newest
-    /// frame, where the driver asks for it. The peer sent it at `said_at_us` of
-    /// its clock, and may have held it for `waited_us`, or not at all; `clock` is what near paths show of that clock.
-    /// An estimate within the bounds that follow stays as it is. Where nothing is known of the clock, the peer may have held the
-    /// acknowledgement for `held_ns`.
+    /// rate, and how much still queues. `clock` is what near paths show of the peer's clock. An estimate within the bounds that
+    /// follow stays as it is.
     pub fn measure<'a>(
         &mut self,
-        (came, kernel_acked): (TimeRange, Option<TimeRange>),
-        (said_at_us, waited_us, held_ns): (u32, u16, u64),
+        ack: AckArrival,
         clock: &mut PeerClock,
         acked: &AckedFrames,
         behind: impl DoubleEndedIterator<Item = &'a SentFrame>,
     ) {
-        let (now, frame) = (came.1, &acked.newest);
-        let waited_ns = u64::from(waited_us) * 1000;
-        let sample_ns = now.since_ns(frame.at).saturating_sub(waited_ns);
+        let AckArrival { came, kernel_acked, timing, max_held_ns } = ack;
+        let (now, frame) = (came.latest, &acked.newest);
+        let held_ns = u64::from(timing.held_us) * 1000;
+        let sample_ns = now.since_ns(frame.at).saturating_sub(held_ns);
         let min_rtt_ns = self.min_rtt_ns().min(sample_ns);
         // Near paths share the peer's clock, as the ways there and back differ by little. A far one has its own, for which
         // it does not matter how long the way is.
-        let (clock, least_ns) = if min_rtt_ns < FAR_NS { (clock, min_rtt_ns / 2) } else { (&mut *self.own_clock, 0) };
+        let (clock, least_ns) = if min_rtt_ns < FAR_NS { (clock, min_rtt_ns / 2) } else { (&mut self.own_clock, 0) };
         // A peer that held the acknowledgement for longer than the path takes shows nothing of the path.
-        if frame.queued <= MAX_FOR_ROUND_TRIP && waited_ns <= sample_ns {
+        if frame.queued <= MAX_FOR_ROUND_TRIP && held_ns <= sample_ns {
             self.round_trip.sample(now, sample_ns);
-            clock.sample(now, frame.at, least_ns, (said_at_us, waited_us));
+            clock.sample(now, frame.at, least_ns, timing);
         }
         self.round_trip.bound(now.since_ns(frame.at));
-        let by_round_trip = (Instant(came.0.0.saturating_sub(waited_ns)), now);
+        let by_round_trip = TimeRange { earliest: Instant(came.earliest.0.saturating_sub(held_ns)), latest: now };
         // When it would have been acknowledged, had that taken no longer than the way of a frame to an idle peer and back.
         let after = |late_ns: u64| frame.at.plus_ns(min_rtt_ns + late_ns).min(now);
-        let lateness = clock.lateness(frame.at, least_ns, (said_at_us, waited_us));
-        let arrival = lateness.map_or(by_round_trip, |(least, most)| (after(least), after(most)));
-        let arrival = kernel_acked.map_or(arrival, |kernel| within(arrival, kernel));
+        let lateness = clock.lateness(frame.at, least_ns, timing);
+        let arrival = lateness
+            .map_or(by_round_trip, |late| TimeRange { earliest: after(late.min_ns), latest: after(late.max_ns) });
+        let arrival = kernel_acked.map_or(arrival, |kernel| arrival.within(kernel));
         self.rate.sample(now, (min_rtt_ns, &self.window), arrival, acked);
         // Acknowledgements, those of kernels too, may have stood behind what the peer sends: its clock tells, where it is known.
-        let by_clock = lateness.map(|(least, _)| least);
-        let by_round_trip = || came.0.since_ns(frame.at.plus_ns(min_rtt_ns + waited_ns.max(held_ns)));
+        let by_clock = lateness.map(|late| late.min_ns);
+        let by_round_trip = || came.earliest.since_ns(frame.at.plus_ns(min_rtt_ns + held_ns.max(max_held_ns)));
         // The field is saturated where the peer was away for longer than it can tell.
-        let least_late_ns = by_clock.or_else(|| (waited_us < u16::MAX).then(by_round_trip));
+        let least_late_ns = by_clock.or_else(|| (timing.held_us < u16::MAX).then(by_round_trip));
         if let Some(late_ns) = least_late_ns {
             let queued_ns = if late_ns > 0 { self.time_of(frame.queued) } else { 0 };
             self.lateness.sample(now, late_ns.saturating_sub(queued_ns));
         }
         let left = |arrival: Instant| Instant(arrival.0.saturating_sub(min_rtt_ns));
-        self.in_flight.adjust((left(arrival.0), left(arrival.1)), &self.rate, behind);
+        let left = TimeRange { earliest: left(arrival.earliest), latest: left(arrival.latest) };
+        self.in_flight.adjust(left, &self.rate, behind);
     }
 
     /// The peer's kernel has acknowledged what was sent before the frames `behind`, which are in flight, the oldest
     /// first; since when is not known.
     pub fn kernel_acknowledged<'a>(&mut self, now: Instant, behind: impl DoubleEndedIterator<Item = &'a SentFrame>) {
         let left = Instant(now.0.saturating_sub(self.min_rtt_ns()));
-        self.in_flight.adjust((Instant(0), left), &self.rate, behind);
+        self.in_flight.adjust(TimeRange { earliest: Instant(0), latest: left }, &self.rate, behind);
     }
 
     /// The subchannel has failed with this frame as the oldest in flight, the acknowledgement of which the peer may have held
@@ -284,12 +291,6 @@ impl Estimate {
         let is_far = self.min_rtt_ns() >= FAR_NS;
         path.delivery_rate.filter(|_| is_far).into_iter().for_each(|rate| self.rate.driver_measured(now, rate));
     }
-}
-
-/// The part of a range that lies in another one; all of it where they contradict each other.
-fn within(range: TimeRange, other: TimeRange) -> TimeRange {
-    let both = (range.0.max(other.0), range.1.min(other.1));
-    if both.0 <= both.1 { both } else { range }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Two endpoints of one process over loopback, one of which gives connections back.
 
-use fishplate_engine::{Context, Envelope, SendRequest};
+use fishplate_engine::{Context, Envelope, RailId, SendRequest};
 
 use super::*;
 use crate::connect::outgoing::Attempt;
@@ -156,7 +156,7 @@ fn a_connection_that_the_peer_has_let_go_of_before_it_was_up_is_no_failure_where
     pair.ends[1].links.tcp[at].is_confirmed = false;
     fail(&mut pair);
     let peer = &pair.ends[1].peers[vc];
-    assert!(peer.is_idle() && peer.last_failure.is_empty() && !peer.has_lost(0));
+    assert!(peer.is_idle() && peer.last_failure.is_empty() && !peer.has_lost(RailId(0)));
     pair.exchange();
     pair.close();
 }
@@ -168,7 +168,7 @@ fn an_attempt_of_which_the_peer_does_not_know_waits_first_for_a_file() {
     let remote = pair.ends[0].links.tcp.iter().next().unwrap().1.remote;
     let end = &mut pair.ends[0];
     assert!(!end.postpone_an_attempt(now), "there is none");
-    let [taken, other] = [1, 2].map(|stream| end.attempts.insert(Attempt::new(vc, 0, stream, remote, now)));
+    let [taken, other] = [1, 2].map(|stream| end.attempts.insert(Attempt::new(vc, RailId(0), stream, remote, now)));
     end.start_attempts(now);
     while !end.attempts[taken].is_taken() {
         let now = end.clock.now();

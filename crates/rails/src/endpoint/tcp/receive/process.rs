@@ -57,7 +57,7 @@ impl Endpoint {
                 return false;
             }
             Body::Datagrams { port, secret, received } => {
-                self.datagrams_offered(at, (port, secret, received));
+                self.datagrams_offered(at, port, secret, received);
                 return true;
             }
             Body::Leave if !link.peer_leaves() => {

@@ -84,7 +84,7 @@ impl Endpoint {
     }
 
     /// The peer takes datagrams.
-    pub(in crate::endpoint) fn datagrams_offered(&mut self, at: usize, (port, secret, heard): (u16, u64, bool)) {
+    pub(in crate::endpoint) fn datagrams_offered(&mut self, at: usize, port: u16, secret: u64, heard: bool) {
         if self.links.tcp[at].datagrams.is_none() {
             self.offer_datagrams(at);
         }

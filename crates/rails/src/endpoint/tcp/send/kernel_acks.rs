@@ -2,7 +2,7 @@
 
 use std::os::fd::AsFd;
 
-use fishplate_engine::{Engine, Instant, Transmit};
+use fishplate_engine::{Engine, Instant, TimeRange, Transmit};
 
 use crate::ablation::Mechanism;
 use crate::endpoint::tcp::TcpLinks;
@@ -75,7 +75,8 @@ fn query(link: &mut StreamLink, engine: &mut Engine, now: Instant) -> bool {
     let Ok(queued) = unacknowledged(link.socket.as_fd()) else { return false };
     let bytes = link.transmit.taken().saturating_sub(link.transmit.len() + u64::from(queued));
     if let Some(frames) = link.kernel_acks.acknowledged(bytes) {
-        engine.kernel_acknowledged((polled_before, now), link.common.subchannel, frames);
+        let came = TimeRange { earliest: polled_before, latest: now };
+        engine.kernel_acknowledged(came, link.common.subchannel, frames);
     }
     link.kernel_acks.listed = link.kernel_acks.is_waiting();
     link.kernel_acks.listed

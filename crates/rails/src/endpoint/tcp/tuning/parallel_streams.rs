@@ -73,7 +73,7 @@ impl StreamGroup {
     }
 
     fn is_tried_by(&self, attempt: &Attempt) -> bool {
-        let (vc, rail) = (attempt.vc, RailId(attempt.rail));
+        let (vc, rail) = (attempt.vc, attempt.rail);
         attempt.is_additional() && (vc, rail, attempt.remote.ip()) == (self.vc, self.rail, self.remote)
     }
 }
@@ -293,7 +293,7 @@ impl Endpoint {
             taken.push(stream);
             let low = like_first.wrapping_add((u16::from(stream - FIRST_ADDITIONAL) + 1) * PORT_STEP);
             let local_port = ports + low % PORTS_APART;
-            let attempt = Attempt::new(vc, rail.0, stream, remote, now).of_class(class).with_local_port(local_port);
+            let attempt = Attempt::new(vc, rail, stream, remote, now).of_class(class).with_local_port(local_port);
             self.attempts.insert(attempt.with_short_segments(is_short));
         }
         let name = &self.host[rail].name;
@@ -303,8 +303,8 @@ impl Endpoint {
     /// An additional stream could not be set up: it is not tried again soon.
     pub(in crate::endpoint) fn additional_failed(&mut self, at: usize, now: Instant) {
         let attempt = self.attempts.remove(at);
-        if self.links_over(attempt.vc, RailId(attempt.rail)) == 0 {
-            self.lost_added_way(attempt.vc, RailId(attempt.rail), now);
+        if self.links_over(attempt.vc, attempt.rail) == 0 {
+            self.lost_added_way(attempt.vc, attempt.rail, now);
         }
         let Some(at) = self.links.tcp.groups.iter().position(|group| group.is_tried_by(&attempt)) else { return };
         if !self.attempts.iter().any(|(_, other)| self.links.tcp.groups[at].is_tried_by(other)) {

@@ -18,7 +18,8 @@ impl TransmitQueue {
     /// Adds a frame with its checksums. What is not copied does not change until it is sent.
     pub(super) fn push_checked(
         &mut self,
-        (header, source): (&Header, &Source),
+        header: &Header,
+        source: &Source,
         copy: bool,
         memory: &UserMemory,
         bounces: &BounceBuffers,

@@ -135,7 +135,7 @@ impl Node {
     }
 
     fn send(&mut self, transmit: &Transmit) {
-        let Transmit { subchannel, header, source, copy } = transmit;
+        let Transmit { subchannel, header, source, .. } = transmit;
         let Node { memory, bounces, .. } = self;
         let places = Places { memory, bounces };
         match self.links.get(&(subchannel.vc.0, subchannel.index)) {
@@ -154,7 +154,7 @@ impl Node {
             }
             Some(Over::Rail { rail, end }) => {
                 let rail = &mut self.rails[*rail].rail;
-                rail.push(*end, (header, source, *copy), places);
+                rail.push(*end, transmit, places);
                 let budget = if rail.is_blocked(*end) { 0 } else { BUDGET };
                 self.engine.writable(*subchannel, budget);
             }

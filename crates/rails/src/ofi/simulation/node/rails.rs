@@ -6,7 +6,7 @@ use fishplate_engine::{Instant, RailId, SubchannelId, VcId};
 
 use super::{BUDGET, Node, Over};
 use crate::link_kind::Places;
-use crate::ofi::rail::Rail;
+use crate::ofi::rail::{Names, Rail};
 use crate::ofi::simulated::{SharedNetwork, SimulatedPort};
 use crate::ofi::{Answer, Description, Failure, News};
 
@@ -73,7 +73,8 @@ impl SimulatedRail {
 }
 
 fn open(network: &SharedNetwork, place: usize, ordinal: u8) -> Rail<SimulatedPort> {
-    let names = ("simulated".to_string(), "net".to_string(), format!("simulated:{ordinal}"));
+    let name = format!("simulated:{ordinal}");
+    let names = Names { provider: "simulated".into(), fabric: "net".into(), name };
     let mut rail = Rail::over(SimulatedPort::open(network, place), names, None).expect("there is memory");
     rail.ordinal = ordinal;
     if network.borrow().changes_bits() {
