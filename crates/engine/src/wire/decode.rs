@@ -361,7 +361,7 @@ mod tests {
         bytes[1] = 0;
         bytes[4] = 1;
         assert_eq!(decode(&bytes), Err(Malformed::Payload(1)));
-        assert_eq!(decode(&[22]), Err(Malformed::Kind(22)));
+        assert_eq!(decode(&[23]), Err(Malformed::Kind(23)));
         let (what, why) = (Access::Write(SendRef(1)), Refusal::Rights);
         Header::without_acknowledgement(Body::Refused { what, why }).encode(&mut bytes);
         bytes[COMMON_LEN + 8] = 5;
