@@ -77,7 +77,7 @@ def tool(name):
 
 
 def with_free_files(count, *command):
-    """The command with a limit that lets it open so many files beside those that launchers leave open."""
+    """The command with a limit that lets it open `count` files beside those that the launcher leaves open."""
     limit = (
         f"n=0; free=0; while [ $free -lt {count} ]; do [ -e /proc/$$/fd/$n ] || free=$((free + 1)); n=$((n + 1)); done; "
         'ulimit -n $n; exec "$@"'

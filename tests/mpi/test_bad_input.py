@@ -143,7 +143,7 @@ class FewFiles(MpiTest):
         self.succeeds(self.all_to_all(64, 64, 4096), warns="idle connections are given back")
 
     def test_an_error_at_once_where_there_is_room_for_none(self):
-        # A rank's own.
+        # 12 are a rank's own: none is left for a connection.
         ran = self.mpi(4, *with_free_files(12, bench("alltoall"), "--sizes", 4096, "--iterations", 2))
         self.fails(ran, rf"{ME}: {PEER} is out of reach: .*`ulimit -n`")
         self.assertNotIn("not proven", ran.err, str(ran))

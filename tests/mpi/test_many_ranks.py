@@ -42,7 +42,7 @@ class ManyRanks(MpiTest):
 
 
 class FewerFilesThanPeers(MpiTest):
-    """36 ranks on two hosts, each of which may have fewer files open than it has peers: idle connections are given back."""
+    """36 ranks on two hosts, which have fewer files for connections than peers on the other host: idle ones are given back."""
 
     # Some 12 are a rank's own; 18 connections would be one to each peer.
     FILES = 22

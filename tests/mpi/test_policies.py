@@ -1,6 +1,5 @@
 """Every policy, number of streams, eager limit and grant carries checked messages right."""
 
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 from support import FISHPLATE, MpiTest, bench, testbed
@@ -148,11 +147,10 @@ class Shares(MpiTest):
     def test_two_jobs_get_equal_parts(self):
         # At rates that leave the processors alone. Which job is first at a rail must not matter for long.
         job = f"mpiexec -n 2 {bench('bandwidth')} --json --sizes 1M --interval 1 --duration 6"
-        with tempfile.TemporaryDirectory() as folder:
-            # Each into a file of its own: in one pipe their lines run into each other.
-            both = f"cd {folder}; {job} >first & {job} >second; wait; cat first second"
-            ran = self.succeeds(self.run_command([*testbed("--rails", "400,400", "--"), FISHPLATE, "run", "--mpi", "mpich", "--",
-                                                  "sh", "-c", both]))
+        # Each into a file of its own: in one pipe their lines run into each other.
+        both = f"cd {self.temporary_folder()}; {job} >first & {job} >second; wait; cat first second"
+        ran = self.succeeds(self.run_command([*testbed("--rails", "400,400", "--"), FISHPLATE, "run", "--mpi", "mpich",
+                                              "--", "sh", "-c", both]))
         # Those of the other job that ends a little later are alone at the rails.
         rates = {}
         for line in ran.json():

@@ -35,10 +35,11 @@ mod validate;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 
 fn main() -> ExitCode {
-    let cli = commands::Cli::parse();
+    let given = commands::Cli::program().get_matches();
+    let cli = commands::Cli::from_arg_matches(&given).unwrap_or_else(|error| error.exit());
     match commands::run(cli) {
         Ok(code) => code,
         Err(error) => {

@@ -74,8 +74,8 @@ impl Rail {
         (!self.is_loopback).then_some(self.interface.as_str())
     }
 
-    /// The interface whose counters tell what its port sends; none of one of several paths, nor where its address is reached over
-    /// others.
+    /// The interface whose counters tell what its port sends. `None` where the interface has several paths, or other interfaces
+    /// lead to the rail's address.
     pub fn counted_interface(&self) -> Option<&str> {
         self.device().filter(|_| !self.is_path)
     }

@@ -342,6 +342,11 @@ impl VirtualChannel {
         self.striping_queue.shrink_to_fit();
         self.replies.shrink_to_fit();
         self.reorder.release_unused_memory();
+        // An emptied map keeps some.
+        if self.early_candidates.is_empty() {
+            self.early_candidates.clear();
+        }
+        self.early_data.release_unused_memory();
         self.subchannels.iter_mut().for_each(Subchannel::release_unused_memory);
     }
 

@@ -1,9 +1,8 @@
-//! Subchannels that are given back while nothing is under way, as their driver, or the peer's, needs what they take.
+//! Subchannels that are given back while nothing is under way, as the driver of either side needs their file descriptors.
 
 use std::collections::BTreeSet;
 
 use super::Engine;
-use super::incoming::IncomingFrames;
 use crate::channel::State;
 use crate::ids::{SubchannelId, VcId};
 use crate::matching::unmatched::{Content, UnmatchedMessage};
@@ -25,8 +24,8 @@ impl Engine {
     /// Since when nothing has moved over the subchannels of `vc`. `None`: something is on its way, or it has none.
     fn at_rest_since(&self, vc: VcId) -> Option<Instant> {
         let channel = &self.vcs[vc.0 as usize];
-        let is_read = self.incoming[vc.0 as usize].iter().any(|frames: &IncomingFrames| frames.len() > 0);
-        if channel.state != State::Open || !channel.is_idle() || is_read {
+        let is_reading = self.incoming[vc.0 as usize].iter().any(|frames| frames.oldest().is_some());
+        if channel.state != State::Open || !channel.is_idle() || is_reading {
             return None;
         }
         let live = || channel.subchannels.iter().filter(|subchannel| subchannel.live);
@@ -48,7 +47,7 @@ impl Engine {
     }
 }
 
-/// Whether the peer still has to send something of it.
+/// Whether the peer may still have to send something of it. Announced messages count even if all of their early data have come.
 fn is_incomplete(message: &UnmatchedMessage) -> bool {
     matches!(message.content, Content::Rendezvous { .. } | Content::Eager { is_complete: false, .. })
 }

@@ -26,7 +26,7 @@ pub enum PostError {
     Failed(Failure),
 }
 
-/// Names a send that was posted. (One to this endpoint itself has ended by then.)
+/// Names a send that was posted. `None`: it was to this endpoint itself, and has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendKey(pub(super) Option<Key<Send>>);
 

@@ -181,8 +181,8 @@ impl Engine {
         }
     }
 
-    /// The peer's kernel has acknowledged the first `frames` frames of this subchannel, the last of them after the driver
-    /// asked the time before (`came.earliest`). This is earlier and more exact than the acknowledgements of the peer's engine,
+    /// The peer's kernel has acknowledged the first `frames` frames of this subchannel. The driver's query at `came.earliest`
+    /// did not show the last of them, that at `came.latest` did. This is earlier and more exact than the acknowledgements of the peer's engine,
     /// which wait for its process, and behind what it sends.
     pub fn kernel_acknowledged(&mut self, came: TimeRange, subchannel: SubchannelId, frames: u32) {
         let vc = subchannel.vc;

@@ -29,12 +29,10 @@ impl Engine {
         let channel = &mut self.vcs[vc.0 as usize];
         match (name, into) {
             (Name::Eager(seq), Target::Reassembly(key)) => {
-                let left = channel.left_behind.get_or_insert_default();
-                left.interrupted.insert(seq.0, InterruptedMessage::Reassembly(key));
+                channel.interrupted(seq, InterruptedMessage::Reassembly(key));
             }
             (Name::Eager(seq), Target::Unmatched(key)) => {
-                let left = channel.left_behind.get_or_insert_default();
-                left.interrupted.insert(seq.0, InterruptedMessage::Unmatched(key));
+                channel.interrupted(seq, InterruptedMessage::Unmatched(key));
             }
             (Name::EarlyData(_, offset) | Name::Stripe(_, offset), Target::Reassembly(key)) => {
                 self.unplace(key, offset, len)

@@ -79,9 +79,9 @@ impl Engine {
         if !channel.subchannels.get(index).is_some_and(|subchannel| subchannel.live) {
             return;
         }
-        channel.remove_subchannel(now, index, why);
-        if channel.live.is_empty() {
-            // Counts from the end of the last live one: not of a retiring one.
+        let carried = channel.remove_subchannel(now, index, why);
+        // A retired one was not the last: the others have failed before, or were given back.
+        if carried && channel.live.is_empty() {
             let due = *channel
                 .left_behind
                 .get_or_insert_default()

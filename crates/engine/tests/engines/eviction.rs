@@ -130,3 +130,16 @@ fn what_crosses_the_end_of_a_connection_comes_over_the_next() {
     world.rejoin(0, now);
     world.finish();
 }
+
+#[test]
+fn what_still_retires_then_ends_without_another_time_out() {
+    let rails = vec![Rail::steady(125e6, 50_000); 2];
+    let mut world = World::new(Setup { seed: 1, nodes: 2, rails, config: Config::default(), phantom: true });
+    world.run_out();
+    let [stays, retires] = [0, 2].map(|pipe| world.pipes[pipe].from.1);
+    let engine = &mut world.nodes[0].engine;
+    assert!(engine.retire(retires));
+    engine.subchannel_evicted(stays);
+    engine.subchannel_down(Instant(world.now), retires, "it was let go");
+    assert_eq!(engine.outage(stays.vc), None);
+}

@@ -84,14 +84,15 @@ impl Programs {
     /// The folders with the programs of `stack`. Stacks with the same compiler share them.
     pub fn folders(&self, stack: &Stack) -> Folders {
         let wheels = if let Source::Wheels(wheels) = &stack.source { Some(wheels) } else { None };
+        // A stack of the user's own may be called as wheels are.
+        let own = || format!("own-{}", stack.name);
         match &self.out {
             Out::Build(build) => {
-                // A stack of the user's own may be called as wheels are.
-                let name = wheels.map_or(format!("own-{}", stack.name), |wheels| wheels.name.clone());
+                let name = wheels.map_or_else(own, |wheels| wheels.name.clone());
                 Folders { bench: build.join("bench").join(&name), apps: build.join(APPS).join(&name) }
             }
             Out::Cache(out) => {
-                let name = wheels.map_or(stack.name.clone(), |wheels| wheels.requirements[0].replace("==", "-"));
+                let name = wheels.map_or_else(own, |wheels| wheels.requirements[0].replace("==", "-"));
                 let bench = out.join(name);
                 Folders { apps: bench.join(APPS), bench }
             }
@@ -161,6 +162,18 @@ mod tests {
             let [bench, apps] = folders(Out::Cache("/cache/bench/clone-bench".into()), stack);
             assert!(bench.starts_with("/cache/bench/clone-bench/mpich-"), "{bench}");
             assert_eq!(apps, format!("{bench}/apps"));
+        }
+    }
+
+    #[test]
+    fn a_stack_of_the_users_own_has_folders_of_its_own_whatever_it_is_called() {
+        let catalog = stacks::Catalog::load(&[]).unwrap();
+        let mut stack = catalog.find("mpich-tcp").unwrap().clone();
+        stack.source = Source::Path("/opt/mpi".into());
+        for out in [Out::Build("/clone/build".into()), Out::Cache("/cache/bench/clone-bench".into())] {
+            let programs = Programs { sources: "/clone/bench".into(), out };
+            let bench = programs.folders(&stack).bench;
+            assert!(bench.ends_with("own-mpich-tcp"), "{}", bench.display());
         }
     }
 }

@@ -17,10 +17,11 @@ const SOME_FAILED: u8 = 3;
 
 /// Measures MPI stacks side by side, and writes a record.
 ///
-/// `fishplate report` makes a page of records. On each link, in each round, for each benchmark, the stacks take turns. Links are emulated by hosts and rails that
-/// exist only for the measurement, as in `fishplate testbed`; with --hosts the same runs on a real network. What was
-/// measured is in the record at once: --resume goes on after whatever ended it. Exit codes: 0 all went well, 3 some
-/// cells failed (the record says why), 1 it could not go on, 128 and the signal.
+/// `fishplate report` makes a page of records. On each link, in each round, for each benchmark, the stacks take turns.
+/// Links are emulated by hosts and rails that exist only for the measurement, as in `fishplate testbed`; with --hosts
+/// the same runs on a real network. What was measured is in the record at once: --resume goes on after whatever ended
+/// it. Exit codes: 0 all went well, 3 some cells failed (the record says why), 1 it could not go on, 128 and the
+/// signal.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

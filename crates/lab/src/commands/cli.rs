@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use super::overview;
 
@@ -13,7 +13,6 @@ use super::overview;
     version,
     arg_required_else_help = true,
     disable_help_subcommand = true,
-    help_template = overview::template(&Command::augment_subcommands(clap::Command::new("fishplate"))),
     max_term_width = 100
 )]
 pub struct Cli {
@@ -26,8 +25,17 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// The subcommands: those that [`overview`] groups, those that only `fishplate help` lists, and hidden ones that the program
-/// keeps for itself.
+impl Cli {
+    /// The whole command line, whose `--help` shows the commands in groups.
+    pub fn program() -> clap::Command {
+        let program = Cli::command();
+        let help = overview::template(&program);
+        program.help_template(help)
+    }
+}
+
+/// The subcommands: those that [`overview`] groups, those that only `fishplate help` lists, and hidden ones that the
+/// program keeps for itself.
 #[derive(Subcommand)]
 pub enum Command {
     Setup(super::setup::Args),

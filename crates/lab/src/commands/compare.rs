@@ -17,9 +17,9 @@ const ERROR: u8 = 2;
 
 /// Tells what changed from one record to another beyond noise.
 ///
-/// The worst comes first. For each stack, link, benchmark and size that both records have: Welch's t test on the logarithms of the values of
-/// all rounds, with Benjamini and Hochberg's correction, since many are tested (at most one in twenty of the changes
-/// told is expected to be noise). Changes smaller than the threshold do not count.
+/// The worst comes first. For each stack, link, benchmark and size that both records have: Welch's t test on the
+/// logarithms of the values of all rounds, with Benjamini and Hochberg's correction, since many are tested (at most one
+/// in twenty of the changes told is expected to be noise). Changes smaller than the threshold do not count.
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub struct Args {

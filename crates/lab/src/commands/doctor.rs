@@ -17,8 +17,9 @@ use crate::say;
 
 /// Tells what is wrong on hosts and between them, and what to do.
 ///
-/// Looks at this host, and at each HOST that is named. Starts itself on each HOST by ssh (in a testbed by its remote shell). Every host tries to reach every other over each
-/// rail, on ports of FISHPLATE_PORTS if it is set. Needs no privileges and changes nothing.
+/// Looks at this host, and at each HOST that is named. Starts itself on each HOST by ssh (in a testbed by its remote
+/// shell). Every host tries to reach every other over each rail, on ports of FISHPLATE_PORTS if it is set. Needs no
+/// privileges and changes nothing.
 ///
 /// The exit code is 1 if something prevents programs from running; warnings alone leave it 0.
 #[derive(clap::Args)]

@@ -1,4 +1,4 @@
-//! `fishplate help`: the pages of the documentation.
+//! `fishplate help`: all commands, and the pages of the documentation.
 
 use std::io::{self, Write};
 use std::process::ExitCode;

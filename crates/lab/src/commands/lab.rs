@@ -18,8 +18,8 @@ use crate::{say, tell};
 
 /// Makes clusters of hosts and rails that stay until `down`.
 ///
-/// The hosts are network namespaces on this machine; rails have rates, delays, queues and loss. Labs stay up until `down`; nothing outside of them is changed. Works as root, and
-/// without where the system lets users make namespaces.
+/// The hosts are network namespaces on this machine; rails have rates, delays, queues and loss. Labs stay up until
+/// `down`; nothing outside of them is changed. Works as root, and without where the system lets users make namespaces.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

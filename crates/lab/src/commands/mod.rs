@@ -1,8 +1,8 @@
 //! The command line: one file a subcommand, with its options and what it calls. Nothing else in the program uses this.
 //!
-//! [`cli`] lists the subcommands, [`overview`] groups them for `--help`. A command reads its options, has the work done (`bench`, `lab`, `validate`, ...), and
-//! prints or writes what that folder's `print` makes of the results. [`internal`] holds the hidden subcommands by which
-//! the program starts itself again.
+//! [`cli`] lists the subcommands, [`overview`] groups them for `--help`. A command reads its options, has the work done
+//! (`bench`, `lab`, `validate`, ...), and prints or writes what that folder's `print` makes of the results.
+//! [`internal`] holds the hidden subcommands by which the program starts itself again.
 
 pub mod bench;
 mod cli;
@@ -72,7 +72,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Testbed(args) => testbed::run(args, cli.inside),
         Command::Simulate(args) => simulate::run(&args),
         Command::Completion(args) => completion::print(&args, Cli::command()),
-        Command::Help(args) => help::run(&args, Cli::command()),
+        Command::Help(args) => help::run(&args, Cli::program()),
         Command::WriteManual(args) => completion::write_manual(&args, &Cli::command()),
         Command::HoldHost(args) => internal::hold(args),
         Command::EmulateLinks(args) => internal::emulate(args),

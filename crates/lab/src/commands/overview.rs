@@ -3,8 +3,7 @@
 use std::fmt::Write;
 
 use clap::Command;
-use clap::builder::StyledStr;
-use clap::builder::styling::Styles;
+use clap::builder::styling::{Style, Styles};
 
 /// Columns from the beginning of a command's name to that of its line.
 const NAME_COLUMNS: usize = 12;
@@ -20,14 +19,19 @@ const GROUPS: [(&str, &[&str]); 5] = [
 
 /// What clap makes `fishplate --help` of, `program` having all commands.
 pub fn template(program: &Command) -> String {
-    let heading = Styles::styled().get_header().to_owned();
+    let styles = Styles::styled();
+    let (heading, literal) = (*styles.get_header(), *styles.get_literal());
     let mut text = String::from("{about-with-newline}\n{usage-heading} {usage}\n\n");
     for (name, members) in GROUPS {
         let _ = writeln!(text, "{heading}{name}:{heading:#}");
-        members.iter().filter_map(|name| program.find_subcommand(name)).for_each(|command| line(command, &mut text));
+        members
+            .iter()
+            .filter_map(|name| program.find_subcommand(name))
+            .for_each(|command| line(command, literal, &mut text));
     }
     text + "\n`fishplate COMMAND --help` tells a command's options, `fishplate help` lists\n\
-            further commands and the pages of the documentation.\n"
+            further commands and the pages of the documentation, `fishplate --version` tells\n\
+            the version.\n"
 }
 
 /// A heading with the commands that users may call and `--help` does not list.
@@ -37,28 +41,25 @@ pub fn others(program: &Command) -> String {
     program
         .get_subcommands()
         .filter(|command| !command.is_hide_set() && !is_listed(command.get_name()))
-        .for_each(|command| line(command, &mut text));
-    // Without its styles.
-    StyledStr::from(text).to_string()
+        .for_each(|command| line(command, Style::new(), &mut text));
+    text
 }
 
 /// A command's name and the first line of its help.
-fn line(command: &Command, text: &mut String) {
-    let name = Styles::styled().get_literal().to_owned();
+fn line(command: &Command, style: Style, text: &mut String) {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-    let _ = writeln!(text, "  {name}{:NAME_COLUMNS$}{name:#}{about}", command.get_name());
+    let _ = writeln!(text, "  {style}{:NAME_COLUMNS$}{style:#}{about}", command.get_name());
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
     use crate::commands::Cli;
 
     #[test]
     fn the_commands_that_users_ask_for_fit_a_screen() {
-        let help = Cli::command().render_help().to_string();
+        let help = Cli::program().render_help().to_string();
+        assert!(help.contains("fishplate --version"), "{help}");
         assert!((24..=30).contains(&help.lines().count()), "{help}");
         assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
         let names: Vec<&str> = GROUPS.iter().flat_map(|(_, members)| *members).copied().collect();
@@ -74,8 +75,8 @@ mod tests {
 
     #[test]
     fn every_command_is_grouped_or_further_or_the_programs_own() {
-        let program = Cli::command();
-        let (help, others) = (Cli::command().render_help().to_string(), others(&program));
+        let program = Cli::program();
+        let (help, others) = (Cli::program().render_help().to_string(), others(&program));
         for command in program.get_subcommands() {
             let start = format!("  {} ", command.get_name());
             let is_in = |text: &str| text.lines().any(|line| line.starts_with(&start));

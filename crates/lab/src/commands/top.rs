@@ -19,8 +19,8 @@ use crate::output::text;
 
 /// Shows what the rails of running programs carry.
 ///
-/// Shows rates, shares, round trips and segments sent again, of all processes of this user on this machine, those in testbeds and labs as well; root sees everybody's. `q`
-/// ends it.
+/// Shows rates, shares, round trips and segments sent again, of all processes of this user on this machine, those in
+/// testbeds and labs as well; root sees everybody's. `q` ends it.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

@@ -11,6 +11,8 @@ use crate::output::terminal;
 use crate::trace::{export, show, summary, time_independent};
 
 /// Shows what ranks did, as `fishplate profile` has recorded it.
+///
+/// `fishplate profile --trace DIR` records.
 #[derive(clap::Args)]
 pub struct Args {
     /// What to do

@@ -53,7 +53,7 @@ pub fn options(prefix: &[String], command: &[OsString], variables: &mut Vec<(Str
 }
 
 /// Whether a program is called as launchers of Open MPI are.
-pub fn is_launcher(program: &OsStr) -> bool {
+fn is_launcher(program: &OsStr) -> bool {
     let name = Path::new(program).file_name().map(|name| name.to_string_lossy());
     name.is_some_and(|name| LAUNCHERS.iter().any(|launcher| name.starts_with(launcher)))
 }

@@ -100,7 +100,7 @@ fn keeps_to_this_host(words: &[OsString], settings: &[PathBuf], variable: impl F
     let defaults = defaults.filter(|file| file.exists());
     let given = HOST_FILES.iter().filter_map(|name| variable(name)).map(PathBuf::from);
     let slurm = variable(SLURM_HOSTS);
-    is_launcher(&words[0])
+    is_plain_launcher(&words[0])
         && !words[1..].iter().any(|word| names_hosts(&word.to_string_lossy()))
         && BATCH_SYSTEMS.iter().all(|name| variable(name).is_none())
         && slurm.map_or(variable("SLURM_JOB_ID").is_none(), |hosts| hosts == "1")
@@ -108,7 +108,7 @@ fn keeps_to_this_host(words: &[OsString], settings: &[PathBuf], variable: impl F
 }
 
 /// Whether a program has the name of a launcher, as Open MPI or Debian gives it: what a site has added to may add hosts.
-fn is_launcher(program: &OsStr) -> bool {
+fn is_plain_launcher(program: &OsStr) -> bool {
     let name = Path::new(program).file_name().map(|name| name.to_string_lossy());
     name.is_some_and(|name| LAUNCHERS.contains(&name.strip_suffix(".openmpi").unwrap_or(&name)))
 }
@@ -146,6 +146,8 @@ mod tests {
         {
             assert!(!keeps(&format!("mpiexec {line} -n 4 app"), &[]), "{line}");
         }
+        assert!(keeps("mpirun.openmpi -n 2 app", &[]));
+        assert!(!keeps("mpirun-site -n 2 app", &[]), "a site's may add hosts");
         assert!(!keeps("./job.sh -n 4", &[]), "what a script starts is not known");
     }
 

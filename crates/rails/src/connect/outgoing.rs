@@ -261,7 +261,7 @@ impl Attempt {
 
     /// Ends the backoff.
     pub fn retry_now(&mut self, now: Instant) {
-        if matches!(self.state, State::BackingOff) {
+        if !self.has_socket() {
             self.deadline = self.deadline.min(now);
         }
     }
@@ -286,12 +286,12 @@ impl Attempt {
 
     /// Whether it is time to try (again).
     pub fn is_due(&self, now: Instant) -> bool {
-        matches!(self.state, State::BackingOff) && self.deadline <= now
+        !self.has_socket() && self.deadline <= now
     }
 
     /// Whether a try has timed out.
     pub fn has_timed_out(&self, now: Instant) -> bool {
-        !matches!(self.state, State::BackingOff) && self.deadline <= now
+        self.has_socket() && self.deadline <= now
     }
 
     /// Whether the present try has a socket.

@@ -167,10 +167,14 @@ impl Peer {
         &mut self.flap_damping[at]
     }
 
+    /// Whether connections to it are there, or are being set up, and it takes no leave.
+    pub fn is_there(&self) -> bool {
+        matches!(self.role, Role::Initiator | Role::Acceptor) && !self.is_closing
+    }
+
     /// Whether a link over a rail has failed while the peer is there.
     pub fn has_lost(&self, rail: RailId) -> bool {
-        let is_there = matches!(self.role, Role::Initiator | Role::Acceptor) && !self.is_closing;
-        is_there && self.flap_damping.get(usize::from(rail.0)).is_some_and(FlapDamping::has_failed)
+        self.is_there() && self.flap_damping.get(usize::from(rail.0)).is_some_and(FlapDamping::has_failed)
     }
 
     /// It has been connected over `way`.

@@ -50,6 +50,11 @@ impl Pair {
         pair
     }
 
+    /// The connections of an end.
+    pub fn links(&self, end: usize) -> Vec<usize> {
+        self.ends[end].links.tcp.iter().map(|(at, _)| at).collect()
+    }
+
     /// A message each way, every byte checked.
     pub fn exchange(&mut self) {
         self.transfer(0, |_| ());
@@ -121,6 +126,12 @@ impl Pair {
     pub fn add_streams(&mut self, end: usize, count: u8) {
         let now = self.now(end);
         self.ends[end].add_streams(0, count, now);
+    }
+
+    /// One of them lets go of streams that it has set up.
+    pub fn retire_streams(&mut self, end: usize, count: u8) {
+        let now = self.now(end);
+        self.ends[end].retire_streams(0, count, now);
     }
 
     /// Both close.

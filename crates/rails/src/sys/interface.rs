@@ -86,7 +86,7 @@ pub fn names() -> Vec<String> {
 pub struct Counters(OnceCell<String>);
 
 impl Counters {
-    /// Bytes that an interface has sent, whoever had it sent.
+    /// Bytes that an interface has sent, of all processes.
     pub fn sent_bytes(&self, name: &str) -> Option<u64> {
         let table = self.0.get_or_init(|| std::fs::read_to_string("/proc/self/net/dev").unwrap_or_default());
         let mut rows = table.lines().filter_map(|line| line.split_once(':'));

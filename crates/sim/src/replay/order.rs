@@ -58,7 +58,7 @@ fn collectives(rank: &RankTrace) -> impl Iterator<Item = ((u64, u32), usize, Kin
 fn told(one: &Call, other: &Call) -> String {
     let what = |Call { rank, step, kind }: &Call| {
         let kind = match kind {
-            Kind::Collective(CollectiveKind::Make) => "what makes a communicator or a window".into(),
+            Kind::Collective(CollectiveKind::Make) => "the creation of a communicator or a window".into(),
             Kind::Collective(kind) => format!("{kind:?}").to_lowercase(),
             Kind::Fence => "fence".to_string(),
         };

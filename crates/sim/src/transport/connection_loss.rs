@@ -1,6 +1,5 @@
 //! Loss of connections and peers: a connection that fails costs its subchannel only, and is set up again.
 
-use super::connection::Connection;
 use super::ids::{ConnectionId, End, FlowId, HostId};
 use super::ledger::{peer, vc};
 use super::oracle::Observation;
@@ -13,7 +12,7 @@ const MAX_RESET_DELAY: Duration = Duration::ms(1);
 /// How long a kernel waits for an acknowledgement before it gives a silent connection up.
 const TCP_USER_TIMEOUT: Duration = Duration::s(30);
 /// Longest pause before a connection that failed is set up again.
-pub(super) const MAX_RECONNECT_DELAY: Duration = Duration::ms(300);
+const MAX_RECONNECT_DELAY: Duration = Duration::ms(300);
 
 impl World {
     /// An end learns that its connection is broken; what has arrived is read first.
@@ -51,10 +50,13 @@ impl World {
         self.close(connection, end);
         self.hosts[host.0].engine.subchannel_down(now.into(), subchannel, why);
         self.act(host);
-        let is_over = self.connections[connection.0].ends.iter().all(|end| end.is_closed);
-        // An additional stream is not set up again, and memory only with a stream.
-        let Connection { is_additional, .. } = self.connections[connection.0];
-        if is_over && !is_additional && !self.connections[connection.0].is_in_memory() {
+        self.plan_reconnect(connection);
+    }
+
+    /// Sets a connection up again that both ends have closed: no additional stream, and memory only with a stream.
+    pub(super) fn plan_reconnect(&mut self, connection: ConnectionId) {
+        let at = &self.connections[connection.0];
+        if at.ends.iter().all(|end| end.is_closed) && !at.is_additional && !at.is_in_memory() {
             let pause = self.chance.up_to(MAX_RECONNECT_DELAY);
             self.queue.after(pause, Event::Reconnect(connection));
         }

@@ -2,14 +2,11 @@
 //! says EVICT and closes at once, and what its peer has just sent comes to nothing.
 
 use fishplate_engine::wire::Body;
-use fishplate_engine::{Payload, Source, Transmit};
 
-use super::connection::Connection;
-use super::connection_loss::MAX_RECONNECT_DELAY;
 use super::faults::Path;
 use super::ids::{ConnectionId, End, FlowId, HostId};
 use super::stage::Stage;
-use super::world::{Event, World};
+use super::world::World;
 
 impl World {
     /// A host gives its connections of a path back over which nothing is under way, as far as it knows.
@@ -24,11 +21,10 @@ impl World {
 
     fn may_give_back(&self, connection: ConnectionId, end: End) -> bool {
         let at = &self.connections[connection.0];
-        let ends = [&at.ends[end.0], &at.ends[end.other().0]];
-        let [own, _] = ends;
+        let own = &at.ends[end.0];
         let host = &self.hosts[own.host.0];
-        let calls = !host.is_dead && host.closing == Stage::Open && host.computes_until <= self.queue.now();
-        let has_others = ends.iter().any(|end| end.is_closed || end.is_shut || end.retirement.has_begun());
+        let may_act = !host.is_dead && host.closing == Stage::Open && host.computes_until <= self.queue.now();
+        let is_ending = at.ends.iter().any(|end| end.is_closed || end.is_shut || end.retirement.has_begun());
         let is_in_use = own.receiving.is_some()
             || own.goodbye_received
             || self.flow(FlowId { connection, from: end }).has_waiting()
@@ -39,18 +35,13 @@ impl World {
             other.is_in_memory() && other.is_open()
         });
         let at_rest = || host.engine.peers_at_rest().iter().any(|(vc, _)| *vc == own.subchannel.vc);
-        calls && !has_others && !is_in_use && !shares && at_rest()
+        may_act && !is_ending && !is_in_use && !shares && at_rest()
     }
 
     fn send_evict(&mut self, connection: ConnectionId, end: End) {
-        let now = self.queue.now();
-        let (host, subchannel) = self.connections[connection.0].at(end);
-        let header = self.hosts[host.0].engine.bare_header(now.into(), subchannel, Body::Evict);
-        let source = Source::User(Payload::EMPTY);
-        self.transmit(host, Transmit { subchannel, header, source, copy: false });
-        self.flush(connection, end);
+        self.say(connection, end, Body::Evict);
         self.link_evicted(connection, end);
-        self.progress(host);
+        self.progress(self.connections[connection.0].ends[end.0].host);
     }
 
     /// A connection was given back by either side.
@@ -62,10 +53,6 @@ impl World {
         self.shut_down(connection, end);
         self.hosts[host.0].engine.subchannel_evicted(subchannel);
         self.act(host);
-        let Connection { ends, is_additional, .. } = &self.connections[connection.0];
-        if ends.iter().all(|end| end.is_closed) && !is_additional {
-            let pause = self.chance.up_to(MAX_RECONNECT_DELAY);
-            self.queue.after(pause, Event::Reconnect(connection));
-        }
+        self.plan_reconnect(connection);
     }
 }

@@ -83,7 +83,7 @@ pub enum Fault {
         /// For how long each.
         lasts: Duration,
     },
-    /// One of the hosts gives the connections back that are idle, as it needs what they take. (No fault, but as unforeseen.)
+    /// One of the hosts gives the connections back that are idle, as it needs their files. (No fault, but as unforeseen.)
     Eviction {
         /// Where.
         path: Path,
@@ -126,9 +126,8 @@ pub enum Fault {
 impl Fault {
     /// One of any kind; `fatal` ones end connections.
     pub fn any(random: &mut Random, shape: Shape, fatal: bool) -> Fault {
-        let a = random.below(shape.hosts as u64 - 1) as usize;
-        let b = random.range(a as u64 + 1, shape.hosts as u64) as usize;
-        let path = Path { a: HostId(a), b: HostId(b), rail: random.index(shape.rails) };
+        let (a, b) = pair(random, shape);
+        let path = Path { a, b, rail: random.index(shape.rails) };
         let host = HostId(random.index(shape.hosts));
         let lasts = Duration(random.of_any_size(Duration::ms(200).0));
         match random.below(if fatal { 16 } else { 8 }) {
@@ -150,12 +149,11 @@ impl Fault {
         let (silences, ends) = (random.pick(&[0, 0, 1, 2]), random.pick(&[0, 0, 1, 1, 2]));
         let mut faults = Vec::new();
         for _ in 0..silences {
-            let a = random.below(shape.hosts as u64 - 1) as usize;
-            let b = random.range(a as u64 + 1, shape.hosts as u64) as usize;
+            let (a, b) = pair(random, shape);
             let lasts = Duration(random.of_any_size(LONGEST_SILENCE.0));
             let rail = random.percent(40).then(|| random.index(shape.rails));
             let fault = match random.percent(50) {
-                true => Fault::Outage { outage: Outage { a: HostId(a), b: HostId(b), rail }, lasts },
+                true => Fault::Outage { outage: Outage { a, b, rail }, lasts },
                 false => Fault::Away { host: HostId(random.index(shape.hosts)), lasts },
             };
             faults.push((Time(random.below(until.0)), fault));
@@ -172,9 +170,8 @@ impl Fault {
         let cuts = random.pick(&[0, 0, 30]);
         let mut faults = Vec::new();
         for _ in 0..count {
-            let a = random.below(shape.hosts as u64 - 1) as usize;
-            let b = random.range(a as u64 + 1, shape.hosts as u64) as usize;
-            let path = Path { a: HostId(a), b: HostId(b), rail: random.index(shape.rails) };
+            let (a, b) = pair(random, shape);
+            let path = Path { a, b, rail: random.index(shape.rails) };
             let at = Time(random.below(until.0));
             faults.push((at, Fault::Eviction { path, by: random.pick(&[path.a, path.b]) }));
             if random.percent(cuts) {
@@ -229,4 +226,11 @@ impl fmt::Display for Fault {
             Fault::Away { host, lasts } => write!(f, "the user of {host} computes for {} us", lasts.0 / 1000),
         }
     }
+}
+
+/// Two hosts.
+fn pair(random: &mut Random, shape: Shape) -> (HostId, HostId) {
+    let a = random.below(shape.hosts as u64 - 1);
+    let b = random.range(a + 1, shape.hosts as u64);
+    (HostId(a as usize), HostId(b as usize))
 }

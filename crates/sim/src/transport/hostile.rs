@@ -13,8 +13,8 @@ use crate::events::Random;
 const TAMPERED: u64 = 20;
 /// Longest payload that is made up.
 const MOST_MADE_UP: u64 = 100_000;
-/// Kinds of frames that a made-up one can be of; one more than there are.
-const KINDS: u64 = 16;
+/// Numbers that the kind of a made-up frame is drawn from: 0, the 22 kinds, and one that there is not.
+const KINDS: u64 = 24;
 
 impl World {
     /// A frame of a hostile host, or what becomes of it.

@@ -70,15 +70,20 @@ impl World {
 
     /// Retires a link, unless it is the last to the peer: sends LEAVE, and after that nothing but acknowledgements.
     fn send_leave(&mut self, connection: ConnectionId, end: End) {
-        let now = self.queue.now();
         let (host, subchannel) = self.connections[connection.0].at(end);
-        let engine = &mut self.hosts[host.0].engine;
-        if self.setup.mutation != Some(Mutation::LeaveUnmeant) && !engine.retire(subchannel) {
+        if self.setup.mutation != Some(Mutation::LeaveUnmeant) && !self.hosts[host.0].engine.retire(subchannel) {
             return;
         }
-        let header = engine.bare_header(now.into(), subchannel, Body::Leave);
         self.connections[connection.0].ends[end.0].retirement.leave_sent = true;
         self.hosts[host.0].forgets = self.setup.mutation == Some(Mutation::OrphanForgotten);
+        self.say(connection, end, Body::Leave);
+    }
+
+    /// Sends a header that belongs to no message.
+    pub(super) fn say(&mut self, connection: ConnectionId, end: End, body: Body) {
+        let now = self.queue.now();
+        let (host, subchannel) = self.connections[connection.0].at(end);
+        let header = self.hosts[host.0].engine.bare_header(now.into(), subchannel, body);
         let source = Source::User(Payload::EMPTY);
         self.transmit(host, Transmit { subchannel, header, source, copy: false });
         self.flush(connection, end);

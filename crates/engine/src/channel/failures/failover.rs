@@ -8,6 +8,7 @@ use crate::channel::scheduler::send::Send;
 use crate::channel::subchannel::{Frame, FrameOwner};
 use crate::channel::transmit::{NO_PAYLOAD, Transmit};
 use crate::generational_slab::{GenerationalSlab, Key};
+use crate::ids::MessageSeq;
 use crate::matching::reassembly::Reassembly;
 use crate::matching::unmatched::UnmatchedMessage;
 use crate::time::Instant;
@@ -25,7 +26,7 @@ pub enum InterruptedMessage {
     Unmatched(Key<UnmatchedMessage>),
 }
 
-/// Nothing in a channel of which no subchannel has ended yet.
+/// What subchannels that have ended leave behind.
 #[derive(Default)]
 pub struct LeftBehind {
     /// Frames that were not acknowledged over subchannels that have failed.
@@ -42,31 +43,35 @@ pub struct LeftBehind {
 
 impl VirtualChannel {
     /// Subchannel `index` has failed, because of `why`, or was closed: what is not acknowledged is retransmitted over
-    /// others.
-    pub fn remove_subchannel(&mut self, now: Instant, index: usize, why: &str) {
+    /// others. Whether it was one that had not retired.
+    pub fn remove_subchannel(&mut self, now: Instant, index: usize, why: &str) -> bool {
         let is_retired = !self.carries(index) && !self.standby.contains(&(index as u8));
         self.subchannels[index].sample_lateness_at_end(now);
         self.end_subchannel(index);
         if is_retired {
-            return;
+            return false;
         }
         let causes = &mut self.left_behind.get_or_insert_default().causes;
         if causes.len() == MAX_CAUSES {
             causes.remove(0);
         }
         causes.push(why.into());
+        true
     }
 
     /// Subchannel `index` has ended: what is not acknowledged is retransmitted over others, or waits for one.
     pub fn end_subchannel(&mut self, index: usize) {
         let subchannel = &mut self.subchannels[index];
-        // Frames with data are bounded as they were on the subchannel, by its queue and its window. Probes are not
-        // retransmitted.
-        let left = self.left_behind.get_or_insert_default();
-        left.retransmit_queue.extend(subchannel.end().into_iter().filter(|frame| frame.owner != FrameOwner::Ping));
-        left.to_reassign.extend(subchannel.assigned.drain(..));
         // The peer has no acknowledgement of these writes: it retransmits them, and they are refused again.
         let refusals = subchannel.refusals.drain(..).count();
+        // Frames with data are bounded as they were on the subchannel, by its queue and its window. Probes are not
+        // retransmitted.
+        let mut frames = subchannel.end();
+        frames.retain(|frame| frame.owner != FrameOwner::Ping);
+        if !frames.is_empty() {
+            self.left_behind.get_or_insert_default().retransmit_queue.extend(frames);
+        }
+        self.reassign(index);
         self.remote.iter_mut().for_each(|remote| remote.forget_refusals(refusals));
         self.take_out(index);
         if self.live.is_empty() {
@@ -88,6 +93,11 @@ impl VirtualChannel {
         self.subchannels[index].estimate.fill_up_to(0);
         self.reassign(index);
         true
+    }
+
+    /// The payload of message `seq` was cut off.
+    pub fn interrupted(&mut self, seq: MessageSeq, message: InterruptedMessage) {
+        self.left_behind.get_or_insert_default().interrupted.insert(seq.0, message);
     }
 
     /// The messages that subchannel `index` has not taken go over others.

@@ -119,6 +119,13 @@ impl EarlyDataTable {
         self.by_seq.values().map(|early_data| early_data.buffered.len()).sum()
     }
 
+    /// Gives memory back if there are none: an emptied map keeps some.
+    pub fn release_unused_memory(&mut self) {
+        if self.by_seq.is_empty() {
+            self.by_seq.clear();
+        }
+    }
+
     /// Forgets all but those that `stays` accepts.
     pub fn retain(&mut self, stays: impl Fn(MessageSeq, &EarlyData) -> bool) -> Vec<EarlyData> {
         let gone: Vec<u32> =

@@ -190,12 +190,17 @@ impl Subchannel {
         self.in_flight.range_mut(first..).for_each(|frame| estimate.restamp(now, &mut frame.sent));
     }
 
+    /// When what is read at `now` came.
+    fn came(&self, now: Instant) -> TimeRange {
+        TimeRange { earliest: self.arrived_after.get().unwrap_or(now), latest: now }
+    }
+
     /// A counted frame of `bytes` has arrived whole.
     pub fn received(&mut self, now: Instant, bytes: u64, urgency: Urgency) {
         if self.is_in_memory {
             return self.owed_ack.received_in_memory(now, urgency);
         }
-        let came = TimeRange { earliest: self.arrived_after.get().unwrap_or(now), latest: now };
+        let came = self.came(now);
         self.owed_ack.received(came, bytes, urgency, self.estimate.min_rtt_ns());
     }
 
@@ -235,7 +240,7 @@ impl Subchannel {
         self.acked = frames;
         self.made_progress(now);
         self.liveness.oldest_changed();
-        let came = TimeRange { earliest: self.arrived_after.get().unwrap_or(now), latest: now };
+        let came = self.came(now);
         let (mut acked, mut kernel_acked) = (AckedFrames::NONE, None);
         for at in 0..news as usize {
             let Some(frame) = self.in_flight.pop_front() else { break };

@@ -46,7 +46,7 @@ impl Endpoint {
                     // Strangers get no more than one file that was given back for them.
                     let is_short = is_out_of_files(&error);
                     let may_have_one = is_short && self.listening.unproven.is_empty();
-                    if may_have_one && (self.give_back_one(None, now) || self.postpone_an_attempt(now)) {
+                    if may_have_one && (self.give_back_one(now) || self.postpone_an_attempt(now)) {
                         continue;
                     }
                     // The poll set reports waiting connections only once.

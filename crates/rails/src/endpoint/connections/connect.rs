@@ -40,7 +40,7 @@ impl Endpoint {
         if !self.begin_attempts(vc, now) {
             self.seek(vc, now);
         }
-        self.service_attempts(now);
+        self.start_attempts(now);
     }
 
     /// Starts to set up connections over the ways of a class. False: there are none.
@@ -125,7 +125,7 @@ impl Endpoint {
         let vc = attempt.vc;
         let mut connecting = self.open_socket(at, source, device.as_deref(), now);
         let is_short = connecting.as_ref().is_err_and(AttemptError::is_out_of_files);
-        if is_short && !self.peers[vc].is_connected() && self.give_back_one(Some(vc), now) {
+        if is_short && !self.peers[vc].is_connected() && self.give_back_one(now) {
             // What had come over that connection may have ended the attempt.
             if !self.attempts.get(at).is_some_and(|attempt| attempt.vc == vc && attempt.is_due(now)) {
                 return;
@@ -207,7 +207,9 @@ impl Endpoint {
             return;
         }
         let is_needed = !peer.is_connected();
-        let waited_ns = now.since_ns(peer.since);
+        // A link that has failed is set up anew without another beginning.
+        let since = self.engine.outage(vc).map_or(peer.since, |(since, _)| since.max(peer.since));
+        let waited_ns = now.since_ns(since);
         if error.is_out_of_files() && !(is_needed && waited_ns < self.patience_for_files_ns()) {
             let attempt = self.attempts.remove(at);
             self.lost_added_way(vc, attempt.rail, now);

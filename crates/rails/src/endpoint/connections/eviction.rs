@@ -29,25 +29,31 @@ const UNUSED_NS: u64 = 1_000_000_000;
 const GIVEN_BACK_AT_A_TIME: usize = 2;
 
 impl Endpoint {
-    /// Gives back the connection that has been idle longest, to another peer than `but`. False: none is idle.
-    pub(in crate::endpoint) fn give_back_one(&mut self, but: Option<VcId>, now: Instant) -> bool {
-        for at in self.idle_links(but, now) {
+    /// Gives back the connection that has been idle longest. False: none is idle.
+    pub(in crate::endpoint) fn give_back_one(&mut self, now: Instant) -> bool {
+        // Each attempt that waits for a file asks, in the same moment.
+        if self.links.tcp.none_idle_at == Some(now) {
+            return false;
+        }
+        // What has come over one connection may be news of others: of these, the list is made anew.
+        for _ in 0..=self.links.tcp.len() {
+            let Some(at) = self.idle_links(now).first().copied() else { break };
             // Closing with something unread would look like a failure.
-            let has_read = self.read_link(at, now);
-            if !has_read && self.links.tcp.contains(at) {
+            if !self.read_link(at, now) && self.links.tcp.contains(at) {
                 self.give_back(at, now);
                 return true;
             }
         }
+        self.links.tcp.none_idle_at = Some(now);
         false
     }
 
     /// Connections over which nothing is under way, those to be given back first at the front.
-    fn idle_links(&self, but: Option<VcId>, now: Instant) -> Vec<usize> {
+    fn idle_links(&self, now: Instant) -> Vec<usize> {
         let mut idle = Vec::new();
-        for (vc, since) in self.engine.peers_at_rest().into_iter().filter(|(vc, _)| Some(*vc) != but) {
+        for (vc, since) in self.engine.peers_at_rest() {
             let peer = &self.peers[vc];
-            if !is_there(peer) {
+            if !may_be_given_back(peer) {
                 continue;
             }
             let usable = || self.links.tcp.of_peer(peer).filter(|(_, link)| !link.retirement.has_begun());
@@ -61,15 +67,19 @@ impl Endpoint {
 
     fn give_back(&mut self, at: usize, now: Instant) {
         let link = &self.links.tcp[at];
-        let (subchannel, rail, remote) = (link.common.subchannel, link.common.rail, link.remote);
-        let header = self.engine.bare_header(now, subchannel, Body::Evict);
-        self.links.tcp.push_header(at, &header);
-        self.flush(at);
+        let (rail, remote) = (link.common.rail, link.remote);
+        self.say_evict(at, now);
         log::info!("rail {}: the idle connection to {remote} is given back", self.host[rail].name);
         if self.links.tcp.files.ran_short() {
             log::warn!("{}", self.links.tcp.files.gives_back());
         }
         self.link_evicted(at);
+    }
+
+    fn say_evict(&mut self, at: usize, now: Instant) {
+        let header = self.engine.bare_header(now, self.links.tcp[at].common.subchannel, Body::Evict);
+        self.links.tcp.push_header(at, &header);
+        self.flush(at);
     }
 
     /// A connection was given back by either side.
@@ -86,13 +96,19 @@ impl Endpoint {
         self.apply_memory_actions();
         self.stand_by(vc);
         self.peers[vc].is_widened = false;
+        // What retires carries nothing more, and the peer may not let go of it as its last.
+        let retires = self.links.tcp.of_peer(&self.peers[vc]).map(|(at, _)| at).next();
+        if let Some(at) = retires.filter(|_| !self.has_usable_link(vc)) {
+            self.say_evict(at, now);
+            return self.link_evicted(at);
+        }
         if !self.peers[vc].is_connected() && !matches!(self.peers[vc].role, Role::Lost) {
             self.rest(vc, now);
         }
     }
 
-    /// Whether a link that has failed is a connection that the peer had begun to set up and did not wait for: ranks that run short of
-    /// files begin many anew.
+    /// The connection, if a link that has failed is one that the peer had begun to set up and did not wait for. Ranks that run
+    /// short of files begin many anew.
     pub(in crate::endpoint) fn was_let_go_of(&self, id: LinkId) -> Option<usize> {
         let LinkId::Tcp(at) = id else { return None };
         let link = &self.links.tcp[at];
@@ -111,6 +127,7 @@ impl Endpoint {
     /// A peer's last connection was given back: the next is set up as the first was, once there is something to send.
     fn rest(&mut self, vc: VcId, now: Instant) {
         self.end_set_up(vc);
+        self.peers.has_rested = true;
         let peer = &mut self.peers[vc];
         peer.role = Role::Idle;
         peer.known_paths.clear();
@@ -133,6 +150,9 @@ impl Endpoint {
 
     /// Connects the peers at rest to which the engine has something to send that the user has not just posted.
     pub(in crate::endpoint) fn service_rest(&mut self, now: Instant) {
+        if !self.peers.has_rested {
+            return;
+        }
         for vc in self.peers.channels() {
             if self.peers[vc].is_idle() && !self.peers[vc].is_closing && self.engine.has_backlog(vc) {
                 self.leave_rest(vc, now);
@@ -143,10 +163,7 @@ impl Endpoint {
     /// Where connections have begun to take what is left to the program, idle ones are given back.
     pub(in crate::endpoint) fn service_reserve_of_files(&mut self, now: Instant) {
         if self.links.tcp.files.take_reserve_in_use() && !self.progress.is_closing {
-            let mut left = GIVEN_BACK_AT_A_TIME;
-            while left > 0 && self.give_back_one(None, now) {
-                left -= 1;
-            }
+            let _ = (0..GIVEN_BACK_AT_A_TIME).all(|_| self.give_back_one(now));
         }
     }
 
@@ -167,10 +184,9 @@ impl Endpoint {
 }
 
 /// Whether connections to a peer may be given back: it takes no leave, and nothing else than connections leads to it.
-fn is_there(peer: &Peer) -> bool {
+fn may_be_given_back(peer: &Peer) -> bool {
     let is_tcp = |id: &LinkId| matches!(id, LinkId::Tcp(_));
-    let is_open = matches!(peer.role, Role::Initiator | Role::Acceptor) && !peer.is_closing && !peer.said_goodbye;
-    is_open && peer.links.iter().flatten().all(is_tcp)
+    peer.is_there() && !peer.said_goodbye && peer.links.iter().flatten().all(is_tcp)
 }
 
 fn is_idle(link: &StreamLink, now: Instant) -> bool {

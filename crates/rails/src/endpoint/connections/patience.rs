@@ -47,8 +47,7 @@ impl Endpoint {
     /// and reaches none of them.
     fn is_cut_off(&self) -> bool {
         let is_elsewhere = |peer: &Peer| peer.known_paths.iter().any(|way| !self.host.has(way.remote));
-        let is_there = |peer: &Peer| matches!(peer.role, Role::Initiator | Role::Acceptor) && !peer.is_closing;
-        let mut others = self.peers.iter().filter(|peer| is_there(peer) && is_elsewhere(peer)).peekable();
+        let mut others = self.peers.iter().filter(|peer| peer.is_there() && is_elsewhere(peer)).peekable();
         self.host.is_down() || (others.peek().is_some() && !others.any(Peer::is_connected))
     }
 
@@ -123,11 +122,11 @@ mod tests {
     #[test]
     fn time_without_any_peer_of_those_that_were_reached_does_not_count() {
         let (mut pair, others, vc) = with_stranger(1);
+        let links = pair.links(0);
         let end = &mut pair.ends[0];
         // The other one counts as one of another host.
         end.host.addresses.clear();
         assert!(end.is_late(vc, Instant(31 * S)));
-        let links: Vec<usize> = end.links.tcp.iter().map(|(at, _)| at).collect();
         links.into_iter().for_each(|at| end.link_failed(LinkId::Tcp(at), "as the test has it"));
         assert!(!end.is_late(vc, Instant(31 * S)));
         pair.exchange();

@@ -44,6 +44,8 @@ pub struct TcpLinks {
     pub congestion: CongestionControl,
     /// For how many connections the process has files.
     pub files: OpenFiles,
+    /// When none was found idle most recently.
+    pub none_idle_at: Option<Instant>,
     /// How often kernels ask idle peers.
     pub keepalive: Keepalive,
     /// Streams that may become more.
@@ -85,6 +87,7 @@ impl TcpLinks {
             links: Slab::new(),
             congestion,
             files,
+            none_idle_at: None,
             keepalive,
             groups: Vec::new(),
             ports: Vec::new(),

@@ -8,13 +8,6 @@ use fishplate_engine::{Context, Failure, Pattern, Payload, RecvRequest, Source, 
 use super::*;
 use crate::endpoint::test_pair::{Pair, extent};
 
-impl Pair {
-    fn retire_streams(&mut self, end: usize, count: u8) {
-        let now = self.now(end);
-        self.ends[end].retire_streams(0, count, now);
-    }
-}
-
 #[test]
 fn either_side_sets_up_streams_and_lets_its_own_go_under_traffic() {
     let mut pair = Pair::open();
@@ -61,7 +54,7 @@ fn a_stream_that_breaks_is_not_set_up_again() {
 #[test]
 fn a_peer_that_lets_go_of_what_has_to_stay_breaks_the_protocol() {
     let mut pair = Pair::open();
-    let at = pair.ends[0].links.tcp.iter().next().unwrap().0;
+    let at = pair.links(0)[0];
     let now = pair.now(0);
     let end = &mut pair.ends[0];
     let header = end.engine.bare_header(now, end.links.tcp[at].common.subchannel, Body::Leave);
