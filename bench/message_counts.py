@@ -23,8 +23,9 @@ ROOT = Path(__file__).resolve().parent.parent
 FILE = ROOT / "bench" / "message_counts.json"
 LIBRARY = ROOT / "build" / "lib" / "fishplate" / "libfishplate-fi.so"
 MESSAGES = 400
-# What may differ from one run to the next is a tenth of that.
-MOST_GROWTH = 0.03
+# What counts may grow by: instructions 3 %, atomic operations half of one, as a lock more takes at least one a message. Less than
+# either is added where the kernel delivers late, on a busy machine.
+MOST = {"instructions": lambda before: before * 1.03, "atomics": lambda before: before + 0.5}
 WAYS = {"rails": "over rails", "checked": "over rails, checksums", "memory": "in shared memory"}
 
 
@@ -97,7 +98,7 @@ def main():
         print(f"{size:>5} B {WAYS[way]:24}{now['instructions']:14}{before.get('instructions', '-'):>10}"
               f"{now['atomics']:10}{before.get('atomics', '-'):>10}")
         grown += [f"{name}: {what} grew from {before.get(what, 'what is not recorded')} to {now[what]}" for what in now
-                  if now[what] > before.get(what, 0) * (1 + MOST_GROWTH)]
+                  if now[what] > MOST[what](before.get(what, 0))]
     if not is_comparable:
         print(f"recorded by {recorded['made by']}; this is {compiler}: not compared")
     elif grown:
