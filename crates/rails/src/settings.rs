@@ -25,7 +25,7 @@ pub struct Settings {
     pub rails: Vec<String>,
     /// Ports that peers come to; `None`: any.
     pub ports: Option<Ports>,
-    /// TCP connections a rail and peer.
+    /// TCP connections for each rail and peer.
     pub streams: Streams,
     /// How long messages are cut.
     pub striping: Striping,
@@ -93,20 +93,20 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "FISHPLATE_RAILS",
         meaning: "network interfaces to use as rails, in this order",
-        allowed: "interfaces by name, altname, pattern (eth*), address or network (10.0.0.0/24), paths (eth0/10.1.0.5), domains of libfabric's providers (tcp:eth0), separated by commas; ^ in front: all but these",
-        default: "every interface that is addressed and physical, and adapters that libfabric drives",
+        allowed: "interfaces by name, altname, pattern (eth*), address or network (10.0.0.0/24), paths (eth0/10.1.0.5), domains of libfabric's providers (tcp:eth0), separated by commas; with ^ in front: all but these",
+        default: "every physical interface with an address, and adapters that libfabric drives",
     },
     Variable {
         name: "FISHPLATE_PORTS",
-        meaning: "ports to listen on, for firewalls: each process of a host takes another one",
+        meaning: "ports to listen on, for firewalls: each process of a host takes one",
         allowed: Ports::ALLOWED,
         default: "any that is free",
     },
     Variable {
         name: "FISHPLATE_STREAMS",
-        meaning: "TCP connections a rail and peer",
+        meaning: "TCP connections for each rail and peer",
         allowed: Streams::ALLOWED,
-        default: "auto: one, and up to 16 where these carry more",
+        default: "auto: one; up to 16 where more connections carry more",
     },
     Variable {
         name: "FISHPLATE_STRIPING",
@@ -124,43 +124,43 @@ pub const VARIABLES: &[Variable] = &[
         name: "FISHPLATE_EAGER_LIMIT",
         meaning: "longest message sent without a handshake",
         allowed: "bytes, K or M behind the number for 2^10 or 2^20; 0 to 1M",
-        default: "as path and grant suggest: up to 64K whole, of longer ones as much as half of the peer's grant ahead",
+        default: "by path and grant: messages of up to 64K whole; of longer ones, as much as half of the peer's grant is sent ahead",
     },
     Variable {
         name: "FISHPLATE_GRANT",
-        meaning: "unexpected messages that one peer may leave in this process's memory",
+        meaning: "memory of this process for unexpected messages of one peer",
         allowed: "bytes, K or M behind the number for 2^10 or 2^20; 64K to 1024M",
-        default: "4M; for distant peers more, up to 128M, when they use it; 512M for all together",
+        default: "4M; up to 128M for distant peers that use it; 512M for all peers together",
     },
     Variable {
         name: "FISHPLATE_TIMEOUT",
         meaning: "how long a peer may be out of reach before its operations fail",
         allowed: "seconds, 1 to 86400",
-        default: "900; for one that has not been reached yet 30, or as long as the process has run",
+        default: "900; for a peer that has not been reached yet 30, or as long as the process has run",
     },
     Variable {
         name: "FISHPLATE_CONGESTION",
         meaning: "TCP congestion control of the rails",
-        allowed: "what the kernel lets the user have of /proc/sys/net/ipv4/tcp_available_congestion_control",
+        allowed: "a name in /proc/sys/net/ipv4/tcp_available_congestion_control that the kernel allows to the user",
         default: "reno at first, then by distance",
     },
     Variable {
         name: "FISHPLATE_ENCRYPTION",
-        meaning: "whether what passes over the rails is encrypted; the same for all processes of a job",
+        meaning: "whether traffic over the rails is encrypted; equal for all processes of a job",
         allowed: "on, off",
         default: "off",
     },
     Variable {
         name: "FISHPLATE_CHECKSUM",
-        meaning: "whether frames have checksums (CRC32C), without encryption; the same for all processes of a job",
+        meaning: "whether frames have checksums (CRC32C), without encryption; equal for all processes of a job",
         allowed: "on, off",
         default: "off",
     },
     Variable {
         name: "FISHPLATE_SECRET_FILE",
-        meaning: "file with a secret that connections need beside what the launcher carries; the same bytes for all processes of a job",
+        meaning: "file with a secret that connections need beside the launcher's; its bytes are equal for all processes of a job",
         allowed: "a path; the file belongs to the user, mode 600, and has 16 to 4096 bytes",
-        default: "none: who reads the launcher's traffic can connect",
+        default: "none: an attacker who reads the launcher's traffic can connect",
     },
     Variable {
         name: "FISHPLATE_DATAGRAMS",
@@ -170,21 +170,21 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "FISHPLATE_SHARED_MEMORY",
-        meaning: "whether processes of one host, as far as they come through here, share memory",
+        meaning: "whether processes of one host share memory, where the MPI leaves their messages to libfabric",
         allowed: "on, off",
         default: "on, for processes of one user in one network namespace",
     },
     Variable {
         name: "FISHPLATE_PROGRESS",
-        meaning: "who makes progress while the program computes: a thread, with what would take no processor from anybody or all, or only calls of MPI",
+        meaning: "who makes progress while the program computes. auto: a thread, as far as it takes little processor time from others; thread: a thread, always; calls: only calls of MPI",
         allowed: "auto, thread, calls",
         default: "auto",
     },
     Variable {
         name: "FISHPLATE_THREADS",
-        meaning: "threads of a process that copy long messages to and from the kernel while others are copied",
+        meaning: "threads of a process that copy long messages to and from the kernel beside the calling thread",
         allowed: ThreadLimit::ALLOWED,
-        default: "auto: as many as processors are free, up to one a rail",
+        default: "auto: one for each free processor, up to the number of rails",
     },
     Variable {
         name: "FISHPLATE_STATS",
@@ -194,7 +194,7 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "FISHPLATE_LOG",
-        meaning: "which events become lines on standard error: these and graver ones",
+        meaning: "least severity of the events that become lines on standard error",
         allowed: "error, warn, info, debug",
         default: "warn",
     },

@@ -9,20 +9,20 @@ use crate::matching::unmatched::{Content, UnmatchedMessage};
 use crate::time::Instant;
 
 impl Engine {
-    /// The peers that have subchannels and with which nothing is under way in either direction, as far as this side knows, each
-    /// with the time when something last came from it or was acknowledged by it. Receives that are posted for a peer do not
-    /// count: nothing of what they wait for has been sent.
-    pub fn peers_at_rest(&self) -> Vec<(VcId, Instant)> {
+    /// The idle peers: those that have subchannels and with which nothing is under way in either direction, as far as this side
+    /// knows. Each comes with the time when something last came from it or was acknowledged by it. Receives that are posted for
+    /// a peer do not count: no message for them has been sent.
+    pub fn idle_peers(&self) -> Vec<(VcId, Instant)> {
         let sends = self.sends.values().map(|send| send.vc);
         let partly_received = self.reassemblies.values().map(|reassembly| reassembly.vc);
         let announced = self.unmatched.values().filter(|message| is_incomplete(message)).map(|message| message.vc);
         let busy: BTreeSet<VcId> = sends.chain(partly_received).chain(announced).collect();
         let all = (0..self.vcs.len() as u32).map(VcId);
-        all.filter(|vc| !busy.contains(vc)).filter_map(|vc| Some((vc, self.at_rest_since(vc)?))).collect()
+        all.filter(|vc| !busy.contains(vc)).filter_map(|vc| Some((vc, self.idle_since(vc)?))).collect()
     }
 
     /// Since when nothing has moved over the subchannels of `vc`. `None`: something is on its way, or it has none.
-    fn at_rest_since(&self, vc: VcId) -> Option<Instant> {
+    fn idle_since(&self, vc: VcId) -> Option<Instant> {
         let channel = &self.vcs[vc.0 as usize];
         let is_reading = self.incoming[vc.0 as usize].iter().any(|frames| frames.oldest().is_some());
         if channel.state != State::Open || !channel.is_idle() || is_reading {

@@ -68,26 +68,26 @@ fn receive(world: &mut World, at: usize, len: u64) {
     world.recv(at, Pattern { space: ANY_TAG, source: None }, len, None);
 }
 
-fn at_rest(world: &World) -> [bool; 2] {
-    [0, 1].map(|node| !world.nodes[node].engine.peers_at_rest().is_empty())
+fn is_idle(world: &World) -> [bool; 2] {
+    [0, 1].map(|node| !world.nodes[node].engine.idle_peers().is_empty())
 }
 
 #[test]
-fn a_peer_is_at_rest_once_nothing_is_under_way_either_way() {
+fn a_peer_is_idle_once_nothing_is_under_way_either_way() {
     for len in [8, 8 << 20] {
         let mut world = sent(len, true);
-        assert!(!at_rest(&world)[0], "{len} B are under way");
+        assert!(!is_idle(&world)[0], "{len} B are under way");
         world.run_out();
-        assert_eq!(at_rest(&world), [true; 2], "{len} B have come");
+        assert_eq!(is_idle(&world), [true; 2], "{len} B have come");
     }
     // The bytes have come, and wait for a receive here.
     let mut world = sent(8, false);
     world.run_out();
-    assert_eq!(at_rest(&world), [true; 2]);
+    assert_eq!(is_idle(&world), [true; 2]);
     // Announced: most of it is still to come.
     let mut world = sent(64 << 20, false);
     world.run_out();
-    assert_eq!(at_rest(&world), [false; 2]);
+    assert_eq!(is_idle(&world), [false; 2]);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_peer_whose_only_connection_was_given_back_is_waited_for_as_long_as_it_takes
     world.run_out();
     assert!(world.evict(0));
     world.run_out();
-    assert_eq!(at_rest(&world), [false; 2], "there is nothing to give back");
+    assert_eq!(is_idle(&world), [false; 2], "there is nothing to give back");
     world.now += HOUR;
     for at in [0, 1] {
         let now = Instant(world.now);

@@ -19,7 +19,7 @@ pub struct Options {
     #[arg(long, value_name = "NAME,...")]
     pub rails: Option<String>,
 
-    /// TCP connections a rail and peer (auto: as many as needed) [FISHPLATE_STREAMS; default: auto]
+    /// TCP connections for each rail and peer (auto: as many as needed) [FISHPLATE_STREAMS; default: auto]
     #[arg(long, value_name = "N|auto")]
     pub streams: Option<String>,
 

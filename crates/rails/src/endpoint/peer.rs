@@ -90,8 +90,8 @@ pub struct KnownPath {
 /// Who sets up the connections with a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Nobody yet.
-    Idle,
+    /// Nobody: there are none, and none is being set up.
+    Unconnected,
     /// This endpoint.
     Initiator,
     /// The peer: this endpoint accepts them.
@@ -105,7 +105,7 @@ pub enum Role {
 impl Peer {
     /// A peer without connections.
     pub fn new(id: EndpointId, itself: bool) -> Self {
-        let role = if itself { Role::Itself } else { Role::Idle };
+        let role = if itself { Role::Itself } else { Role::Unconnected };
         Peer {
             id,
             name: None,
@@ -136,8 +136,8 @@ impl Peer {
     }
 
     /// Whether connections must be set up before anything can be sent.
-    pub fn is_idle(&self) -> bool {
-        self.role == Role::Idle
+    pub fn is_unconnected(&self) -> bool {
+        self.role == Role::Unconnected
     }
 
     /// Whether this endpoint looks for a way to it.

@@ -30,8 +30,8 @@ pub struct Peers {
     guests: usize,
     /// Peers that only have connected to this endpoint, and whose links have failed: where they are is to be found.
     nameless: Vec<VcId>,
-    /// The last connection of some peer was given back.
-    pub has_rested: bool,
+    /// The last connection of some peer was given back: there may be unconnected peers with a backlog.
+    pub has_unconnected: bool,
 }
 
 impl Peers {

@@ -77,7 +77,7 @@ impl Endpoint {
         self.progress.looks.expect();
         let peer = &mut self.peers[vc];
         peer.burst.posted(now, self.progress.calls);
-        if peer.is_idle() {
+        if peer.is_unconnected() {
             self.connect(vc, now);
         }
         self.widen_for(vc, len, now);

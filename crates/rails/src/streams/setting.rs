@@ -7,7 +7,7 @@ use fishplate_engine::limits::MAX_STREAMS;
 /// Most streams that grow by themselves, unless the user says otherwise: ports of which a flow gets a tenth are in use.
 const MOST_BY_DEFAULT: u8 = MAX_STREAMS;
 
-/// TCP connections a rail and peer.
+/// TCP connections for each rail and peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Streams {
     /// So many.

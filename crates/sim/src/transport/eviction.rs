@@ -34,8 +34,8 @@ impl World {
             let other = &self.connections[other.0];
             other.is_in_memory() && other.is_open()
         });
-        let at_rest = || host.engine.peers_at_rest().iter().any(|(vc, _)| *vc == own.subchannel.vc);
-        may_act && !is_ending && !is_in_use && !shares && at_rest()
+        let is_idle = || host.engine.idle_peers().iter().any(|(vc, _)| *vc == own.subchannel.vc);
+        may_act && !is_ending && !is_in_use && !shares && is_idle()
     }
 
     fn send_evict(&mut self, connection: ConnectionId, end: End) {

@@ -58,7 +58,7 @@ impl World {
     /// it in its own time. What the peer has sent meanwhile comes to nothing. False: something is.
     pub fn evict(&mut self, pipe: usize) -> bool {
         let (node, subchannel) = self.pipes[pipe].from;
-        let idle = self.nodes[node].engine.peers_at_rest();
+        let idle = self.nodes[node].engine.idle_peers();
         let is_idle = idle.iter().any(|(vc, since)| *vc == subchannel.vc && since.0 <= self.now);
         if is_idle {
             self.evicted(pipe);

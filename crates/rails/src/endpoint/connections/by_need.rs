@@ -86,7 +86,7 @@ impl Endpoint {
             Role::Initiator => _ = self.begin_attempts(vc, now),
             Role::Acceptor => self.add_ways(vc, now),
             // Whoever connects to it looks whether it is to be sparing.
-            Role::Idle | Role::Itself | Role::Lost => return,
+            Role::Unconnected | Role::Itself | Role::Lost => return,
         }
         self.start_attempts(now);
     }

@@ -89,7 +89,7 @@ impl Endpoint {
     pub(in crate::endpoint) fn service_attempts(&mut self, now: Instant) {
         self.start_attempts(now);
         self.service_reserve_of_files(now);
-        self.service_rest(now);
+        self.service_unconnected(now);
         self.service_slow_ways(now);
         self.service_reserve(now);
         self.service_seeking(now);

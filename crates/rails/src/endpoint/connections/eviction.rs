@@ -1,10 +1,13 @@
 //! Connections that are given back. Where a rank runs short of files, the connection that has been idle longest is closed for one
 //! that is needed (EVICT), and set up again, by either side, once there is something to send.
 //!
-//! The side that is short closes without asking: nothing is under way as far as it knows, and what the peer has just sent is
-//! retransmitted as after a failure. So a file is free at once, whether or not the peer's process looks at its sockets. Further
-//! connections of a peer go before the last ones. A peer without any is as one that was never connected, but that its channel
-//! goes on where it was.
+//! A connection is *idle* if nothing is under way over it in either direction. A peer is *unconnected* if it has no connection and
+//! none is being set up.
+//!
+//! The side that is short closes without asking: nothing is under way as far as it knows, and frames that the peer has just sent
+//! are retransmitted as after a failure. So a file is free at once, whether or not the peer's process looks at its sockets.
+//! Where a peer has several connections, these go before any peer's last one. An unconnected peer is treated as one that was
+//! never connected, except that its channel keeps its state.
 
 #[cfg(test)]
 mod tests;
@@ -51,7 +54,7 @@ impl Endpoint {
     /// Connections over which nothing is under way, those to be given back first at the front.
     fn idle_links(&self, now: Instant) -> Vec<usize> {
         let mut idle = Vec::new();
-        for (vc, since) in self.engine.peers_at_rest() {
+        for (vc, since) in self.engine.idle_peers() {
             let peer = &self.peers[vc];
             if !may_be_given_back(peer) {
                 continue;
@@ -103,7 +106,7 @@ impl Endpoint {
             return self.link_evicted(at);
         }
         if !self.peers[vc].is_connected() && !matches!(self.peers[vc].role, Role::Lost) {
-            self.rest(vc, now);
+            self.leave_unconnected(vc, now);
         }
     }
 
@@ -124,22 +127,22 @@ impl Endpoint {
         true
     }
 
-    /// A peer's last connection was given back: the next is set up as the first was, once there is something to send.
-    fn rest(&mut self, vc: VcId, now: Instant) {
+    /// A peer's last connection was given back. The next is set up as the first was, once there is something to send.
+    fn leave_unconnected(&mut self, vc: VcId, now: Instant) {
         self.end_set_up(vc);
-        self.peers.has_rested = true;
+        self.peers.has_unconnected = true;
         let peer = &mut self.peers[vc];
-        peer.role = Role::Idle;
+        peer.role = Role::Unconnected;
         peer.known_paths.clear();
         peer.attempt_errors.clear();
         peer.left_to_it_at = None;
         if std::mem::take(&mut peer.was_turned_away) || self.engine.has_backlog(vc) {
-            self.leave_rest(vc, now);
+            self.connect_again(vc, now);
         }
     }
 
-    /// Connects a peer that has none, or waits for it where only the peer knows the way.
-    fn leave_rest(&mut self, vc: VcId, now: Instant) {
+    /// Connects an unconnected peer, or waits for its connection where only the peer knows an address.
+    fn connect_again(&mut self, vc: VcId, now: Instant) {
         let peer = &mut self.peers[vc];
         if peer.address.is_some() {
             return self.connect(vc, now);
@@ -148,14 +151,14 @@ impl Endpoint {
         self.peers.add_nameless(vc);
     }
 
-    /// Connects the peers at rest to which the engine has something to send that the user has not just posted.
-    pub(in crate::endpoint) fn service_rest(&mut self, now: Instant) {
-        if !self.peers.has_rested {
+    /// Connects unconnected peers to which the engine has something to send. (What the user posts connects them at once.)
+    pub(in crate::endpoint) fn service_unconnected(&mut self, now: Instant) {
+        if !self.peers.has_unconnected {
             return;
         }
         for vc in self.peers.channels() {
-            if self.peers[vc].is_idle() && !self.peers[vc].is_closing && self.engine.has_backlog(vc) {
-                self.leave_rest(vc, now);
+            if self.peers[vc].is_unconnected() && !self.peers[vc].is_closing && self.engine.has_backlog(vc) {
+                self.connect_again(vc, now);
             }
         }
     }

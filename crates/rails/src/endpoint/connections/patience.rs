@@ -113,7 +113,7 @@ mod tests {
             assert_eq!([waits - 1, waits].map(|seconds| late(end, seconds)), [false, true], "after {ran} s");
             end.peers[vc].is_reached = true;
             assert_eq!([899, 900].map(|seconds| late(end, seconds)), [false, true], "after {ran} s, reached");
-            pair.ends[0].peers[vc].role = Role::Idle;
+            pair.ends[0].peers[vc].role = Role::Unconnected;
             pair.close();
             others.close();
         }
@@ -131,7 +131,7 @@ mod tests {
         assert!(!end.is_late(vc, Instant(31 * S)));
         pair.exchange();
         assert!(!pair.ends[0].is_late(vc, Instant(60 * S)) && pair.ends[0].is_late(vc, Instant(61 * S)));
-        pair.ends[0].peers[vc].role = Role::Idle;
+        pair.ends[0].peers[vc].role = Role::Unconnected;
         pair.close();
         others.close();
     }

@@ -56,7 +56,7 @@ impl Endpoint {
             return;
         }
         let vc = self.peer(address);
-        if self.peers[vc].is_idle() {
+        if self.peers[vc].is_unconnected() {
             self.connect(vc, self.clock.now());
         }
     }

@@ -6,13 +6,13 @@ use super::*;
 use crate::connect::outgoing::Attempt;
 use crate::endpoint::test_pair::{PATIENCE, Pair, extent};
 
-/// Both are without a connection to each other, and seek none.
-fn are_at_rest(pair: &Pair) -> bool {
-    let is_at_rest = |end: usize| {
+/// Neither has a connection to the other, nor seeks one.
+fn are_unconnected(pair: &Pair) -> bool {
+    let is_unconnected = |end: usize| {
         let peer = &pair.ends[end].peers[pair.names[end]];
-        pair.links(end).is_empty() && pair.ends[end].attempts.is_empty() && peer.is_idle() && !peer.is_closing
+        pair.links(end).is_empty() && pair.ends[end].attempts.is_empty() && peer.is_unconnected() && !peer.is_closing
     };
-    is_at_rest(0) && is_at_rest(1)
+    is_unconnected(0) && is_unconnected(1)
 }
 
 impl Pair {
@@ -42,7 +42,7 @@ fn an_idle_connection_is_given_back_and_set_up_again_by_the_side_that_sends() {
     for (gives_back, sends) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
         let mut pair = Pair::open();
         pair.give_one_back(gives_back);
-        pair.until(|pair| are_at_rest(pair));
+        pair.until(|pair| are_unconnected(pair));
         pair.transfer(sends, |_| ());
         assert_eq!([0, 1].map(|end| pair.links(end).len()), [1; 2], "given back by {gives_back}, {sends} has sent");
         pair.exchange();
@@ -58,7 +58,7 @@ fn further_connections_go_before_the_last_one() {
     for left in [2, 1] {
         pair.give_one_back(1);
         pair.until(|pair| [0, 1].iter().all(|end| pair.links(*end).len() == left));
-        assert!([0, 1].iter().all(|end| !pair.ends[*end].peers[pair.names[*end]].is_idle()));
+        assert!([0, 1].iter().all(|end| !pair.ends[*end].peers[pair.names[*end]].is_unconnected()));
         pair.exchange();
     }
     assert!([0, 1].iter().all(|end| pair.ends[*end].attempts.is_empty()), "they are not set up again");
@@ -72,7 +72,7 @@ fn a_connection_of_a_peer_that_waits_for_something_is_kept() {
     let (vc, envelope, payload) = (pair.names[0], Envelope::Tagged(99), extent(&sent));
     let (inject, notify, context) = (false, false, Context(99));
     pair.ends[0].send(SendRequest { vc, envelope, data: None, payload, inject, notify, context }).unwrap();
-    let announced = |pair: &Pair| pair.ends[1].engine.peers_at_rest().is_empty();
+    let announced = |pair: &Pair| pair.ends[1].engine.idle_peers().is_empty();
     pair.until(|pair| announced(pair));
     for end in [0, 1] {
         let now = pair.now(end);
@@ -117,7 +117,7 @@ fn both_sides_may_give_a_connection_back_at_a_time() {
     if !pair.links(1).is_empty() {
         pair.give_back_now(1);
     }
-    pair.until(|pair| are_at_rest(pair));
+    pair.until(|pair| are_unconnected(pair));
     pair.exchange();
     pair.close();
 }
@@ -172,7 +172,7 @@ fn a_connection_that_the_peer_has_let_go_of_before_it_was_up_is_no_failure_where
     pair.ends[1].links.tcp[at].is_confirmed = false;
     pair.ends[1].link_failed(LinkId::Tcp(at), "as the test has it");
     let peer = &pair.ends[1].peers[vc];
-    assert!(peer.is_idle() && peer.last_failure.is_empty() && !peer.has_lost(RailId(0)));
+    assert!(peer.is_unconnected() && peer.last_failure.is_empty() && !peer.has_lost(RailId(0)));
     pair.exchange();
     pair.close();
 }
