@@ -1,11 +1,11 @@
 """Runs on the first host of a testbed, beside an MPI job that exchanges messages, and floods the job in several ways in turn.
 
-    flooded.py RANKS PROGRAM STOPFILE SECONDS KINDS COMMAND...
+    flooded.py RANKS PROGRAM STOPFILE SECONDS ROUNDS KINDS COMMAND...
 
 Starts COMMAND, which must run PROGRAM until STOPFILE is there; waits until that says "connected". For each of KINDS (names of
-`FLOODS`, with commas): looks at the job for SECONDS; for SECONDS under the flood; for SECONDS beside a process that computes
-for as long as the flood did; and after the flood until what it took of the job is given back. Prints a line of JSON for each;
-then lets PROGRAM end, and exits as COMMAND does.
+`FLOODS`, with commas): looks at the job for SECONDS; then, ROUNDS times, for SECONDS under the flood, until what that took of the
+job is given back, and for SECONDS beside a process that computes for as long as the flood did; for SECONDS after it all. Prints a
+line of JSON for each; then lets PROGRAM end, and exits as COMMAND does.
 """
 
 import collections
@@ -159,13 +159,12 @@ def ports(process, kind):
 
 
 def compute(seconds, until):
-    """Takes so much processor time until then, evenly."""
-    begin, slice_s = time.monotonic(), 0.005
-    share = min(1, seconds / (until - begin))
+    """Takes so much processor time until then, evenly, as far as others leave it that."""
+    begin = time.monotonic()
     while (now := time.monotonic()) < until:
-        while time.monotonic() < now + share * slice_s:
-            pass
-        time.sleep(max(0, now + slice_s - time.monotonic()))
+        if time.process_time() < seconds * (now - begin) / (until - begin):
+            continue
+        time.sleep(0.002)
 
 
 def beside(work, count):
@@ -245,10 +244,10 @@ class Job(Attack):
         return (after - before) / (end - begin) / 1e6, self.memory_kib("VmHWM"), files
 
 
-def flooded(job, kind, seconds):
-    """What one flood costs the job."""
+def under(job, kind, seconds, quiet_files):
+    """MB/s under a flood, the most memory and files of each process, the processor time of the flood, and how many files of a
+    process stay open."""
     count = LOCAL_FLOODS if kind == "local" else 1
-    quiet_rate, quiet_memory, quiet_files = job.watch(seconds)
     # It begins before the job is looked at, and ends after.
     until = time.monotonic() + seconds + 0.3
     wait = beside(lambda: FLOODS[kind](job, until), count)
@@ -261,26 +260,46 @@ def flooded(job, kind, seconds):
     while left > SPARE and time.monotonic() < deadline:
         time.sleep(0.05)
         left = min(left, files_left())
+    return rate, memory, files, taken, left
+
+
+def beside_burner(job, kind, seconds, taken):
+    """MB/s beside processes that compute for so many seconds in all, and the most memory and files of each process."""
+    count = LOCAL_FLOODS if kind == "local" else 1
     until = time.monotonic() + seconds + 0.3
     wait = beside(lambda: compute(taken / count, until), count)
-    beside_rate, _, _ = job.watch(seconds)
+    watched = job.watch(seconds)
     wait()
-    after_rate, _, _ = job.watch(seconds)
+    return watched
+
+
+def flooded(job, kind, seconds, rounds):
+    """What one flood costs the job."""
+    quiet_rate, quiet_memory, quiet_files = job.watch(seconds)
     grown = lambda now, before: max(new - old for new, old in zip(now, before))
-    return {"flood": kind, "ranks": job.ranks, "rate": rate, "rate_beside": beside_rate, "rate_before": quiet_rate,
-            "rate_after": after_rate, "processor_s": taken, "memory_kib": grown(memory, quiet_memory),
-            "files": grown(files, quiet_files), "files_left": left}
+    turns = []
+    for _ in range(rounds):
+        rate, memory, files, taken, left = under(job, kind, seconds, quiet_files)
+        turn = {"rate": rate, "processor_s": taken, "memory_kib": grown(memory, quiet_memory),
+                "files": grown(files, quiet_files), "files_left": left}
+        # The job's own memory and files grow too.
+        turn["rate_beside"], quiet_memory, quiet_files = beside_burner(job, kind, seconds, taken)
+        turns.append(turn)
+    after_rate, _, _ = job.watch(seconds)
+    most = {name: max(turn[name] for turn in turns) for name in ("processor_s", "memory_kib", "files", "files_left")}
+    return {"flood": kind, "ranks": job.ranks, "rates": [(turn["rate"], turn["rate_beside"]) for turn in turns],
+            "rate_before": quiet_rate, "rate_after": after_rate, **most}
 
 
 def main():
-    ranks, program, stop, seconds, kinds, *command = sys.argv[1:]
+    ranks, program, stop, seconds, rounds, kinds, *command = sys.argv[1:]
     job = Job(ranks, program)
 
     def floods():
         for kind in kinds.split(","):
             if kind == "local" and not sockets_of_memory():
                 sys.exit("flooded: no rank listens for memory")
-            print(json.dumps(flooded(job, kind, float(seconds))), flush=True)
+            print(json.dumps(flooded(job, kind, float(seconds), int(rounds))), flush=True)
 
     during(command, job, stop, floods)
 

@@ -1,18 +1,20 @@
 """Jobs whose ports, sockets and hosts strangers flood (flooded.py): what that takes of their memory and files, and that they end
 as they would have. How fast they are meanwhile is printed, beside a process that computes for as long as the flood did.
 
-    FLOODS_SECONDS=3 FLOODS_RANKS=8 FLOODS_RAILS=6 tests/run test_floods
+    FLOODS_SECONDS=3 FLOODS_ROUNDS=5 FLOODS_RANKS=8 FLOODS_RAILS=6 tests/run test_floods
 
-for longer looks, and jobs of another size."""
+for longer looks, more of them in turn, and jobs of another size."""
 
 import json
 import os
 import shlex
+import statistics
 
 from flooded import SPARE
 from support import HERE, MpiTest, mpi_command, program, testbed
 
 SECONDS = os.environ.get("FLOODS_SECONDS", "0.5")
+ROUNDS = os.environ.get("FLOODS_ROUNDS", "1")
 RANKS = int(os.environ.get("FLOODS_RANKS", "2"))
 RAILS = int(os.environ.get("FLOODS_RAILS", "2"))
 # Of each process.
@@ -29,7 +31,7 @@ class Floods(MpiTest):
         stop = self.temporary_folder() / "stop"
         job = mpi_command(RANKS, program("steady"), stop)
         here = job[job.index("--") + 1 :]
-        flooder = ["python3", "-B", HERE / "flooded.py", RANKS, "steady", stop, SECONDS, ",".join(kinds), *here]
+        flooder = ["python3", "-B", HERE / "flooded.py", RANKS, "steady", stop, SECONDS, ROUNDS, ",".join(kinds), *here]
         on = ["--rails", ",".join(["0"] * RAILS), "--hosts", hosts]
         ran = self.run_command(testbed(*on, "--", *flooder), timeout=300, environment=settings)
         self.assertEqual(ran.code, 0, f"{shlex.join(map(str, ran.command))}\n{ran}")
@@ -45,10 +47,12 @@ class Floods(MpiTest):
     def tell(self, line, settings):
         """A row of a table."""
         how = " encrypted" if settings.get("FISHPLATE_ENCRYPTION") == "on" else ""
-        ratio = line["rate"] / line["rate_beside"] if line["rate_beside"] else 0
-        print(f"\n{line['flood']:10} {RANKS} ranks, {RAILS} rails{how}: {line['rate']:.0f} MB/s, {ratio:.2f} of beside a process"
-              f" that computes as long ({line['processor_s']:.2f} s); before {line['rate_before']:.0f}, after"
-              f" {line['rate_after']:.0f}; {line['memory_kib']} KiB and {line['files']} files more", end="", flush=True)
+        rate = statistics.median(rate for rate, _ in line["rates"])
+        ratios = [rate / beside for rate, beside in line["rates"] if beside]
+        told = f"{statistics.median(ratios):.2f} ({min(ratios):.2f}-{max(ratios):.2f})" if ratios else "?"
+        print(f"\n{line['flood']:10} {RANKS} ranks, {RAILS} rails{how}: {rate:.0f} MB/s, {told} of beside a process that computes as"
+              f" long ({line['processor_s']:.2f} s); before {line['rate_before']:.0f}, after {line['rate_after']:.0f};"
+              f" {line['memory_kib']} KiB and {line['files']} files more", end="", flush=True)
 
     def test_strangers_cost_a_job_neither_memory_nor_files_nor_its_result(self):
         self.flooded(STRANGERS)
