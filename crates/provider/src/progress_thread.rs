@@ -24,6 +24,8 @@ use crate::shared_processor::{SharedProcessor, scheduling_wait};
 const PERIOD: Duration = Duration::from_millis(1);
 /// How often it runs while it waits for readable sockets: only for finding out that a processor has become idle.
 const LONG_PERIOD: Duration = Duration::from_millis(10);
+/// How long an application that computes is in MPI now and then, about: while peers wait for answers, it is found away after that.
+const VISIT: Duration = Duration::from_micros(50);
 /// Time without work before it sleeps: waking it costs a system call, which should be rare.
 const MAX_IDLE: Duration = Duration::from_millis(50);
 /// How often a sleeping one looks around. A peer that ends waits for so long until what it has sent is taken by a process
@@ -65,7 +67,13 @@ pub enum Next {
     /// After [`PERIOD`].
     Soon,
     /// The application is in MPI: after twice as long as before, up to [`LONG_PERIOD`].
-    InMpi,
+    InMpi {
+        /// Peers wait for answers: at first after [`VISIT`], up to [`PERIOD`].
+        is_asked: bool,
+    },
+    /// A call of the application has the endpoint locked: after [`PERIOD`], or as with [`Next::InMpi`] while peers wait for
+    /// answers.
+    Locked,
     /// There is nothing to do, and what may come then can wait: the same.
     Idle,
     /// Once a socket is readable; where no processor is idle, not before [`PERIOD`] is over.
@@ -148,13 +156,15 @@ pub fn end_all() {
 
 /// How long it waits where that grows.
 struct Periods {
-    in_mpi: Duration,
+    in_mpi: Option<Duration>,
     idle: Duration,
+    /// Peers wait for answers, as far as was seen last.
+    is_asked: bool,
 }
 
 impl Default for Periods {
     fn default() -> Periods {
-        Periods { in_mpi: PERIOD, idle: PERIOD }
+        Periods { in_mpi: None, idle: PERIOD, is_asked: false }
     }
 }
 
@@ -162,13 +172,26 @@ impl Periods {
     /// The one to wait for now. Programs that compute with nothing under way, and are found in MPI now and then, stay idle;
     /// those that post operations and then compute have the thread look often.
     fn of(&mut self, next: Next) -> Duration {
-        let longer = |period: Duration| (2 * period).min(LONG_PERIOD);
         match next {
-            Next::InMpi => self.in_mpi = longer(self.in_mpi),
-            Next::Idle => *self = Periods { in_mpi: PERIOD, idle: longer(self.idle) },
-            _ => *self = Periods::default(),
+            Next::InMpi { is_asked } => {
+                self.is_asked = is_asked;
+                self.in_mpi()
+            }
+            Next::Locked if self.is_asked => self.in_mpi(),
+            Next::Idle => {
+                *self = Periods { idle: (2 * self.idle).min(LONG_PERIOD), ..Periods::default() };
+                self.idle
+            }
+            _ => {
+                *self = Periods { is_asked: next == Next::Readable { paced: false }, ..Periods::default() };
+                PERIOD
+            }
         }
-        if next == Next::Idle { self.idle } else { self.in_mpi }
+    }
+
+    fn in_mpi(&mut self) -> Duration {
+        let (first, most) = if self.is_asked { (VISIT, PERIOD) } else { (2 * PERIOD, LONG_PERIOD) };
+        *self.in_mpi.insert(self.in_mpi.map_or(first, |before| (2 * before).min(most)))
     }
 }
 
@@ -221,8 +244,8 @@ impl Shared {
 
     fn pause(&self, next: Next, period: Duration, endpoint: &Weak<impl Served>) {
         match next {
-            Next::InMpi | Next::Idle => self.sleep_for(None, Some(period)),
-            Next::Soon => self.wait(None, Some(PERIOD)),
+            Next::InMpi { .. } | Next::Idle => self.sleep_for(None, Some(period)),
+            Next::Soon | Next::Locked => self.wait(None, Some(period)),
             Next::AfterScheduling => self.sleep_for(None, Some(scheduling_wait())),
             Next::Readable { paced } => {
                 let readiness = endpoint.upgrade().and_then(|endpoint| endpoint.readiness_fd());
@@ -299,8 +322,14 @@ mod tests {
     #[test]
     fn waits_grow_while_there_is_nothing_to_do_and_are_short_again_after_work() {
         let mut periods = Periods::default();
-        let mut wait = |next| periods.of(next).as_millis();
-        assert_eq!([Next::Idle, Next::Idle, Next::InMpi, Next::Idle, Next::Idle].map(&mut wait), [2, 4, 2, 8, 10]);
-        assert_eq!([Next::Soon, Next::Idle, Next::InMpi, Next::InMpi].map(&mut wait), [1, 2, 2, 4]);
+        let mut wait = |next| periods.of(next).as_micros();
+        let (in_mpi, asked) = (Next::InMpi { is_asked: false }, Next::InMpi { is_asked: true });
+        let first = [Next::Idle, Next::Idle, in_mpi, Next::Idle, Next::Idle].map(&mut wait);
+        assert_eq!(first, [2000, 4000, 2000, 8000, 10_000]);
+        assert_eq!([Next::Soon, Next::Idle, in_mpi, in_mpi].map(&mut wait), [1000, 2000, 2000, 4000]);
+        let visits = [Next::Soon, asked, asked, asked, Next::Locked, asked, asked, asked].map(&mut wait);
+        assert_eq!(visits, [1000, 50, 100, 200, 400, 800, 1000, 1000]);
+        let answering = Next::Readable { paced: false };
+        assert_eq!([Next::Locked, answering, Next::Locked, Next::Locked].map(&mut wait), [1000, 1000, 50, 100]);
     }
 }

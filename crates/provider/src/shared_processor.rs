@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use rustix::time::{ClockId, clock_gettime};
+
 /// Time over which it is judged, at least.
 const PERIOD: Duration = Duration::from_millis(50);
 /// Part of the time in which a rank could have run and others ran, where ranks share a processor. Two that poll have half of
@@ -42,6 +44,8 @@ pub struct SharedProcessor {
     looked_at: Option<Instant>,
     /// How long the application's thread had waited for a processor by then.
     waited: Duration,
+    /// How long the thread that looks had run by then: the application's may have waited for it.
+    ran: Duration,
 }
 
 impl SharedProcessor {
@@ -54,13 +58,21 @@ impl SharedProcessor {
         }
         // The process's first thread; others that call MPI are in the same position.
         let waited = waited(&std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default()).unwrap_or_default();
-        let share = |passed: Duration| waited.saturating_sub(self.waited).as_secs_f64() / passed.as_secs_f64();
+        let ran = own_time();
+        let for_others = waited.saturating_sub(self.waited).saturating_sub(ran.saturating_sub(self.ran));
+        let share = |passed: Duration| for_others.as_secs_f64() / passed.as_secs_f64();
         if let Some(share) = passed.map(share) {
             IS_SHARED.store(share >= SHARED_PART, Ordering::Relaxed);
             SCHEDULING_WAIT_MS.store(scheduling_wait_at(share).as_millis() as u64, Ordering::Relaxed);
         }
-        (self.looked_at, self.waited) = (Some(now), waited);
+        (self.looked_at, self.waited, self.ran) = (Some(now), waited, ran);
     }
+}
+
+/// How long this thread has run.
+fn own_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
 }
 
 /// How long a thread was ready to run and did not, as its `schedstat` says: the second number, in nanoseconds

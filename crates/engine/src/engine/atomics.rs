@@ -145,7 +145,7 @@ impl Engine {
         atomic: WaitingAtomic,
     ) -> Result<(Target, Placement), ProtocolViolation> {
         let what = atomic.what;
-        self.questions += u64::from(what.fetches());
+        self.questions += 1;
         let has = |engine: &mut Engine| engine.vcs[vc.0 as usize].remote().incoming_atomics.has(number);
         if has(self) {
             self.supersede(vc, Name::Atomic(number), repetition);

@@ -51,7 +51,7 @@ impl Engine {
         self.completions.extend(Reassembly::of_read(request).completion(false, None));
     }
 
-    /// How many short reads, and atomic operations with a result, of peers have come.
+    /// How many short reads and atomic operations of peers have come: the peers wait until they are done.
     pub fn questions(&self) -> u64 {
         self.questions
     }

@@ -96,8 +96,8 @@ pub(crate) struct State {
     seen_calls: (u64, Instant),
     /// The same as of its last look around.
     looked_calls: u64,
-    /// Number of peers' questions when the progress thread ran last.
-    seen_questions: u64,
+    /// What peers ask.
+    questions: progress::Questions,
     /// Rounds since the last look at the network.
     skipped: u32,
 }
@@ -143,7 +143,7 @@ impl Endpoint {
             progress: domain.fabric.settings.progress,
             readiness_fd: None,
             seen_calls: (0, Instant::now()),
-            seen_questions: 0,
+            questions: progress::Questions::NONE,
             looked_calls: 0,
             skipped: 0,
         };

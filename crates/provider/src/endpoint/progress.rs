@@ -26,8 +26,47 @@ use crate::shared_processor::{is_processor_shared, scheduling_wait};
 /// other; sixteen of them make the cost of the look small.
 const MOST_SKIPPED: u32 = 16;
 
+/// An application that waits in MPI looks at the network more often, or peers need not wait for it.
+const LOOK_INTERVAL: Duration = Duration::from_micros(50);
+/// Rounds of answers to peers until the application's calls can come in between.
+const MOST_ANSWERS: u32 = 16;
+/// Peers that have asked are taken to ask again for so long: the thread finds an application away in between its calls.
+const ASKED_FOR: Duration = Duration::from_millis(20);
+/// And for so long to do so at once: the thread waits for that, and for nothing else that may come.
+const ASKED_AT_ONCE_FOR: Duration = Duration::from_millis(1);
+
 /// How long the progress thread looks around at most, as long as it finds something.
 const LONGEST_LOOK: Duration = Duration::from_millis(10);
+
+/// How often peers have asked for what is in memory here, and wait for it, as the progress thread has seen.
+pub(super) struct Questions {
+    seen: u64,
+    /// When there were new ones.
+    last: Option<Instant>,
+}
+
+impl Questions {
+    pub const NONE: Questions = Questions { seen: 0, last: None };
+
+    /// Whether there are any that are not older.
+    fn are_within(&self, age: Duration, now: Instant) -> bool {
+        self.last.is_some_and(|last| now - last < age)
+    }
+
+    /// Whether there are new ones.
+    fn have_come(&mut self, questions: u64, now: Instant) -> bool {
+        let have_come = std::mem::replace(&mut self.seen, questions) != questions;
+        if have_come {
+            self.last = Some(now);
+        }
+        have_come
+    }
+
+    /// Whether peers ask just now.
+    fn is_asked(&mut self, questions: u64, now: Instant) -> bool {
+        self.have_come(questions, now) || self.are_within(ASKED_FOR, now)
+    }
+}
 
 impl Endpoint {
     /// Moves data and hands out completions. True if there was anything to do. Another thread's work is not waited for.
@@ -45,7 +84,7 @@ impl Served for Endpoint {
     /// the application has not called MPI since the last time, makes progress on its operations. Returns when the progress
     /// thread is to run next. Does nothing while the application is in a call, which may post more of a burst.
     fn service(&self, least: Duration, is_free: impl FnOnce() -> bool) -> Next {
-        let Ok(Some(mut state)) = self.state.try_lock() else { return Next::Soon };
+        let Ok(Some(mut state)) = self.state.try_lock() else { return Next::Locked };
         let State { transport: Some(transport), thread: Some(thread), progress, .. } = &mut *state else {
             return Next::Soon;
         };
@@ -169,14 +208,17 @@ impl State {
         let Some(transport) = &mut self.transport else { return Next::Soon };
         let now = Instant::now();
         let (calls, since) = self.seen_calls;
-        let is_away = calls == transport.progress_calls();
-        if !is_away {
+        let has_called = calls != transport.progress_calls();
+        if has_called {
             self.seen_calls = (transport.progress_calls(), now);
         }
-        let is_shared = is_processor_shared() && (!is_away || now - since < scheduling_wait());
+        // Who calls now and then is away in between.
+        let is_asked = self.questions.is_asked(transport.questions(), now);
+        let is_away = !has_called || is_asked && transport.since_look() >= LOOK_INTERVAL;
+        let is_shared = is_processor_shared() && (has_called || now - since < scheduling_wait());
         if !is_away && !is_shared {
             // While operations are pending, the thread stays awake, so that no call has to wake it.
-            return if is_urgent(transport) { Next::Soon } else { Next::InMpi };
+            return if is_urgent(transport) && !is_asked { Next::Soon } else { Next::InMpi { is_asked } };
         }
         let is_free = is_away && is_free();
         if is_full || (is_shared && !is_free) {
@@ -184,10 +226,15 @@ impl State {
             let waits = transport.has_blocked_sends() || is_urgent(transport);
             return if waits { Next::Soon } else { Next::AfterScheduling };
         }
-        let may_wait = transport.progress_in_background();
+        let mut may_wait = false;
+        for _ in 0..MOST_ANSWERS {
+            may_wait = transport.progress_in_background();
+            if !self.questions.have_come(transport.questions(), now) || may_wait {
+                break;
+            }
+        }
+        let is_asked = self.questions.are_within(ASKED_AT_ONCE_FOR, now);
         self.seen_calls.0 = transport.progress_calls();
-        let questions = transport.questions();
-        let is_asked = std::mem::replace(&mut self.seen_questions, questions) != questions;
         self.end_pause();
         if may_wait { Next::Readable { paced: !is_free && !is_asked } } else { Next::Soon }
     }

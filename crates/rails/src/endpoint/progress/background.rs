@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 use crate::endpoint::Endpoint;
 
@@ -9,6 +10,11 @@ impl Endpoint {
     /// Number of progress calls so far: if it stays the same, the application is not in MPI.
     pub fn progress_calls(&self) -> u64 {
         self.progress.calls
+    }
+
+    /// How long ago the network was looked at last.
+    pub fn since_look(&self) -> Duration {
+        Duration::from_nanos(self.clock.now().since_ns(self.progress.now))
     }
 
     /// Whether sends wait for a socket, a thread, shared memory or a device.
