@@ -1,4 +1,4 @@
-//! What frames cost the processors of both ends, beside the time on the wire.
+//! Processor time of frames at both ends, beside their time on the wire.
 
 /// Processor time, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -19,7 +19,7 @@ use crate::sync::lock;
 const PROGRESSING_CALLS: u32 = 8;
 
 /// Most plans that are kept: an application has a few operations of a few sizes.
-const MOST_PLANS: usize = 256;
+const MAX_PLANS: usize = 256;
 
 /// A communicator that spans clusters.
 pub struct SpanningComm {
@@ -88,7 +88,7 @@ impl SpanningComm {
             Some(known) => known.clone(),
             None => {
                 let plan = self.plan(&key.0, element_bytes, in_place);
-                if plans.len() >= MOST_PLANS {
+                if plans.len() >= MAX_PLANS {
                     plans.clear();
                 }
                 plans.insert(key, plan.clone());

@@ -19,7 +19,7 @@ const VIRTIO_HEADER: usize = 10;
 /// Flag in it: the checksum is left to the adapter.
 const NEEDS_CHECKSUM: u8 = 1;
 /// Longest of all: virtio and Ethernet headers, a VLAN tag, and the most that IP can hold.
-const LONGEST_FRAME: usize = VIRTIO_HEADER + ETHERNET_HEADER + 4 + 65_536;
+const MAX_FRAME: usize = VIRTIO_HEADER + ETHERNET_HEADER + 4 + 65_536;
 
 /// Makes a TAP device in this thread's namespace, down and without an address. It goes with the last that holds it.
 pub fn make(name: &str) -> Result<Arc<File>> {
@@ -43,7 +43,7 @@ pub struct Taps {
 
 impl Taps {
     pub fn new(from: &Arc<File>, to: &Arc<File>) -> Taps {
-        Taps { from: from.clone(), to: to.clone(), buffer: vec![0; LONGEST_FRAME], mishaps: 0 }
+        Taps { from: from.clone(), to: to.clone(), buffer: vec![0; MAX_FRAME], mishaps: 0 }
     }
 }
 

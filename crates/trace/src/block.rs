@@ -10,7 +10,7 @@ use super::duration_code;
 /// Between speed and size; a block takes about a millisecond.
 const LEVEL: i32 = 3;
 /// Longest block before compression, in bytes: what a file says is not believed.
-const LONGEST: usize = 64 << 20;
+const MAX_RAW_BYTES: usize = 64 << 20;
 
 /// A call, as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub fn encode(block: &Block) -> io::Result<Vec<u8>> {
 
 /// Reads what [`encode`] has written; nothing where it is something else.
 pub fn decode(bytes: &[u8]) -> Option<Block> {
-    let raw = zstd::bulk::decompress(bytes, LONGEST).ok()?;
+    let raw = zstd::bulk::decompress(bytes, MAX_RAW_BYTES).ok()?;
     let mut rest = &raw[..];
     let bytes = usize::try_from(read_number(&mut rest)?).ok()?;
     let (mut defined, mut rest) = rest.split_at_checked(bytes)?;

@@ -19,9 +19,9 @@ const MAGIC: [u8; 8] = *b"FPCYCLE\x02";
 /// Files are written once and kept.
 const LEVEL: i32 = 19;
 /// Largest file before compression, in bytes.
-const LONGEST: usize = 64 << 20;
+const MAX_RAW_BYTES: usize = 64 << 20;
 /// Most calls between the last barrier before the loop and the loop.
-const MOST_BEFORE: usize = 64;
+const MAX_BEFORE: usize = 64;
 
 /// One iteration of all ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -74,7 +74,7 @@ impl Cycle {
     pub fn of(trace: &Trace, iterations: u32) -> Result<Cycle, CycleError> {
         let begun = trace.ranks.iter().map(|rank| Ok((rank, after_barrier(rank)?))).collect::<Result<Vec<_>, _>>()?;
         let shapes: Vec<Vec<u32>> = begun.iter().map(|(rank, begin)| shapes(rank, *begin)).collect();
-        for before in 0..MOST_BEFORE {
+        for before in 0..MAX_BEFORE {
             let periods = shapes.iter().map(|shapes| period(shapes.get(before..)?, iterations as usize));
             if let Some(periods) = periods.collect::<Option<Vec<usize>>>() {
                 let ranks = begun.iter().zip(periods);
@@ -117,7 +117,7 @@ impl Cycle {
     /// # Errors
     /// When it is something else.
     pub fn decode(bytes: &[u8]) -> Result<Cycle, CycleError> {
-        let raw = zstd::bulk::decompress(bytes, LONGEST).map_err(|_| CycleError::NotACycle)?;
+        let raw = zstd::bulk::decompress(bytes, MAX_RAW_BYTES).map_err(|_| CycleError::NotACycle)?;
         let cycle: Cycle = postcard::from_bytes(&raw).map_err(|_| CycleError::NotACycle)?;
         let is_whole =
             |rank: &RankCycle| rank.calls.iter().all(|(operation, _)| (*operation as usize) < rank.operations.len());

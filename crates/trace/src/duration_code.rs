@@ -8,10 +8,10 @@ const SHORT_FACTOR: f64 = 1.0395;
 const LONG: u16 = 64 * 256;
 const LONG_FACTOR: f64 = 1.0011;
 /// Shortest time that is not nothing, in nanoseconds.
-const LEAST_NS: f64 = 10.0;
+const MIN_NS: f64 = 10.0;
 /// The longest of one byte: 10 ns after 191 steps, 16 us.
 fn longest_short() -> f64 {
-    LEAST_NS * SHORT_FACTOR.powi(i32::from(SHORT) - 2)
+    MIN_NS * SHORT_FACTOR.powi(i32::from(SHORT) - 2)
 }
 
 /// Codes times.
@@ -31,11 +31,11 @@ impl Coder {
 }
 
 fn nearest(ns: f64) -> u16 {
-    if ns < LEAST_NS / 2.0 {
+    if ns < MIN_NS / 2.0 {
         return 0;
     }
     let steps = |from: f64, factor: f64| ((ns.max(from) / from).ln() / factor.ln()).round();
-    let short = steps(LEAST_NS, SHORT_FACTOR) + 1.0;
+    let short = steps(MIN_NS, SHORT_FACTOR) + 1.0;
     if short < f64::from(SHORT) {
         return short as u16;
     }
@@ -46,7 +46,7 @@ fn nearest(ns: f64) -> u16 {
 pub fn decode(code: u16) -> u64 {
     let ns = match code {
         0 => 0.0,
-        1..SHORT => LEAST_NS * SHORT_FACTOR.powi(i32::from(code) - 1),
+        1..SHORT => MIN_NS * SHORT_FACTOR.powi(i32::from(code) - 1),
         _ => longest_short() * LONG_FACTOR.powi(i32::from(code - SHORT)),
     };
     ns.round() as u64

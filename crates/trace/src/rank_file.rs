@@ -45,9 +45,9 @@ pub mod tail {
     /// Room for definitions, in words of 32 bits: each its length in bytes, and its bytes.
     pub const DEFINITION_WORDS: usize = 32 << 10;
     /// Room for calls, each two words: its operation; processor time, and idle time in the upper half.
-    pub const MOST_EVENTS: usize = 64 << 10;
+    pub const MAX_EVENTS: usize = 64 << 10;
     /// Numbers of 32 bits in all.
-    pub const NUMBERS: usize = DEFINITION_WORDS + 2 * MOST_EVENTS;
+    pub const NUMBERS: usize = DEFINITION_WORDS + 2 * MAX_EVENTS;
 }
 
 /// Of which rank a trace is.

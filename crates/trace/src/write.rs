@@ -14,7 +14,7 @@ use super::operation::Operation;
 use super::rank_file::{Header, MAGIC, chunk, tail};
 
 /// Most operations that are remembered; then numbers begin anew.
-const MOST_OPERATIONS: usize = 1 << 18;
+const MAX_OPERATIONS: usize = 1 << 18;
 
 /// Memory for what is not in the file yet, of [`tail::WORDS`] and [`tail::NUMBERS`].
 pub trait Tail {
@@ -127,7 +127,7 @@ impl<F: Write, T: Tail> Writer<F, T> {
     }
 
     fn push_event(&mut self, operation: u32, [processor, idle]: [u16; 2]) -> io::Result<()> {
-        if self.events == tail::MOST_EVENTS {
+        if self.events == tail::MAX_EVENTS {
             self.flush()?;
         }
         let at = tail::DEFINITION_WORDS + 2 * self.events;
@@ -144,7 +144,7 @@ impl<F: Write, T: Tail> Writer<F, T> {
         if let Some(number) = self.known.get(operation) {
             return Ok(*number);
         }
-        if self.known.len() == MOST_OPERATIONS {
+        if self.known.len() == MAX_OPERATIONS {
             self.flush()?;
             self.file.write_all(&chunk(super::rank_file::chunk::RESTART, &[]))?;
             self.known.clear();
@@ -207,7 +207,7 @@ pub(super) fn left(tail: &impl Tail, block: u64) -> Option<Block> {
         return None;
     }
     let definitions = (word(tail::DEFINITIONS) as usize).min(tail::DEFINITION_WORDS);
-    Some(contents(tail, definitions, (word(tail::EVENTS) as usize).min(tail::MOST_EVENTS)))
+    Some(contents(tail, definitions, (word(tail::EVENTS) as usize).min(tail::MAX_EVENTS)))
 }
 
 fn contents(tail: &impl Tail, definition_words: usize, events: usize) -> Block {

@@ -15,8 +15,8 @@ use crate::profile::hash;
 #[unsafe(link_section = ".init_array")]
 static ON_LOAD: extern "C" fn() = on_load;
 
-/// Longest path of the kernel's (PATH_MAX).
-const LONGEST: usize = 4096;
+/// Longest path that the kernel takes, in bytes (limits.h).
+const PATH_MAX: usize = 4096;
 
 extern "C" fn on_load() {
     for name in [fishplate_profile::VARIABLE, notes::VARIABLE] {
@@ -34,7 +34,7 @@ extern "C" fn on_load() {
 
 /// Leaves the note in a folder, unless it is there.
 fn note(folder: &[u8]) {
-    let mut program = [0; LONGEST];
+    let mut program = [0; PATH_MAX];
     // SAFETY: a text with an end, and room for a path.
     let length = unsafe {
         libc::syscall(
@@ -46,8 +46,8 @@ fn note(folder: &[u8]) {
         )
     };
     let Some(program) = usize::try_from(length).ok().and_then(|length| program.get(..length)) else { return };
-    let mut path = [0; LONGEST];
-    let mut rest = &mut path[..LONGEST - 1];
+    let mut path = [0; PATH_MAX];
+    let mut rest = &mut path[..PATH_MAX - 1];
     let written = rest.write_all(folder).and_then(|()| write!(rest, "/{:016x}.{LOADED}", hash(program)));
     if written.is_err() {
         return;

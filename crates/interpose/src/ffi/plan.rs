@@ -52,7 +52,7 @@ struct Part {
 }
 
 /// Most bytes, and elements, of a schedule: MPI counts in integers.
-const MOST: usize = c_int::MAX as usize;
+const MAX_COUNT: usize = c_int::MAX as usize;
 
 impl Planner<'_> {
     /// The operation; nothing when schedules cannot do it, which all ranks see alike, or when arguments are wrong, which
@@ -174,7 +174,10 @@ impl Planner<'_> {
     ) -> Option<Plan> {
         let (op, len) = (self.abi.clean(op), some(usize::try_from(count).ok()?, 1)?);
         let datatype = Datatype::of(self.abi, self.abi.clean(datatype)).filter(|datatype| datatype.is_named)?;
-        if op == self.abi.op_null || datatype.extent <= 0 || len.checked_mul(datatype.extent.unsigned_abs())? > MOST {
+        if op == self.abi.op_null
+            || datatype.extent <= 0
+            || len.checked_mul(datatype.extent.unsigned_abs())? > MAX_COUNT
+        {
             return None;
         }
         let commutes = Op(op).is_commutative().ok()?;
@@ -335,7 +338,7 @@ impl Part {
 
 /// A length, unless `times` it is nothing or too much.
 fn some(len: usize, times: usize) -> Option<usize> {
-    (1..=MOST).contains(&len.checked_mul(times)?).then_some(len)
+    (1..=MAX_COUNT).contains(&len.checked_mul(times)?).then_some(len)
 }
 
 /// Where blocks start, in bytes, if these can be received in place.

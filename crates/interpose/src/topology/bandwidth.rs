@@ -20,7 +20,7 @@ const MESSAGES: usize = 8;
 const BYTES: usize = 32 << 10;
 /// Where all hosts of a cluster send to another, each sends less, but no less than so many messages: what they share
 /// has a queue, which must not overflow.
-const FEWEST_MESSAGES: usize = 2;
+const MIN_MESSAGES: usize = 2;
 /// The best of so many bursts counts: the first finds cold windows, others may find a busy processor.
 const BURSTS: usize = 3;
 /// IntraCluster of a cluster they are short, and a busy processor counts for more.
@@ -28,7 +28,7 @@ const BURSTS_INSIDE: usize = 10;
 /// The delay inside is measured for so long.
 const LATENCY_TIME: Duration = Duration::from_millis(3);
 /// So many hosts of a cluster take part at most.
-const MOST_HOSTS: usize = 16;
+const MAX_HOSTS: usize = 16;
 
 /// The ranks that measure for a cluster.
 #[derive(Debug, PartialEq, Eq)]
@@ -47,8 +47,8 @@ impl HostLeaders {
             let mut known = BTreeSet::new();
             let members = (0..hosts.len()).filter(|rank| clusters[*rank] == cluster);
             let mut ranks: Vec<usize> = members.filter(|rank| known.insert(hosts[*rank])).collect();
-            let is_all = ranks.len() <= MOST_HOSTS;
-            ranks.truncate(MOST_HOSTS);
+            let is_all = ranks.len() <= MAX_HOSTS;
+            ranks.truncate(MAX_HOSTS);
             HostLeaders { ranks, is_all }
         };
         (0..count).map(of).collect()
@@ -111,7 +111,7 @@ fn between(prober: &Prober, clusters: &[HostLeaders], estimates: &mut Estimates)
         let hosts = many.ranks.len();
         if hosts > 1 {
             let lanes: Vec<_> = many.ranks.iter().copied().zip(few.ranks.iter().copied().cycle()).collect();
-            let together = told(&lanes, (2 * MESSAGES / hosts).max(FEWEST_MESSAGES))?;
+            let together = told(&lanes, (2 * MESSAGES / hosts).max(MIN_MESSAGES))?;
             estimates.set_shared(from, to, shared(one, together, hosts, many.is_all));
         }
     }

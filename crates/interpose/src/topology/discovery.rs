@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::bandwidth::{self, HostLeaders};
 use super::estimates::{Discovered, Estimates};
 use super::probe::Prober;
-use super::proximity::{MOST_CLUSTERS, near};
+use super::proximity::{MAX_CLUSTERS, near};
 use crate::ffi::{Abi, Comm, Result};
 
 /// The leader of a host, or of a cluster, which measures for it.
@@ -29,7 +29,7 @@ pub fn discover_clusters(abi: &'static Abi, comm: Comm, rank: usize, hosts: &[u6
     let mut rows: Vec<Vec<u64>> = Vec::new();
     let mut farthest_ns = 0;
     while let Some(first) = clusters.iter().position(Option::is_none) {
-        if rows.len() == MOST_CLUSTERS {
+        if rows.len() == MAX_CLUSTERS {
             return Ok(None);
         }
         let targets: Vec<usize> = (first + 1..count).filter(|host| clusters[*host].is_none()).collect();

@@ -1,7 +1,7 @@
 //! Estimates of the network: between clusters and inside of them; encoded for a broadcast to all ranks.
 
 /// More than any rail carries.
-const MOST_BYTES_PER_S: u64 = 100_000_000_000;
+const MAX_BYTES_PER_S: u64 = 100_000_000_000;
 
 /// What is known of the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,13 +94,13 @@ impl Estimates {
 
     /// In both directions.
     pub fn set_rate(&mut self, from: usize, to: usize, rate: u64) {
-        self.bytes_per_s[from * self.clusters + to] = rate.clamp(1, MOST_BYTES_PER_S);
-        self.bytes_per_s[to * self.clusters + from] = rate.clamp(1, MOST_BYTES_PER_S);
+        self.bytes_per_s[from * self.clusters + to] = rate.clamp(1, MAX_BYTES_PER_S);
+        self.bytes_per_s[to * self.clusters + from] = rate.clamp(1, MAX_BYTES_PER_S);
     }
 
     /// In both directions.
     pub fn set_shared(&mut self, from: usize, to: usize, rate: Option<u64>) {
-        let rate = rate.map_or(0, |rate| rate.clamp(1, MOST_BYTES_PER_S));
+        let rate = rate.map_or(0, |rate| rate.clamp(1, MAX_BYTES_PER_S));
         self.shared_bytes_per_s[from * self.clusters + to] = rate;
         self.shared_bytes_per_s[to * self.clusters + from] = rate;
     }

@@ -18,14 +18,14 @@ const HOST: i32 = 32767;
 const DECISION: i32 = 32766;
 
 /// What a rank tells of its host: the identity, then the length of the name, and the name.
-const HOST_BYTES: usize = HostId::LEN + 1 + LONGEST_NAME;
-const LONGEST_NAME: usize = 255;
+const HOST_BYTES: usize = HostId::LEN + 1 + MAX_NAME_LEN;
+const MAX_NAME_LEN: usize = 255;
 
 /// How long a process sleeps that has only to wait, so that those that measure have processors.
 const SLEEP: Duration = Duration::from_micros(200);
 /// Sleeps after which rank 0 no longer waits for ranks that send nothing, mostly as they have not loaded this library. Counted, not
 /// timed, so that a stopped machine does no harm; 10 s or more.
-const MOST_SLEEPS: u32 = 50_000;
+const MAX_SLEEPS: u32 = 50_000;
 
 /// The host of a rank.
 struct RankHost {
@@ -95,7 +95,7 @@ fn collect_hosts(abi: &'static Abi, world: Comm, ranks: usize) -> Result<(Vec<us
     let mut hosts: Vec<Option<RankHost>> = (0..ranks).map(|_| None).collect();
     hosts[0] = Some(RankHost::own());
     let mut sleeps = 0;
-    while !mailbox.is_empty() && sleeps < MOST_SLEEPS {
+    while !mailbox.is_empty() && sleeps < MAX_SLEEPS {
         for (label, message) in mailbox.completed()? {
             hosts[label + 1] = RankHost::decode(&message);
         }
@@ -154,7 +154,7 @@ impl RankHost {
     }
 
     fn encode(&self) -> Vec<u8> {
-        let name = &self.name.as_bytes()[..self.name.len().min(LONGEST_NAME)];
+        let name = &self.name.as_bytes()[..self.name.len().min(MAX_NAME_LEN)];
         let mut message = [&self.id.to_be_bytes()[..], &[name.len() as u8], name].concat();
         message.resize(HOST_BYTES, 0);
         message
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn what_a_rank_tells_of_its_host_arrives() {
-        for name in ["node", "", &"n".repeat(LONGEST_NAME)] {
+        for name in ["node", "", &"n".repeat(MAX_NAME_LEN)] {
             let message = RankHost { id: 5, name: name.into() }.encode();
             let RankHost { id, name: told } = RankHost::decode(&message).unwrap();
             assert_eq!((message.len(), id, told.as_str()), (HOST_BYTES, 5, name));

@@ -8,9 +8,9 @@ use super::proximity::NEAR_NS;
 use crate::ffi::{Abi, Comm, Mailbox, Result};
 
 /// Round trips of which the shortest counts: at least so many, since the first pays for the connection;
-const FEWEST_PINGS: usize = 8;
+const MIN_PINGS: usize = 8;
 /// then more while there is time, up to so many.
-const MOST_PINGS: usize = 64;
+const MAX_PINGS: usize = 64;
 /// The time for them while a process seems far: it may only be busy.
 const MOST_TIME: Duration = Duration::from_millis(100);
 /// How long a process polls for the next message without sleeping. Then it sleeps between polls: where there are more
@@ -40,7 +40,7 @@ impl Prober {
         for count in 1.. {
             let seems_far = best_ns.iter().any(|time_ns| *time_ns > NEAR_NS);
             let patience = if seems_far { MOST_TIME } else { least };
-            let is_last = count >= FEWEST_PINGS && (count >= MOST_PINGS || begin.elapsed() >= patience);
+            let is_last = count >= MIN_PINGS && (count >= MAX_PINGS || begin.elapsed() >= patience);
             self.ping(to, is_last, &mut best_ns)?;
             if is_last {
                 break;

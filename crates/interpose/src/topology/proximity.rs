@@ -10,7 +10,7 @@ const FACTOR: u64 = 3;
 const CEILING_NS: u64 = 1_000_000;
 
 /// Most clusters that are told apart. With more than this hosts are everywhere, and what is near is of no use.
-pub const MOST_CLUSTERS: usize = 16;
+pub const MAX_CLUSTERS: usize = 16;
 
 /// Which of some hosts are near one, by the round trip time to each; `farthest_ns` is the longest between any hosts, as
 /// far as is known.

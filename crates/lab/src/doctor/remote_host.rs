@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How long it may take to try the ways to one other host.
 const PATIENCE_A_HOST: Duration = Duration::from_secs(30);
 /// How much of a remote shell's complaints is kept.
-const MOST_SAID: u64 = 4096;
+const MAX_STDERR_BYTES: u64 = 4096;
 
 /// Why a host cannot be looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +99,7 @@ impl RemoteHost {
         });
         let (sender, said) = mpsc::channel();
         thread::spawn(move || {
-            let (mut some, mut kept) = ([0; 512], stderr.by_ref().take(MOST_SAID));
+            let (mut some, mut kept) = ([0; 512], stderr.by_ref().take(MAX_STDERR_BYTES));
             while let Ok(length @ 1..) = kept.read(&mut some) {
                 if sender.send(some[..length].to_vec()).is_err() {
                     break;

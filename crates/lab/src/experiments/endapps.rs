@@ -99,7 +99,7 @@ const SHARE_TOLERANCE: f64 = 10.0;
 /// How far RPI may be from the middle of what is published, as a part of it.
 const RPI_TOLERANCE: f64 = 0.15;
 /// Part of the time in MPI on one port that the fast port must save, or there is nothing to divide by.
-const LEAST_GAIN: f64 = 0.05;
+const MIN_GAIN: f64 = 0.05;
 
 /// Both factors over one port, two-sided.
 fn factors(measured: [f64; 3], published: [f64; 3], (rule, unit): (&str, &str)) -> Judgement {
@@ -149,7 +149,7 @@ fn relative_improvements(values: &Values) -> Judgement {
     let mut holds = true;
     for (app, Published { least, greatest }) in published::PROGRAMS {
         let [one, two, fast] = app_times(values, app, COMMUNICATION)?;
-        if one - fast < LEAST_GAIN * one {
+        if one - fast < MIN_GAIN * one {
             continue;
         }
         let rpi = 100.0 * (one - two) / (one - fast);
@@ -217,7 +217,7 @@ fn search_times(values: &Values) -> Judgement {
     let run = |link| values.seconds(AppTime { app: SEARCH, stack: FILES_STACK, link, metric: RUN });
     let [one, two, fast] = [run(FILES[0])?, run(FILES[1])?, run(FILES[2])?];
     let gain = (one - fast) / one;
-    if gain < LEAST_GAIN {
+    if gain < MIN_GAIN {
         return Err(format!("the fast port brings {:.1} % of the run time, too little to divide by", 100.0 * gain));
     }
     let rpi = 100.0 * (one - two) / (one - fast);

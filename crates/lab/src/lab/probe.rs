@@ -14,7 +14,7 @@ const PAUSE: Duration = Duration::from_micros(500);
 /// Round trips that are left out: addresses are asked for, processors wake up.
 const WARM_UP: usize = 5;
 /// Round trips that are enough for a 99th percentile.
-const ENOUGH: usize = 500;
+const MAX_ROUND_TRIPS: usize = 500;
 /// When a datagram counts as lost; also how long the other side may take to begin. Twice the longest way that is likely.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -54,7 +54,7 @@ pub fn round_trips(address: IpAddr, time: Duration) -> Result<RoundTrips> {
     let start = Instant::now();
     for number in WARM_UP as u32.. {
         times_us.extend(exchange(&socket, number)?);
-        if times_us.len() >= ENOUGH || start.elapsed() >= time {
+        if times_us.len() >= MAX_ROUND_TRIPS || start.elapsed() >= time {
             break;
         }
         std::thread::sleep(PAUSE);

@@ -13,7 +13,7 @@ use crate::tell;
 /// The file in it that says what was started.
 const FILE: &str = "launch.json";
 /// Most folders that killed profiles may leave beside each other.
-const MOST_LEFT: usize = 100;
+const MAX_LEFT_BEHIND: usize = 100;
 
 /// What was started.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub struct Launch {
 /// # Errors
 /// When it cannot be made, or nothing can be written into it.
 pub fn prepare(record: &Path, launch: &Launch) -> Result<PathBuf> {
-    for number in 1..=MOST_LEFT {
+    for number in 1..=MAX_LEFT_BEHIND {
         let more = if number == 1 { String::new() } else { format!("-{number}") };
         let folder = record.with_extension(format!("ranks{more}"));
         match private_folder::make_at(&folder) {
@@ -45,7 +45,7 @@ pub fn prepare(record: &Path, launch: &Launch) -> Result<PathBuf> {
             Err(error) => return Err(error).with_context(|| format!("cannot make the folder {}", folder.display())),
         }
     }
-    bail!("{MOST_LEFT} runs have left their folders beside {}: remove them", record.display())
+    bail!("{MAX_LEFT_BEHIND} runs have left their folders beside {}: remove them", record.display())
 }
 
 /// Reads what was started; nothing where that is not known.

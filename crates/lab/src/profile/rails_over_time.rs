@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::schema::{Profile, Series};
 
 /// Most steps: enough to see phases of a program, and little in a record.
-const MOST_STEPS: usize = 200;
+const MAX_STEPS: usize = 200;
 
 /// Bytes over time.
 #[derive(Debug, PartialEq)]
@@ -29,7 +29,7 @@ fn of_series(all: &[&Series]) -> Option<RailsOverTime> {
     let all: Vec<&&Series> = all.iter().filter(|series| series.step_ns == step_ns).collect();
     let first = all.iter().map(|series| series.first_step).min()?;
     let end = all.iter().map(|series| series.first_step + series.steps() as u64).max()?;
-    let each = ((end - first) as usize).div_ceil(MOST_STEPS).max(1);
+    let each = ((end - first) as usize).div_ceil(MAX_STEPS).max(1);
     let steps = ((end - first) as usize).div_ceil(each);
     let mut sent: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     for series in all {

@@ -98,11 +98,13 @@ impl Report {
 
 /// `a, b and 3 more`.
 fn some_of(names: &[String]) -> String {
-    const MOST: usize = 3;
+    const MAX_NAMES: usize = 3;
     match names {
         [] => "nothing".into(),
         [one] => one.clone(),
-        _ if names.len() <= MOST => format!("{} and {}", names[..names.len() - 1].join(", "), names[names.len() - 1]),
-        _ => format!("{} and {} more", names[..MOST - 1].join(", "), names.len() - MOST + 1),
+        _ if names.len() <= MAX_NAMES => {
+            format!("{} and {}", names[..names.len() - 1].join(", "), names[names.len() - 1])
+        }
+        _ => format!("{} and {} more", names[..MAX_NAMES - 1].join(", "), names.len() - MAX_NAMES + 1),
     }
 }

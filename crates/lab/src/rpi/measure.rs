@@ -24,7 +24,7 @@ use crate::record::{self, Line, Manifest, Skipped};
 use crate::system::child_process::Signals;
 
 /// After so many failures in a row a network is left alone.
-const MOST_FAILURES: u32 = 2;
+const MAX_FAILURES: u32 = 2;
 
 /// What is to be run.
 pub struct Measurement {
@@ -90,7 +90,7 @@ impl Measurement {
                 let network = &self.networks[turn];
                 let name = format!("{}, run {} of {}", network.name, round + 1, self.repeats);
                 progress.show(&name);
-                if failed[turn] >= MOST_FAILURES {
+                if failed[turn] >= MAX_FAILURES {
                     progress.done(&format!("{name}: not tried again"));
                     continue;
                 }

@@ -11,7 +11,7 @@ use crate::bench::selection;
 use crate::mpi::stacks::{Catalog, Stack};
 
 /// A base, the best, and one to be rated.
-const LEAST: usize = 3;
+const MIN_NETWORKS: usize = 3;
 /// What runs where nothing else was asked for.
 const DEFAULT_STACK: &str = "fishplate-mpich";
 
@@ -55,8 +55,8 @@ impl Named<'_> {
     pub fn find(&self, catalog: &Catalog) -> Result<Vec<Network>> {
         let count = self.networks.len();
         ensure!(
-            count >= LEAST,
-            "--networks: {count} of at least {LEAST}: a base, the best one, and those to be rated between them, such as \
+            count >= MIN_NETWORKS,
+            "--networks: {count} of at least {MIN_NETWORKS}: a base, the best one, and those to be rated between them, such as \
              one=100,two=100+100,fast=800"
         );
         let places = self.networks.iter().map(|text| self.place(text)).collect::<Result<Vec<_>>>();

@@ -26,9 +26,9 @@ const SOCKET_BYTES: usize = 16 << 20;
 /// Verdicts are sent when so many bytes of them have come together: 512, well within what a socket sends at once.
 const VERDICT_BYTES: usize = 16_384;
 /// Longest packet.
-const MOST_PACKET: usize = 65_535;
+const MAX_PACKET: usize = 65_535;
 /// Largest message about one packet, which has a head of [`HEAD_BYTES`], or all of it, and some forty bytes of attributes.
-const READ_BYTES: usize = MOST_PACKET + 4_096;
+const READ_BYTES: usize = MAX_PACKET + 4_096;
 
 /// Packets that come in by one interface.
 pub struct Queue {
@@ -160,7 +160,7 @@ impl Wire for Queue {
         let mut message = Messages::default();
         message
             .begin(kind(libc::NFQNL_MSG_CONFIG), 0, &general(self.number))
-            .attribute(libc::NFQA_CFG_PARAMS, &copied(if changes { MOST_PACKET } else { HEAD_BYTES }))
+            .attribute(libc::NFQA_CFG_PARAMS, &copied(if changes { MAX_PACKET } else { HEAD_BYTES }))
             .attribute(libc::NFQA_CFG_FLAGS, &flags.to_be_bytes())
             .attribute(libc::NFQA_CFG_MASK, &(libc::NFQA_CFG_F_GSO as u32).to_be_bytes());
         // Without waiting for an acknowledgement, which would come between packets.

@@ -1,4 +1,4 @@
-//! Two endpoints of one process over loopback, for tests of what is inside them.
+//! Two endpoints of one process over loopback, for tests with access to their internals.
 
 use std::time::{Duration, Instant as Monotonic};
 

@@ -21,7 +21,7 @@ pub const SENDER: Side = Side::Creator;
 /// The side that receives.
 pub const RECEIVER: Side = Side::Opener;
 /// Longest payload that is received, in bytes: an engine grants no more than it has room for.
-pub const MOST_TAKEN: u32 = 192 << 10;
+pub const MAX_RECEIVED_LEN: u32 = 192 << 10;
 /// Where payloads are received.
 const BOUNCE: BounceId = BounceId(0);
 
@@ -88,7 +88,7 @@ impl Direction {
 
     /// Looks how many frames were taken, and sends what waits.
     pub fn flush(&mut self) -> Result<Option<u32>, NeverSent> {
-        let taken = self.sender.look()?;
+        let taken = self.sender.poll_taken()?;
         self.sender.flush(Places { memory: &self.memory, bounces: &self.bounces });
         Ok(taken)
     }
@@ -104,7 +104,7 @@ impl Direction {
             let mut from = 0;
             if record.kind != kind::REST {
                 let (header, header_len) = self.receiver.header(&record).map_err(Ended::Bad)?;
-                if header.body.payload_len() > MOST_TAKEN {
+                if header.body.payload_len() > MAX_RECEIVED_LEN {
                     return Err(Ended::TooLong);
                 }
                 if let Some(taken) = self.take_whole(&record, &header, header_len) {

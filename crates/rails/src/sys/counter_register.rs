@@ -1,4 +1,4 @@
-//! The processor's counter register, which costs a third of what a look at the clock does.
+//! The processor's counter register, which takes a third of the time of reading the clock.
 
 /// What it says. It counts at a constant rate, on all processors alike, or nearly so.
 #[cfg(target_arch = "x86_64")]

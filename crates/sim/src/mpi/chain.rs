@@ -12,7 +12,7 @@ use crate::models::time::Time;
 /// A piece of a chain is not shorter than its end divided by this,
 const PIECES: u64 = 4096;
 /// nor than this: what is shorter is of no interest, and the first pieces would be very short.
-const SHORTEST: Time = Time(1_000_000);
+const MIN_PIECE: Time = Time(1_000_000);
 
 /// What time is spent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl Chain {
             return self.shorten(self.at - time);
         }
         let took = time - self.at;
-        let least = SHORTEST.later(Time(time.0 / PIECES));
+        let least = MIN_PIECE.later(Time(time.0 / PIECES));
         if took >= least {
             self.end_piece(least);
         }

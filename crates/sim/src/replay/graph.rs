@@ -161,7 +161,7 @@ impl<'a> Execution<'a> {
 
 /// Ranks that wait for ever, and for what.
 fn describe(program: &Program, ranks: &[u32], waiting: &[Cell<Option<u32>>]) -> String {
-    const MOST: usize = 8;
+    const MAX_LISTED: usize = 8;
     let one = |rank: &u32| {
         let operations = &program.ranks[*rank as usize];
         match waiting[*rank as usize].get().map(|place| operations[place as usize].action) {
@@ -171,7 +171,8 @@ fn describe(program: &Program, ranks: &[u32], waiting: &[Cell<Option<u32>>]) -> 
             Some(Action::Receive { from, tag, .. }) => format!("rank {rank} receives from rank {from} with tag {tag}"),
         }
     };
-    let told: Vec<String> = ranks.iter().take(MOST).map(one).collect();
-    let more = if ranks.len() > MOST { format!("; and {} more", ranks.len() - MOST) } else { String::new() };
+    let told: Vec<String> = ranks.iter().take(MAX_LISTED).map(one).collect();
+    let more =
+        if ranks.len() > MAX_LISTED { format!("; and {} more", ranks.len() - MAX_LISTED) } else { String::new() };
     format!("ranks wait for ever: {}{more}", told.join("; "))
 }

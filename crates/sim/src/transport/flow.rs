@@ -20,7 +20,7 @@ const PACKET_PAYLOAD: u64 = 1448;
 const PACKET_EXTRA: u64 = 90;
 /// What a sender begins with, and never goes below when packets get lost, in bytes: ten packets (RFC 6928), and two.
 const FIRST_WINDOW: u64 = 10 * PACKET_PAYLOAD;
-const LEAST_WINDOW: u64 = 2 * PACKET_PAYLOAD;
+const MIN_WINDOW: u64 = 2 * PACKET_PAYLOAD;
 
 /// What a socket is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +120,7 @@ impl Flow {
     fn slow_down(&mut self, now: Time, round_trip: Duration) {
         let Some(congestion) = &mut self.congestion else { return };
         if now >= congestion.slowed_until {
-            congestion.window_bytes = (congestion.window_bytes / 2).max(LEAST_WINDOW);
+            congestion.window_bytes = (congestion.window_bytes / 2).max(MIN_WINDOW);
             congestion.threshold_bytes = congestion.window_bytes;
             congestion.slowed_until = now + round_trip;
         }

@@ -21,7 +21,7 @@ use super::trace::{Note, Trace};
 use crate::events::{Duration, EventQueue, Random, Time};
 
 /// More events than any run needs: engines that keep each other busy with nothing are found out.
-const MOST_EVENTS: u64 = 20_000_000;
+const MAX_EVENTS: u64 = 20_000_000;
 /// One in so many chances for a planted bug is taken.
 const MUTATION_EVERY: u64 = 10;
 
@@ -227,7 +227,7 @@ impl World {
         if self.violation.is_some() {
             return false;
         }
-        if self.queue.scheduled() > MOST_EVENTS {
+        if self.queue.scheduled() > MAX_EVENTS {
             self.observe(Observation::Endless);
             return false;
         }

@@ -14,7 +14,7 @@ use crate::system::free_space;
 const CHECK: &str = "shared memory";
 const FOLDER: &str = "/dev/shm";
 /// MPI libraries take some MiB for each rank there; what containers have by default is 64 MiB.
-const LEAST_FREE: u64 = 64_000_000;
+const MIN_FREE_BYTES: u64 = 64_000_000;
 
 /// What a host has.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ pub fn judge(host: &str, facts: &Facts) -> Vec<Finding> {
         let to_do =
             "mount a tmpfs there that all users may write to (mode 1777); in a container: --ipc=host or --shm-size";
         findings.push(Finding::warning(CHECK, host, found, to_do.into()));
-    } else if let Some(free) = facts.free.filter(|free| *free < LEAST_FREE) {
+    } else if let Some(free) = facts.free.filter(|free| *free < MIN_FREE_BYTES) {
         let found = format!("{} are free in {FOLDER}, which can be too little for a few ranks", text::bytes(free));
         let to_do = "remove what is left there, or `mount -o remount,size=1G /dev/shm`; in a container: --shm-size=1g";
         findings.push(Finding::warning(CHECK, host, found, to_do.into()));

@@ -8,7 +8,7 @@ use crate::profile::schema::{End, Profile, Rank, World, sum};
 use crate::profile::{summary, unseen};
 
 /// Most lines about ranks that have not finished.
-const MOST_LINES: usize = 8;
+const MAX_LINES: usize = 8;
 
 /// Of a whole profile.
 pub fn of_profile(profile: &Profile) -> Vec<String> {
@@ -84,8 +84,8 @@ fn ends(world: &World) -> Vec<String> {
     // Few are where the others are not: that is where to look first.
     let mut stuck: Vec<_> = stuck.into_iter().collect();
     stuck.sort_by_key(|(_, (ranks, _))| ranks.len());
-    let more = stuck.len().saturating_sub(MOST_LINES);
-    lines.extend(stuck.into_iter().take(MOST_LINES).map(|((call, place), (ranks, longest_ns))| {
+    let more = stuck.len().saturating_sub(MAX_LINES);
+    lines.extend(stuck.into_iter().take(MAX_LINES).map(|((call, place), (ranks, longest_ns))| {
         let who = format!("{} did not call MPI_Finalize: {}", named_ranks(&ranks), were(&ranks));
         let (most, longest) = (if ranks.len() == 1 { "for" } else { "for up to" }, time(longest_ns as f64));
         match call {

@@ -11,7 +11,7 @@ use crate::report::rail_sums::Sums;
 use crate::report::{METHOD, Report, Row, missing};
 
 /// Most stacks whose columns are wide enough for ratio and interval on one line.
-const MOST_WIDE_COLUMNS: usize = 5;
+const MAX_WIDE_COLUMNS: usize = 5;
 
 /// Every benchmark on every link: what each stack does against the reference.
 pub fn summary(report: &Report) -> Markup {
@@ -21,7 +21,7 @@ pub fn summary(report: &Report) -> Markup {
         section #summary {
             h2 { "Summary" }
             p .note { "Against " strong { (model.stacks[report.reference]) } ": above 1 is better. Shaded: best beyond noise." }
-            div .scroll { table .summary .dense[model.stacks.len() > MOST_WIDE_COLUMNS] {
+            div .scroll { table .summary .dense[model.stacks.len() > MAX_WIDE_COLUMNS] {
                 thead { tr {
                     th { "benchmark" } th { "on" } th { "at" }
                     @for (index, stack) in model.stacks.iter().enumerate() {

@@ -18,8 +18,8 @@ const RIGHT: f64 = 110.0;
 const ROW: f64 = 40.0;
 const AXIS: f64 = 58.0;
 /// What RPI is drawn over, in percent; what lies beyond is at the edge.
-const LEAST: f64 = -25.0;
-const GREATEST: f64 = 125.0;
+const MIN_PERCENT: f64 = -25.0;
+const MAX_PERCENT: f64 = 125.0;
 
 /// The page.
 pub fn render(evaluation: &Evaluation, record: &Record) -> String {
@@ -157,7 +157,8 @@ fn bound(class: &str, name: &str, seconds: f64, scale: f64, bottom: f64, down: f
 }
 
 fn x_of(percent: f64) -> f64 {
-    LEFT + (percent.clamp(LEAST, GREATEST) - LEAST) / (GREATEST - LEAST) * (WIDTH - LEFT - RIGHT)
+    LEFT + (percent.clamp(MIN_PERCENT, MAX_PERCENT) - MIN_PERCENT) / (MAX_PERCENT - MIN_PERCENT)
+        * (WIDTH - LEFT - RIGHT)
 }
 
 fn worth(evaluation: &Evaluation) -> Markup {

@@ -6,8 +6,8 @@ use crate::models::socket::Socket;
 
 /// Longest piece, in bytes. Messages are cut finely enough for stations to work on different pieces of one at the same
 /// time, and no finer: each piece costs an event a station.
-const MOST_PIECE: u64 = 32 << 10;
-/// Pieces that a long message is cut into, until they are as long as [`MOST_PIECE`].
+const MAX_PIECE: u64 = 32 << 10;
+/// Pieces that a long message is cut into, until they are as long as [`MAX_PIECE`].
 const PIECES: u64 = 64;
 /// A window is cut into so many pieces at least.
 const PIECES_OF_WINDOW: u64 = 16;
@@ -17,7 +17,7 @@ impl Network {
     pub fn post(&mut self, events: &mut impl Events, flow: FlowId, (token, group): (u32, u32), bytes: u64) {
         let state = &mut self.flows[flow.0 as usize];
         let (terms, bytes) = (&*state.path.terms, bytes.max(1));
-        let most = MOST_PIECE.min(terms.limits.bytes / PIECES_OF_WINDOW).max(terms.mtu);
+        let most = MAX_PIECE.min(terms.limits.bytes / PIECES_OF_WINDOW).max(terms.mtu);
         let piece = match terms.frame_bytes {
             Some(frame) => frame.min(terms.limits.bytes).max(terms.mtu),
             None => (bytes / PIECES).clamp(terms.burst, most).next_multiple_of(terms.burst),

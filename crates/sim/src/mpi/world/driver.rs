@@ -216,7 +216,7 @@ impl World {
     fn schedule_progress_thread(&mut self, rank: u32) {
         let now = self.calendar.now();
         let process = &mut self.ranks[rank as usize];
-        let has_work = process.has_held_frames() || process.engine.owes_acknowledgement();
+        let has_work = process.has_held_frames() || process.engine.has_pending_acks();
         if self.kind.acknowledges && has_work && process.computes_until > now && !process.is_thread_scheduled {
             process.is_thread_scheduled = true;
             self.calendar.enter(now + PROGRESS_THREAD_PERIOD, Event::ProgressThread(rank));

@@ -8,7 +8,7 @@ use crate::output::text;
 use crate::profile::schema::World;
 
 /// Most rows: more ranks are put together.
-const MOST: usize = 512;
+const MAX_ROWS: usize = 512;
 /// Pairs that have a row in the table.
 const PAIRS: usize = 10;
 
@@ -25,7 +25,7 @@ pub struct Matrix {
 
 /// Puts the matrix into `arrays`. Nothing where there are no messages between two ranks.
 pub fn of(world: &World, arrays: &mut Arrays) -> Option<Matrix> {
-    let ranks_each = world.size.div_ceil(MOST).max(1);
+    let ranks_each = world.size.div_ceil(MAX_ROWS).max(1);
     let rows = world.size.div_ceil(ranks_each);
     let (mut bytes, mut messages) = (vec![0.0; rows * rows], vec![0.0; rows * rows]);
     for (from, to, sent, sent_bytes) in pairs(world) {

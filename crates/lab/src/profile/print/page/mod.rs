@@ -22,7 +22,7 @@ const SCRIPT: [&str; 4] =
     [include_str!("drawing.js"), include_str!("timeline.js"), include_str!("matrix.js"), include_str!("start.js")];
 
 /// Most programs of one command that are shown: those that took longest.
-const MOST_WORLDS: usize = 4;
+const MAX_WORLDS: usize = 4;
 
 /// What the script is told of a program.
 #[derive(Serialize)]
@@ -34,8 +34,8 @@ struct Told {
 /// The page.
 pub fn render(profile: &Profile) -> String {
     let mut worlds = summary::by_time(profile);
-    let left_out = worlds.len().saturating_sub(MOST_WORLDS);
-    worlds.truncate(MOST_WORLDS);
+    let left_out = worlds.len().saturating_sub(MAX_WORLDS);
+    worlds.truncate(MAX_WORLDS);
     let title = format!("Profile of {}", worlds.first().map_or("nothing".into(), |world| summary::programs(world)));
     let body = html! {
         (style())
@@ -50,7 +50,7 @@ pub fn render(profile: &Profile) -> String {
                 "."
             }
             (list(findings::of_profile(profile)))
-            @if left_out > 0 { p .note { "Of the programs, the " (MOST_WORLDS) " that took longest are shown." } }
+            @if left_out > 0 { p .note { "Of the programs, the " (MAX_WORLDS) " that took longest are shown." } }
         }
         @for (number, world) in worlds.iter().enumerate() {
             @if worlds.len() > 1 {
