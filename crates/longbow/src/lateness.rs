@@ -1,12 +1,12 @@
-//! How late frames are delivered.
+//! Distribution of the lateness of frames.
 
 use crate::message::Lateness;
 
-/// What is earlier than this counts in the first bucket.
+/// Upper bound of the first bucket.
 const MIN_NS: f64 = 1_000.0;
-/// Buckets for each doubling, so a percentile is told to within 4.5 %.
+/// Buckets per doubling: percentiles are accurate to 4.5 %.
 const PER_DOUBLING: f64 = 16.0;
-/// Enough for a machine that was stopped for a quarter of an hour.
+/// Number of buckets: the last one begins at a quarter of an hour.
 const BUCKETS: usize = 480;
 
 /// Distribution of lateness.
@@ -23,7 +23,7 @@ impl LatenessCount {
     }
 
     pub fn count(&mut self, late_ns: i64) {
-        // Of what is early the logarithm is no number or negative, which is the first bucket.
+        // For early frames the logarithm is NaN or negative, which yields the first bucket.
         let doublings = (late_ns as f64 / MIN_NS).log2();
         let bucket = (doublings * PER_DOUBLING).ceil() as usize;
         self.buckets[bucket.min(BUCKETS - 1)] += 1;
@@ -32,8 +32,8 @@ impl LatenessCount {
         self.max_ns = self.max_ns.max(late_ns);
     }
 
-    /// Of all frames since the count began. The mean can be above the 99th percentile: few frames that are very late, such
-    /// as those of a moment in which the machine stood still, make it so.
+    /// Summary of all frames since the count began. The mean can exceed the 99th percentile if a few frames are very late, as
+    /// after a stall of the machine.
     pub fn summary(&self) -> Lateness {
         let mut above = self.frames / 100;
         let last = self.buckets.iter().rposition(|count| {
