@@ -39,6 +39,7 @@ struct Session {
 pub struct Proven {
     /// Its claimed id.
     pub peer: EndpointId,
+    /// The initiator's offer.
     pub offer: Offer,
     /// Identifies it while its token is not known; zeros where it is.
     pub alias: [u8; ALIAS_LEN],
@@ -63,6 +64,7 @@ impl Identity {
 }
 
 impl Acceptor {
+    /// An acceptor before the initiator's hello.
     pub fn new(me: Party, nonce: Nonce) -> Self {
         let key = me.key(&me.token);
         Acceptor { me, key, nonce, hello: None, session: None, keys: None }

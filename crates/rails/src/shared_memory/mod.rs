@@ -43,7 +43,9 @@ pub use sender::{NeverSent, Sender};
 pub struct SharedMemoryLink {
     /// State that links of all kinds have.
     pub common: Common,
+    /// Sending half of the rings.
     pub sender: Sender,
+    /// Receiving half of the rings.
     pub receiver: Receiver,
     /// Direct access to the peer's memory.
     pub direct: Direct,

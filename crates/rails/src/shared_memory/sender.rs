@@ -60,6 +60,7 @@ pub struct Sender {
 }
 
 impl Sender {
+    /// The sender of one side of a link.
     pub fn new(memory: Arc<SharedMemory>, side: Side) -> Sender {
         Sender {
             memory,

@@ -49,6 +49,7 @@ const MAX_INTERVAL_NS: u64 = 320_000_000_000;
 /// A measurement of a rail's streams to one peer.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
+    /// Time of the measurement.
     pub now: Instant,
     /// Streams that carry data.
     pub streams: u8,
@@ -155,6 +156,7 @@ impl StreamCount {
         }
     }
 
+    /// The estimate after the last sample.
     pub fn estimate(&self) -> Estimate {
         self.estimate
     }
