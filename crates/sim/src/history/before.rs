@@ -31,7 +31,7 @@ const PAUSE: Time = Time::ms(1);
 /// A computation without a call.
 const COMPUTATION: Time = Time::ms(60_000);
 
-/// What was done before.
+/// The history before a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Before {
     /// Nothing.
@@ -104,7 +104,7 @@ impl Before {
         (self == Cut).then_some(DISTURBED)
     }
 
-    /// What one of the ranks does.
+    /// The history of one of the ranks.
     pub(super) async fn pass(self, mpi: &Mpi, case: &Case) {
         match self {
             Nothing => {}
@@ -146,7 +146,7 @@ async fn series(mpi: &Mpi, case: &Case, sizes: impl Iterator<Item = u64>) {
     }
 }
 
-/// Exchanges of a size for so long, or so often.
+/// Exchanges of a size, for a time or a number of iterations.
 async fn exchange(mpi: &Mpi, case: &Case, size: u64, time: Time) {
     let about_ns = of(case, size).about_ns() * f64::from(mpi.ranks() / 2);
     repeat(mpi, (time, 1, MAX_TURNS), about_ns, || pairs(mpi, size)).await;

@@ -12,9 +12,9 @@ const UNLIMITED_MBIT: f64 = 400_000.0;
 /// timers that are late, and keep the usual bucket.
 const BURST: f64 = 2048.0;
 const MAX_PACKET_BURST_MBIT: f64 = 1000.0;
-/// What an emulator counts of each packet beside the frame: check sequence, preamble, gap.
+/// Bytes of a packet on the wire beyond its frame, as an emulator counts them: check sequence, preamble, gap.
 const GAP_BYTES: f64 = 24.0;
-/// The emulator's longest frame takes so long, in seconds.
+/// Duration of the emulator's longest frame, in seconds.
 const MAX_FRAME_S: f64 = 500e-6;
 /// A byte that a process sends, and one that it receives, in picoseconds: one rail without a limit carries 4 to 5 GB/s
 /// between two processes with a processor each.
@@ -65,7 +65,7 @@ pub(super) fn testbed(case: &Case) -> Result<Rc<Testbed>, String> {
     Ok(Rc::new(testbed))
 }
 
-/// What a byte costs a process that sends or receives it, in nanoseconds.
+/// Processor time of a byte for a process that sends or receives it, in nanoseconds.
 pub(super) fn byte_ns() -> f64 {
     BYTE_PS / 1e3
 }

@@ -14,7 +14,7 @@ const PIECES: u64 = 4096;
 /// nor than this: what is shorter is of no interest, and the first pieces would be very short.
 const MIN_PIECE: Time = Time(1_000_000);
 
-/// What time is spent on.
+/// Categories of time along a critical path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The program computes.
@@ -71,7 +71,7 @@ impl Chain {
         self.at
     }
 
-    /// What it was spent on; the sum is [`Chain::at`].
+    /// Time by category; the sum is [`Chain::at`].
     pub fn spent(&self) -> Spent {
         self.spent
     }
@@ -97,7 +97,7 @@ impl Chain {
         self.end_piece(least);
     }
 
-    /// A chain that goes on from here until `time`.
+    /// This chain, continued until `time`.
     pub fn to(&self, part: Part, time: Time) -> Chain {
         let mut chain = self.clone();
         chain.go_on(part, time);

@@ -1,8 +1,8 @@
-//! What rails carry over time: bytes in steps of equal length, few enough for a chart.
+//! Bytes carried by rails over time, in steps of equal length, few enough for a chart.
 
 use crate::models::time::Time;
 
-/// At most so many steps: more are put together, two and two.
+/// Limit of the number of steps: beyond it, pairs of steps are merged.
 const MAX_STEPS: usize = 512;
 /// The first length of a step.
 const MIN_STEP: Time = Time(1_000_000);

@@ -28,7 +28,7 @@ pub fn describe(trace: &Trace, ranks: &[u32], places: &Places) -> String {
     format!("ranks wait for ever{hint}: {}{more}", told.join("; "))
 }
 
-/// What a rank does in a call.
+/// Describes a rank's call.
 fn waits_for(trace: &RankTrace, at: usize) -> String {
     let Some(step) = trace.steps.get(at) else { return "its end".into() };
     match &trace.operations[step.operation as usize] {
@@ -64,7 +64,7 @@ fn received(from: Option<u32>, tag: Option<i32>) -> String {
     format!("receives from {from} with {tag}")
 }
 
-/// What the request does that was made last with this number.
+/// Describes the last request created with this number.
 fn poster(trace: &RankTrace, before: usize, request: u32) -> Option<String> {
     trace.steps[..before].iter().rev().find_map(|step| match &trace.operations[step.operation as usize] {
         Operation::Receive(receive) if receive.request == Some(request) => Some(received(receive.from, receive.tag)),

@@ -25,7 +25,7 @@ pub struct Disturbance {
     pub until: Time,
 }
 
-/// What was carried in one interval.
+/// Bytes carried in one interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Second {
     /// Its end, in seconds.

@@ -17,7 +17,7 @@ const BARRIER: Tag = 20;
 /// Records that a thread accesses in an iteration.
 const RECORDS: u64 = 8;
 
-/// Whether a benchmark can run so with so many clients.
+/// Whether a benchmark supports this number of clients.
 ///
 /// # Errors
 /// When sizes or counts are 0, or do not fit each other.
@@ -63,7 +63,7 @@ pub(super) async fn run(
     client.close().await;
 }
 
-/// What this client moves from a barrier on, in MB/s.
+/// Rate of this client after a barrier, in MB/s.
 async fn turn(
     benchmark: Benchmark,
     mpi: &Mpi,

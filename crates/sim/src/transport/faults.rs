@@ -44,17 +44,17 @@ impl Outage {
 /// Something that goes wrong, and heals by itself after a while if it can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The connections break, at any byte of what is on its way.
+    /// The connections break, at a random byte of the data in flight.
     Cut {
         /// Where.
         path: Path,
     },
-    /// The connections carry nothing any more, without an error.
+    /// The connections carry no more data, without an error.
     Silence {
         /// Where.
         path: Path,
     },
-    /// Nothing arrives for a while.
+    /// No data arrives for a while.
     Stall {
         /// Where.
         path: Path,
@@ -90,7 +90,7 @@ pub enum Fault {
         /// Who.
         by: HostId,
     },
-    /// All connections between two hosts break that nobody lets go.
+    /// All connections between two hosts break, except retiring ones.
     Sever {
         /// One.
         a: HostId,
@@ -107,7 +107,7 @@ pub enum Fault {
         /// Whose.
         host: HostId,
     },
-    /// Nothing gets through, and nobody is told: all rails of two hosts, or one.
+    /// A silent outage: of all rails between two hosts, or of one.
     Outage {
         /// Where.
         outage: Outage,

@@ -24,7 +24,7 @@ const MAX_PIECES: usize = 16;
 const IN_SLOT: u64 = 56;
 /// Records of more bytes are taken as soon as they are read, not with all that are read in one call.
 const LONG: u64 = 120;
-/// What was taken and nobody waits for is looked at so late, at most.
+/// Maximum delay of polling for taken records on which no operation waits.
 const MAX_POLL_DELAY: Duration = Duration::ms(20);
 
 /// A record in a slot, until the sender knows that it is taken.
@@ -71,7 +71,7 @@ pub struct MemoryFlow {
     read: u64,
     published: u64,
     is_long: bool,
-    /// The sender looks what was taken.
+    /// The sender polls for taken records.
     looks_at: Option<Time>,
     looks: bool,
     stalled_until: Time,
@@ -112,7 +112,7 @@ impl MemoryFlow {
         self.taken + self.slots.len() as u64
     }
 
-    /// Whether a record of so many bytes fits, as far as the sender knows.
+    /// Whether a record of `bytes` bytes fits, as far as the sender knows.
     fn fits(&self, len: u64) -> bool {
         self.next() - self.taken < self.slots_in_all - 1 && self.ring_bytes + in_ring(len) <= self.ring_in_all
     }
@@ -305,7 +305,7 @@ impl LinkKind for MemoryFlow {
         seen_at.into_iter().chain(self.looks_at).min()
     }
 
-    /// All that is there stays readable, so nothing gets lost but what is lent.
+    /// Records in memory stay readable, so that only lent memory is lost.
     fn cut(&mut self, _: Time, _: u64) {
         self.is_cut = true;
     }
@@ -319,7 +319,7 @@ impl LinkKind for MemoryFlow {
         self.is_closed = true;
     }
 
-    /// It is never let go while its processes stay.
+    /// It is never closed while its processes live.
     fn shut(&mut self, _: Time, _: Data) {
         self.close();
     }
@@ -328,7 +328,7 @@ impl LinkKind for MemoryFlow {
         self.stalled_until = self.stalled_until.max(until);
     }
 
-    /// Nothing makes memory slower.
+    /// Memory is never slowed down.
     fn slow(&mut self, _: Time, _: u64, _: Duration) {}
 
     fn heal(&mut self, now: Time) {

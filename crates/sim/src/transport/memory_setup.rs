@@ -41,7 +41,7 @@ impl World {
             return;
         }
         let rail = self.setup.rails.len();
-        // Connections over rails have said what is granted.
+        // The grants were sent when connections over rails were set up.
         let Ok(subchannel) = self.hosts[b.0].engine.subchannel_up(vc(a), RailId(rail as u8), None, 0) else { return };
         let id = ConnectionId(self.connections.len());
         let contents = self.setup.contents;

@@ -217,7 +217,7 @@ fn bursts_shorten_latency_and_leave_the_peak() {
     assert!((peaks - 1.0).abs() < 0.01, "{peaks}");
 }
 
-/// The emulated machine with so many rails.
+/// The emulated machine with `rails` rails.
 fn emulated(rails: usize) -> Machine {
     let mut testbed = Description::parse(shipped("emulated").unwrap()).unwrap().testbed().unwrap();
     testbed.stack.values_mut().for_each(|stack| stack.rails.truncate(rails));
