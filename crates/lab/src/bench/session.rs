@@ -28,7 +28,7 @@ use crate::record::{self, Line, RailShare, Rails, Record, Skipped};
 use crate::system::child_process::Signals;
 use crate::tell;
 
-/// After so many failures in a row a cell is not tried in later rounds of the same run.
+/// Number of consecutive failures after which a cell is skipped in later rounds of a run.
 const MAX_FAILURES: u32 = 2;
 
 /// Stack, link and benchmark of cells.

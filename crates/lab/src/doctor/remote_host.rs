@@ -21,7 +21,7 @@ use crate::say;
 use crate::system::child_process;
 use crate::system::programs::shell_quote;
 
-/// What lines that are meant for us begin with.
+/// Prefix of the lines written by this program on the remote host.
 const MARK: &str = "fishplate-doctor ";
 /// Behind the mark: which program there is.
 const IS: &str = "is ";
@@ -37,7 +37,7 @@ const MAX_STDERR_BYTES: u64 = 4096;
 /// Why a host cannot be looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unexamined {
-    /// Nothing can be started there.
+    /// No program can be started there.
     NoShell {
         /// The remote shell.
         program: String,
@@ -90,7 +90,7 @@ impl RemoteHost {
         let mut stderr = child.stderr.take().context("no error output")?;
         let (sender, lines) = mpsc::channel();
         thread::spawn(move || {
-            // What is not text is not ours. When nobody listens any more, there is nothing to read for.
+            // Lines that are not UTF-8 are ignored. Reading ends when the receiver is dropped.
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
                 if line.strip_prefix(MARK).is_some_and(|line| sender.send(line.to_string()).is_err()) {
                     break;
@@ -141,7 +141,7 @@ impl RemoteHost {
     fn ended(&mut self) -> Unexamined {
         self.end();
         let mut said = Vec::new();
-        // What it has left in the background may hold its error output open.
+        // Background processes that it left may keep its error output open.
         let deadline = Instant::now() + child_process::GRACE;
         while let Ok(some) = self.said.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             said.extend(some);
@@ -154,7 +154,7 @@ impl RemoteHost {
         }
     }
 
-    /// Ends it, with its input. A remote shell that hangs has nothing to lose.
+    /// Closes its input and kills it. Killing a hanging remote shell is harmless.
     fn end(&mut self) {
         drop(self.child.stdin.take());
         let deadline = Instant::now() + child_process::GRACE;
@@ -179,7 +179,7 @@ impl Drop for RemoteHost {
     }
 }
 
-/// Starts the program of the same path, as on hosts with a common file system, or the one in PATH.
+/// Starts the program at this program's path, as on hosts with a common file system, or the one in PATH.
 fn script(own: &str) -> String {
     format!(
         "for program in {} fishplate; do \
@@ -190,7 +190,7 @@ fn script(own: &str) -> String {
     )
 }
 
-/// What the program does there: `fishplate examine-host`.
+/// Main function of `fishplate examine-host`, which runs on the remote host.
 pub fn examine() -> Result<()> {
     let mut lines = std::io::stdin().lines();
     let mut request = || lines.next().transpose().context("cannot read what is asked for");

@@ -275,7 +275,7 @@ pub mod tests {
             };
         }
         assert_eq!(verdicts("multirail-2004", &flat), held.map(|id| (id.to_string(), false)));
-        // What saves more than was published is another finding.
+        // A larger gain than published is a different finding.
         let mut better = as_published();
         let two_rails =
             |given: &&mut Given| given.stack == "even" && ["is", "visualization"].contains(&given.benchmark);

@@ -1,4 +1,4 @@
-//! What a program sent over each rail of Fishplate, in steps of time.
+//! Bytes that a program sent over each rail of Fishplate, by time step.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub fn of(profile: &Profile) -> Option<RailsOverTime> {
 
 fn of_series(all: &[&Series]) -> Option<RailsOverTime> {
     let step_ns = all.first()?.step_ns;
-    // Every process of a version has the same.
+    // Equal in all processes of one version.
     let all: Vec<&&Series> = all.iter().filter(|series| series.step_ns == step_ns).collect();
     let first = all.iter().map(|series| series.first_step).min()?;
     let end = all.iter().map(|series| series.first_step + series.steps() as u64).max()?;

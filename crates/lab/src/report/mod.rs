@@ -1,4 +1,4 @@
-//! Reports of records. The same records give the same bytes.
+//! Reports of records. Deterministic: equal records give equal bytes.
 //!
 //! [`model`] puts samples in order along an [`axis`]; [`comparison`] compares stacks, [`missing`] lists what is not in
 //! the records, [`rail_sums`] adds up what rails carried. [`print`](mod@print) has the forms of a report. Commands and `validate`
@@ -29,7 +29,7 @@ const METHOD: &str = "Ratios compare a stack with the reference in the same roun
     interval Student's t at 95 % on the logarithms. \u{201c}All\u{201d} is the geometric mean over all places along the axis that \
     both stacks have. A stack is marked as best only where its interval against every other stack lies above 1.";
 
-/// What all forms of the report show.
+/// Contents common to all forms of the report.
 pub struct Report {
     records: Vec<Record>,
     model: Model,

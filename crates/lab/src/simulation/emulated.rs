@@ -8,7 +8,7 @@ use crate::lab::Choice;
 
 /// The testbed that stands for this kind of machine.
 pub const TESTBED: &str = "emulated";
-/// The emulator's longest frame takes so long, in seconds.
+/// Duration of the emulator's longest frame, in seconds.
 const MAX_FRAME_S: f64 = 500e-6;
 /// What the emulator counts of each packet beside the frame: check sequence, preamble, gap.
 const GAP_BYTES: f64 = 24.0;

@@ -16,7 +16,7 @@ fn line(rank: &RankTrace, step: &Step) -> String {
     format!("{:>6} {:>14.2} {:>12.2}  {what}", rank.header.rank, us(step.processor_ns), us(step.idle_ns))
 }
 
-/// What a call does.
+/// Describes the operation of a call.
 pub fn describe(operation: &Operation) -> String {
     match operation {
         Operation::Communicator { number, members, .. } => {

@@ -16,12 +16,12 @@ const FOLDER: &str = "/dev/shm";
 /// MPI libraries take some MiB for each rank there; what containers have by default is 64 MiB.
 const MIN_FREE_BYTES: u64 = 64_000_000;
 
-/// What a host has.
+/// Facts about the shared memory of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     /// Bytes that are free in /dev/shm.
     pub free: Option<u64>,
-    /// Why nothing can be put there, if so.
+    /// Why no file can be created there, if so.
     pub error: Option<String>,
     /// `kernel.yama.ptrace_scope`.
     pub yama: Option<u8>,
@@ -45,7 +45,7 @@ fn read_own_memory() -> nix::Result<()> {
     process_vm_readv(Pid::this(), &mut [IoSliceMut::new(&mut to)], &remote).map(|_| ())
 }
 
-/// What that means.
+/// Findings about these facts.
 pub fn judge(host: &str, facts: &Facts) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Some(error) = &facts.error {

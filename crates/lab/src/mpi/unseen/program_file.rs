@@ -6,7 +6,7 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What is behind so many bytes of a file is not looked through for an MPI of its own.
+/// Bytes of a file that are searched for a statically linked MPI.
 const MAX_BYTES: u64 = 1 << 30;
 /// What a program of 64 bits begins with; its table of program headers is where the word at 32 says.
 const HEAD: usize = 64;

@@ -23,7 +23,7 @@ use crate::profile::{self, print};
 /// Most networks that are shown in detail.
 const MAX_DETAILED: usize = 6;
 
-/// What a replay did on a machine.
+/// The replay on a machine.
 pub fn detail(trace: &Trace, machine: &Machine, outcome: &Outcome, calls: &[CallTimes]) -> Detail {
     let steps = over_time::Steps::new(&outcome.rails, outcome.run);
     let host = |rank: u32| format!("node{}", machine.placement.node_of(rank));

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use crate::output::text::{percent, plural, time};
 
-/// What is on it, and the class of its colour.
+/// Categories on the path, with their colour classes.
 const PARTS: [(&str, &str); 4] = [("computation", "t0"), ("software", "t6"), ("latency", "t2"), ("bandwidth", "t4")];
 /// Columns of the picture.
 const COLUMNS: usize = 190;

@@ -1,4 +1,4 @@
-//! What is wrong with a program, and what is missing in its profile: a line each.
+//! Lines about errors of a program, and gaps in its profile.
 
 use std::collections::BTreeMap;
 
@@ -128,7 +128,7 @@ fn clocks(world: &World) -> Vec<String> {
     )]
 }
 
-/// What the waiting for late peers rests on.
+/// Basis of the estimates of waiting for late peers.
 pub fn basis(world: &World) -> String {
     let late = summary::late(world);
     let mut text = format!("Late ranks are told from {} events", text::thousands(late.events));

@@ -55,7 +55,7 @@ fn program(world: &World, top: usize) -> String {
     text
 }
 
-/// What ran where, for how long.
+/// Program, hosts and duration.
 fn headline(world: &World) -> String {
     let longest = world.ranks.iter().map(|rank| rank.run_ns).max().unwrap_or(0);
     let library = world.library.lines().next().unwrap_or_default().split(',').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What went over each rail over time, where records tell it: a chart a rail, a line a stack.
+//! Charts of the traffic of each rail over time, if recorded: one chart per rail, one line per stack.
 
 use std::collections::BTreeMap;
 

@@ -17,7 +17,7 @@ const RIGHT: f64 = 110.0;
 /// Height of a network's row, and of the axis with the names of bounds.
 const ROW: f64 = 40.0;
 const AXIS: f64 = 58.0;
-/// What RPI is drawn over, in percent; what lies beyond is at the edge.
+/// Range of the axis of RPI, in percent; values beyond it are drawn at the edge.
 const MIN_PERCENT: f64 = -25.0;
 const MAX_PERCENT: f64 = 125.0;
 

@@ -21,7 +21,7 @@ const MAX_LINES: usize = 3;
 /// Variables that begin so would make the process a rank of the job from within which it is started, or are for others.
 const FOREIGN: [&str; 6] = ["PMI_", "PMIX_", "SLURM_", "OMPI_COMM_WORLD_", "MPI_LOCAL", "FISHPLATE_"];
 
-/// What came of it.
+/// Result of the trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
@@ -107,7 +107,7 @@ fn outcome(out: &str, err: &str, has_loaded: bool) -> Outcome {
     Outcome::Failed { version, said: if said.is_empty() { "it ends without a word".into() } else { said } }
 }
 
-/// What the process does: `fishplate start-mpi LIBRARY`.
+/// Main function of the process: `fishplate start-mpi LIBRARY`.
 pub fn start(library: &Path) -> Result<()> {
     let print = |line: &Line| -> Result<()> {
         say!("{}", serde_json::to_string(line)?);

@@ -7,7 +7,7 @@ use crate::output::text::{percent, time};
 use crate::profile::schema::{Rank, World};
 use crate::profile::summary;
 
-/// Of more ranks than these together, so many that waited longest, and least, have a bar.
+/// Numbers of the ranks with the longest and the shortest waiting time that have a bar, if there are more ranks.
 const LONGEST_WAITING: usize = 96;
 const SHORTEST_WAITING: usize = 32;
 const WIDTH: f64 = 1140.0;
@@ -17,7 +17,7 @@ const ROW: f64 = 18.0;
 /// A part of a rank's time: what it was spent on, and how long it is in nanoseconds.
 type Part = (String, u64);
 
-/// What the time of a rank is divided into; the class of a part's colour is its position.
+/// Parts of the time of a rank; the position of a part is its colour class.
 fn parts(rank: &Rank) -> Vec<Part> {
     let mut parts = vec![
         ("outside of MPI".to_string(), rank.outside_ns()),

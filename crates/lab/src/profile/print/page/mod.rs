@@ -24,7 +24,7 @@ const SCRIPT: [&str; 4] =
 /// Most programs of one command that are shown: those that took longest.
 const MAX_WORLDS: usize = 4;
 
-/// What the script is told of a program.
+/// Data about a program for the page's script.
 #[derive(Serialize)]
 struct Told {
     timeline: Option<timeline::Timeline>,
@@ -63,18 +63,18 @@ pub fn render(profile: &Profile) -> String {
     page::render(&title, &[], &body)
 }
 
-/// What the parts of a page look like.
+/// Style sheet of the page.
 pub fn style() -> Markup {
     html! { style { (PreEscaped(STYLE)) } }
 }
 
-/// What draws them, behind all of them.
+/// Script of the page, at its end.
 pub fn script() -> Markup {
-    // Its names are nobody else's.
+    // Its names are unique on the page.
     html! { script { (PreEscaped(format!("{{\n{}}}", SCRIPT.concat()))) } }
 }
 
-/// A program, as one of so many `parts` of a page.
+/// A program, one of `parts` parts of a page.
 pub fn program(profile: &Profile, world: &World, number: usize, parts: usize) -> Markup {
     let mut arrays = Arrays::default();
     let told =
@@ -126,7 +126,7 @@ mod tests {
         let ranks_of = (0..ranks).map(|rank| test_ranks::rank(rank, ranks)).collect();
         let raw = raw::Raw { ranks: ranks_of, ..raw::Raw::default() };
         let mut profile = analysis::profile(raw, Some(0));
-        // Made once, as nobody compares ranks.
+        // Created once, as ranks are not compared.
         let columns = ["MPI, us", "sent", "received", "r0 sent", "r0 received"];
         let over_time = [series("a", &columns, steps, &mut state), series("b", &columns, steps, &mut state)];
         for (number, rank) in profile.worlds[0].ranks.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! What the page says in words and tables.
+//! Sentences and tables of the page.
 
 use maud::{Markup, html};
 
