@@ -103,7 +103,7 @@ pub enum Placement {
     Discard,
 }
 
-/// What the engine asks the driver to do with memory.
+/// A request of the engine to the driver about memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemoryAction {
     /// Copy user memory into a new bounce buffer.

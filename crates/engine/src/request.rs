@@ -6,7 +6,7 @@ use crate::ids::{Context, VcId};
 use crate::memory::{Extent, Payload};
 use crate::wire::Refusal;
 
-/// What a receive or a peek matches.
+/// Pattern of a receive or a peek.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pattern {
     /// Matching space and tag.
@@ -131,13 +131,13 @@ pub struct AtomicRequest {
 pub struct PeekRequest {
     /// The messages that match.
     pub pattern: Pattern,
-    /// What happens to the message that is found.
+    /// Action for a message found by the peek.
     pub then: PeekAction,
     /// Returned in the completion; also names a claim.
     pub context: Context,
 }
 
-/// What a successful peek does to the message.
+/// Action of a successful peek.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeekAction {
     /// Leave it.
@@ -174,7 +174,7 @@ pub enum Operation {
 pub struct Completion {
     /// Of the request.
     pub context: Context,
-    /// What has ended.
+    /// Kind of the completed operation.
     pub operation: Operation,
     /// Envelope of the message; of the request where no message came. Means nothing for remote memory access.
     pub envelope: Envelope,
@@ -196,7 +196,7 @@ pub struct Completion {
 /// Why an operation failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The message was longer than the buffer, by so many bytes; the start was received.
+    /// The message was longer than the buffer by this number of bytes; its start was received.
     Truncated {
         /// Bytes that did not fit.
         excess: u64,

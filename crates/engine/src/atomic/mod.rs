@@ -10,7 +10,7 @@ use value::{Complex, combine};
 /// Longest array of one operation, in bytes: with what it is compared with, an operation fits into an injected message.
 pub const MAX_ATOMIC_LEN: u64 = crate::limits::INJECT_SIZE / 2;
 
-/// What is done to each element.
+/// Operation on each element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum AtomicOperation {
@@ -34,7 +34,7 @@ pub enum AtomicOperation {
     LogicalXor = 8,
     /// Bits of just one.
     BitXor = 9,
-    /// Nothing is done; the value is the result.
+    /// No operation; the result is the old value.
     Read = 10,
     /// It is replaced.
     Write = 11,
@@ -213,7 +213,7 @@ impl Atomic {
             .filter(|atomic| atomic.word() == word)
     }
 
-    /// What happens to each element.
+    /// Operation on each element, with its operands.
     pub fn operation(&self) -> AtomicOperation {
         self.operation
     }

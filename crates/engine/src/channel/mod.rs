@@ -107,7 +107,7 @@ pub struct VirtualChannel {
     pub left_behind: Option<Box<LeftBehind>>,
     /// Credit granted by the peer.
     pub credit: Credit,
-    /// What the peer has used of this endpoint's grant.
+    /// Part of this endpoint's grant that the peer has used.
     pub peer_grant: PeerGrant,
     /// Messages that came out of order: keys of unmatched messages.
     pub reorder: Reorder<Key<UnmatchedMessage>>,
@@ -419,7 +419,7 @@ impl VirtualChannel {
         if let Some(before) = before.or_else(|| self.subchannels.iter().find(is_of_rail)) {
             subchannel.estimate.inherit(&before.estimate);
         }
-        // What is known of another rail is kept while there is room.
+        // Estimates of another rail are kept while there is room.
         let index = match (of_rail, self.subchannels.len()) {
             (Some(index), _) => index,
             (None, MAX_SUBCHANNELS) => self.subchannels.iter().position(has_ended)?,

@@ -28,7 +28,7 @@ pub enum Content {
     },
 }
 
-/// What happens to an eager message once its bytes are in the buffer.
+/// Action for an eager message once all its bytes are in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnceBuffered {
     /// It waits for a receive.

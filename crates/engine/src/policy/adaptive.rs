@@ -80,7 +80,7 @@ mod tests {
         }
     }
 
-    /// A stripe of some bytes that takes so many nanoseconds, after all that the policy knows of.
+    /// A stripe with its bytes and its estimated duration in nanoseconds, after all known traffic.
     fn stripe(policy: &Adaptive, (bytes, ns): (u64, u64)) -> Delivered {
         let started = policy.finished.iter().copied().max().unwrap_or_default();
         Delivered { bytes, started, finished: started.plus_ns(ns) }

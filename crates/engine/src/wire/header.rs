@@ -150,7 +150,7 @@ pub enum Body {
         key: u64,
         /// Where in it.
         address: u64,
-        /// What is done.
+        /// The operation.
         what: Atomic,
     },
     /// An atomic operation without a result was applied. (The result of another comes as stripes.)
@@ -312,7 +312,7 @@ pub(super) mod flag {
 /// How soon a frame should be acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Urgency {
-    /// Nothing waits for the acknowledgement but the sender's record of frames in flight.
+    /// No completion waits for the acknowledgement: it only frees the sender's record of frames in flight.
     #[default]
     Lazy,
     /// A completion waits for the acknowledgement, and the receiver's user may answer with a frame that carries it.

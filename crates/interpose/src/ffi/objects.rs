@@ -161,12 +161,12 @@ impl Comm {
         if kind == cart {
             for (dimension, pair) in from.chunks_exact_mut(2).enumerate() {
                 let [lower, upper] = pair else { continue };
-                // SAFETY: as above; it has this topology, and so many dimensions.
+                // SAFETY: as above; it has this topology, and that number of dimensions.
                 check(unsafe { mpi::cart_shift(self.0, dimension as c_int, 1, lower, upper) })?;
             }
             to.clone_from(from);
         } else if kind == graph {
-            // SAFETY: as above, with places for so many numbers.
+            // SAFETY: as above, with memory for that many numbers.
             check(unsafe { mpi::graph_neighbors(self.0, self.rank()? as c_int, sources as c_int, from.as_mut_ptr()) })?;
             to.clone_from(from);
         } else if sources + destinations > 0 {

@@ -21,7 +21,7 @@ pub struct Rail {
 /// Writes at most `capacity` rails, and returns how many.
 ///
 /// # Safety
-/// `rails` has room for so many.
+/// `rails` points to memory for that number of rails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fishplate_named_rail_bytes(rails: *mut Rail, capacity: usize) -> usize {
     super::guard(0, || {

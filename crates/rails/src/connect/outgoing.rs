@@ -273,7 +273,7 @@ impl Attempt {
         }
     }
 
-    /// Whether the peer's kernel refused the last try: nobody listens there.
+    /// Whether the peer's kernel refused the last try: no process listens there.
     pub fn is_refused(&self) -> bool {
         let refused = |error: &io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
         matches!(&self.error, Some(AttemptError::Network(error)) if refused(error))

@@ -117,7 +117,7 @@ mod tests {
         Interface { left_out, is_loopback, ..tests::interface(name, &[], &[&format!("{address}/24")]) }
     }
 
-    /// What is in reserve, with its class.
+    /// Interfaces in reserve, with their classes.
     fn reserve(mut interfaces: Vec<Interface>) -> Vec<(String, Class)> {
         choose(&mut interfaces);
         let in_reserve = interfaces.iter().filter(|one| !one.is_rail());

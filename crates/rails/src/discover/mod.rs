@@ -146,11 +146,11 @@ pub enum DiscoverError {
     Unknown {
         /// What was asked for.
         wanted: String,
-        /// What it would have to be: `is called`, `has the address`, ...
+        /// The unmet condition: `is called`, `has the address`, ...
         how: &'static str,
-        /// What there is.
+        /// The available interfaces.
         present: String,
-        /// What may have been meant.
+        /// Suggestion.
         near: Option<String>,
         /// The word is an address, and an interface has none so far, so that it may come.
         may_come: bool,

@@ -43,7 +43,7 @@ const ATTACKER: (u32, u64) = (7, 7);
 /// Where the user of the victim wants a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// In its memory, so many bytes of it.
+    /// Address in its memory, and number of bytes.
     Memory(u32),
     /// In a copy.
     Copy,

@@ -42,7 +42,7 @@ struct Found {
 }
 
 impl Direct {
-    /// Nothing was accessed yet. `side` is this one's.
+    /// Without any accesses yet. `side`: this side of the link.
     pub fn new(memory: Arc<SharedMemory>, side: Side, process: Option<Process>) -> Direct {
         Direct { memory, side, process, seen: None, last: 0, pieces: 0 }
     }
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(memory.load(Side::Creator.word(Word::Piece), Ordering::Relaxed), 6);
         assert!(!direct.write(Remote { key: 9, address: 1001 }, &extent(&sent), &own), "it is longer");
         assert!(!direct.read(Remote { key: 9, address: 1000 }, &extent(&sent), &own), "it may only be written");
-        // The memory is not there: the usual way tells what is wrong.
+        // The memory does not exist: the access by messages will report the error.
         put_entry(&memory, 63, [5, WRITE], [9, 1000, 16, 1_200_000]);
         assert!(!direct.write(Remote { key: 9, address: 1000 }, &extent(&sent), &own));
         assert_eq!(memory.load(Side::Creator.word(Word::Piece), Ordering::Relaxed), 8);

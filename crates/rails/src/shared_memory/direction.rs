@@ -34,7 +34,7 @@ pub struct Direction {
     shared: Arc<SharedMemory>,
     memory: UserMemory,
     bounces: BounceBuffers,
-    /// Payloads that were sent: what is lent has to stay.
+    /// Payloads sent so far: lent ones must stay valid.
     sent: Vec<Box<[u8]>>,
     /// Number of the frame that is coming.
     seq: u32,
@@ -45,14 +45,14 @@ pub struct Direction {
 pub enum Ended {
     /// The peer has broken the protocol.
     Bad(BadRecord),
-    /// What the peer has lent cannot be read.
+    /// Memory lent by the peer cannot be read.
     Unreadable,
-    /// There is no room for so much.
+    /// There is not enough space.
     TooLong,
 }
 
 impl Direction {
-    /// Nothing was sent yet. `reads`: long payloads are lent.
+    /// A new link. `reads`: long payloads are lent.
     pub fn new(reads: bool) -> Direction {
         let shared = Arc::new(SharedMemory::create(LEN).expect("memory for a link").0);
         let mark_at = shared.address() + NONCE_AT as u64;
@@ -161,7 +161,7 @@ impl Direction {
         }
     }
 
-    /// What is there now.
+    /// Present contents.
     pub fn word(&self, at: usize) -> u32 {
         self.shared.load(at, Ordering::Relaxed)
     }

@@ -25,7 +25,7 @@ pub struct Exposure {
 }
 
 impl Exposure {
-    /// `None`: it has several pieces, or nobody may access it.
+    /// `None` if it has several pieces, or may not be accessed.
     pub fn of(registration: &Registration) -> Option<Exposure> {
         let Registration { key, memory, base, readable, writable } = registration;
         let [extent] = memory.extents() else { return None };

@@ -104,7 +104,7 @@ pub enum Word {
     Piece = 5,
 }
 
-/// What ends a side's sleep.
+/// Events that end a side's sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sleep {
     /// It is awake.

@@ -177,7 +177,7 @@ fn write_address(memory: &SharedMemory, side: Side) {
     memory.write(side.word(Word::Address), &memory.address().to_le_bytes());
 }
 
-/// The process at the other end, if it is of the same user.
+/// The process at the other end, if it belongs to this user.
 fn same_user(socket: &UnixStream) -> io::Result<PeerProcess> {
     let peer = peer_process(socket.as_fd())?;
     if is_same_user(&peer) { Ok(peer) } else { Err(io::ErrorKind::PermissionDenied.into()) }

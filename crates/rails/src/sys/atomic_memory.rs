@@ -34,7 +34,7 @@ impl UserMemory {
             let operand = value(operands, at, len as usize);
             let comparand = value(operands, comparands + at, len as usize);
             let change = |old| what.combine(old, operand, comparand);
-            // SAFETY: whoever made `self` guarantees that the extent can be read and written; its alignment was checked.
+            // SAFETY: the creator of `self` guarantees that the extent can be read and written; its alignment was checked.
             let old = unsafe { update(address(&place), len, change) };
             if let Some(result) = &mut result {
                 result.extend_from_slice(&old.to_le_bytes()[..len as usize]);

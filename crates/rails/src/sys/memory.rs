@@ -33,7 +33,7 @@ impl UserMemory {
         for extent in payload.extents().iter().filter(|extent| extent.len > 0) {
             let (end, len) = (out.len(), extent.len as usize);
             out.reserve(len);
-            // SAFETY: whoever made `self` guarantees that the extent can be read; the vector has room for `len` more bytes, which
+            // SAFETY: the creator of `self` guarantees that the extent can be read; the vector has room for `len` more bytes, which
             // the copy initializes. No reference is made: a program may change memory that a peer reads.
             unsafe {
                 std::ptr::copy_nonoverlapping(address(extent), out.as_mut_ptr().add(end), len);
@@ -61,7 +61,7 @@ impl UserMemory {
         if let Payload::One(extent) = payload {
             let part = extent.slice(from, len);
             if part.len > 0 {
-                // SAFETY: whoever made `self` guarantees that the extent can be read, and that MPI does not let the program write there.
+                // SAFETY: the creator of `self` guarantees that the extent can be read, and that MPI does not let the program write there.
                 take(unsafe { std::slice::from_raw_parts(address(&part), part.len as usize) });
             }
             return;
@@ -77,13 +77,13 @@ impl UserMemory {
     pub fn write(&self, place: &Payload, at: u64, bytes: &[u8]) {
         if let Payload::One(extent) = place {
             let part = extent.slice(at, bytes.len() as u64);
-            // SAFETY: whoever made `self` guarantees that the extent can be written; it is as long as `bytes`, or shorter.
+            // SAFETY: the creator of `self` guarantees that the extent can be written; it is not longer than `bytes`.
             return unsafe { std::ptr::copy(bytes.as_ptr(), address(&part), part.len as usize) };
         }
         let mut rest = bytes;
         for part in self.parts(place, at, bytes.len() as u64) {
             let (now, later) = rest.split_at(part.len());
-            // SAFETY: whoever made `self` guarantees that the extent can be written; `now` is as long as `part`.
+            // SAFETY: the creator of `self` guarantees that the extent can be written; `now` is as long as `part`.
             unsafe { std::ptr::copy(now.as_ptr(), part.cast(), now.len()) };
             rest = later;
         }

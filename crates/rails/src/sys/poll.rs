@@ -54,11 +54,11 @@ impl Poller {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the descriptor is new and nobody else owns it.
+        // SAFETY: the descriptor is new and has no other owner.
         Ok(Poller { epoll: unsafe { OwnedFd::from_raw_fd(fd) } })
     }
 
-    /// Another descriptor of the same set: it is readable while there is something to report.
+    /// A duplicate descriptor of the set: readable while events are pending.
     pub fn try_clone(&self) -> io::Result<OwnedFd> {
         self.epoll.try_clone()
     }

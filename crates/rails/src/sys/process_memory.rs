@@ -90,7 +90,7 @@ impl Process {
     /// of bytes written.
     pub fn write(&self, from: &Gathered, shared: &SharedMemory, at: usize) -> io::Result<u64> {
         let (local, count) = (from.pieces.as_ptr(), from.count as libc::c_ulong);
-        // SAFETY: the local pieces can be read, as whoever made the user memory vouches; the kernel copies the remote one, and
+        // SAFETY: the local pieces can be read, as the creator of the user memory guarantees; the kernel copies the remote one, and
         // what that says is for the other process to answer for: not more is read here than `from` has.
         let got = unsafe { libc::process_vm_writev(self.pid, local, count, shared.piece(at), 1, 0) };
         if got < 0 { Err(io::Error::last_os_error()) } else { Ok(got as u64) }
@@ -118,7 +118,7 @@ impl Process {
         Ok(true)
     }
 
-    /// The same to the end of a vector.
+    /// Reads to the end of a vector.
     pub fn read_own(&self, from: &[Piece], to: &mut Vec<u8>, known: Known) -> io::Result<bool> {
         let len = from.iter().map(|piece| piece.len).sum::<u64>() as usize;
         to.reserve(len);

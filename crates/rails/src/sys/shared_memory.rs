@@ -81,7 +81,7 @@ impl SharedMemory {
     #[inline]
     pub fn store_long(&self, at: usize, value: u64, ordering: Ordering) {
         assert!(at.is_multiple_of(8));
-        // SAFETY: inside of the mapping and aligned, as the mapping is; whoever else copies there can only spoil a number.
+        // SAFETY: inside of the mapping and aligned, as the mapping is; a concurrent writer can only corrupt the number.
         unsafe { AtomicU64::from_ptr(self.at(at, 8).cast()) }.store(value, ordering);
     }
 
@@ -94,7 +94,7 @@ impl SharedMemory {
     /// Copies `bytes` to offset `at`.
     #[inline]
     pub fn write(&self, at: usize, bytes: &[u8]) {
-        // SAFETY: `at` checks that there is room; whoever else writes there can only spoil what is copied.
+        // SAFETY: `at` checks that there is room; a concurrent writer can only corrupt the bytes copied.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.at(at, bytes.len()), bytes.len()) };
     }
 
@@ -149,7 +149,7 @@ impl SharedMemory {
     pub fn place(&self, at: usize, len: usize, memory: &UserMemory, to: &Payload, to_at: u64) {
         let mut from = at;
         for part in memory.parts(to, to_at, len as u64) {
-            // SAFETY: as in `write`; whoever made `memory` guarantees that its parts can be written.
+            // SAFETY: as in `write`; the creator of `memory` guarantees that its parts can be written.
             unsafe { std::ptr::copy_nonoverlapping(self.at(from, part.len()), part.cast(), part.len()) };
             from += part.len();
         }

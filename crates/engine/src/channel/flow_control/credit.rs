@@ -7,7 +7,7 @@ use super::{MAX_GRANT, MESSAGE_CHARGE};
 pub struct Credit {
     reserve: u64,
     used: u64,
-    /// The first grant; what is above it is returned when it is idle.
+    /// Initial grant; credit above it is returned when idle.
     first: u64,
     /// Bytes that may be used since the start.
     limit: u64,
@@ -21,7 +21,7 @@ pub struct Credit {
 pub struct BadCredit;
 
 impl Credit {
-    /// Nothing is granted yet. RTS frames may exceed the grants to come by `reserve` bytes.
+    /// Without any grant. RTS frames may exceed later grants by `reserve` bytes.
     pub fn new(reserve: u64) -> Self {
         Credit { reserve, used: 0, first: 0, limit: 0, received: 0, relinquished: 0 }
     }

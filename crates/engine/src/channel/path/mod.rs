@@ -18,7 +18,7 @@ pub mod sent_frames;
 
 use crate::ids::RailId;
 
-/// What a driver has measured of a subchannel's path.
+/// A driver's measurements of a subchannel's path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Path {
     /// Smoothed round trip time, in nanoseconds; 0: not known.

@@ -80,7 +80,7 @@ impl Rate {
         self.nominal.into()
     }
 
-    /// What the rail's port carries for all processes of the host, in bytes per second; 0: not known.
+    /// Rate of the rail's port for all processes of the host, in bytes per second; 0: unknown.
     pub fn of_port(&self) -> f64 {
         self.port.into()
     }

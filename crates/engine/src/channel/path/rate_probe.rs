@@ -43,12 +43,12 @@ struct Arrival {
 /// How far a train has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
-    /// Nothing of it is sent.
+    /// No frame of the train is sent yet.
     #[default]
     Waiting,
     /// Some frames were sent, the first of them as the subchannel's frame of this number.
     Sending { frames: u8, first: u32 },
-    /// All were sent. The numbers of the first and the last one, and what is known of the first one's arrival.
+    /// All frames were sent. Numbers of the first and the last frame, and the arrival of the first one, once known.
     Sent { first: u32, last: u32, arrival: Option<Arrival> },
 }
 

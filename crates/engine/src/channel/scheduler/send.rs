@@ -20,7 +20,7 @@ pub struct AtomicSend {
     pub operation: ReceiveRef,
 }
 
-/// What the peer does with a send.
+/// State of a send at the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// A message, with its sequence number.

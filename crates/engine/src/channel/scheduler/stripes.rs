@@ -50,7 +50,7 @@ pub struct Assigned {
     next: u64,
     end: u64,
     len: u64,
-    /// Nothing of it is cut.
+    /// No part of it was assigned yet.
     is_uncut: bool,
     started: Instant,
     finished: Instant,

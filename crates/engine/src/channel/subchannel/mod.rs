@@ -27,7 +27,7 @@ use crate::wire::{Body, Header, Refusal, SendRef, Urgency};
 /// them twice by then. The peer was stopped, or the path cut, so that frames from before measure no path.
 pub const INTERRUPTION_NS: u64 = 1_000_000_000;
 
-/// What a frame in flight belongs to: who is told of its acknowledgement.
+/// Owner of a frame in flight, which is notified of its acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameOwner {
     /// A message, a write, a response to a read, or a piece of one.
@@ -295,7 +295,7 @@ impl Subchannel {
     pub fn kernel_acknowledged(&mut self, came: TimeRange, frames: u32) {
         let now = came.latest;
         let acked = (frames.wrapping_sub(self.acked) as usize).min(self.in_flight.len()) as u32;
-        // An old number is far ahead of what is in flight, modulo 2^32.
+        // An old number is far ahead of the frames in flight, modulo 2^32.
         if frames.wrapping_sub(self.acked) > u32::MAX / 2 || acked <= self.kernel_acked {
             return;
         }

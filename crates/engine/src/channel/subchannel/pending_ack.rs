@@ -101,7 +101,7 @@ impl PendingAck {
         AckFields { frames: self.received, delay_us: delay_us.min(u64::from(u16::MAX)) as u16 }
     }
 
-    /// What was acknowledged last.
+    /// State at the last acknowledgement sent.
     pub fn last(&self) -> AckFields {
         AckFields { frames: self.acknowledged, delay_us: 0 }
     }

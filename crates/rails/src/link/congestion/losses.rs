@@ -1,4 +1,4 @@
-//! Whether a path loses so many segments that a window which is halved with each cannot fill it.
+//! Detects paths with a loss rate at which a window that is halved at each loss cannot fill the path.
 //!
 //! Such a window has 1.22 / sqrt(p) segments in the mean, where p is the loss rate (Mathis, Semke, Mahdavi, Ott 1997, "The
 //! Macroscopic Behavior of the TCP Congestion Avoidance Algorithm"). It fills the path if it is at least the bandwidth-delay
@@ -54,7 +54,8 @@ fn lost(before: &TcpInfo, info: &TcpInfo) -> u32 {
 mod tests {
     use super::*;
 
-    /// Looks of a path of 1 Gbit/s and 0.2 ms, which holds 17 segments: in each, 400 segments are acknowledged and so many lost.
+    /// Samples of a path of 1 Gbit/s and 0.2 ms, whose window is 17 segments: in each, 400 segments are acknowledged and `lost`
+    /// segments lost.
     fn samples_until_many(lost: impl Fn(u32) -> u32) -> Option<u32> {
         let mut losses = Losses::of(125e6);
         let mut before = TcpInfo { min_rtt_ns: 200_000, segment_bytes: 1448, ..TcpInfo::default() };

@@ -54,7 +54,7 @@ mod tests {
     const MS: u64 = 1_000_000;
     const STARTING: Bbr = Bbr { bandwidth: 100_000_000, is_startup: true };
 
-    /// What the kernel says when so many segments have been acknowledged.
+    /// The kernel's state after `acknowledged` segments were acknowledged.
     fn info(rtt_ms: u64, acknowledged: u64) -> TcpInfo {
         let (rtt_ns, min_rtt_ns) = (rtt_ms * MS, 20 * MS);
         TcpInfo { rtt_ns, min_rtt_ns, acknowledged_bytes: acknowledged * 1448, ..TcpInfo::default() }

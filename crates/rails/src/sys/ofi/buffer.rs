@@ -73,13 +73,13 @@ impl Buffer {
         (0..count).map(buffer).collect()
     }
 
-    /// What is in it.
+    /// Its contents.
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: its bytes are initialized, and not under way while somebody has the handle.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 
-    /// The same, to be written.
+    /// Its contents, mutably.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as before, and this is the only handle.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }

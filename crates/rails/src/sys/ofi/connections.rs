@@ -29,7 +29,7 @@ pub struct Request {
     pub data: Vec<u8>,
 }
 
-// SAFETY: owns its memory, which nobody else has.
+// SAFETY: the only owner of its memory.
 unsafe impl Send for Request {}
 
 impl Drop for Request {
@@ -61,7 +61,7 @@ pub(super) struct Connections {
     lacking: Vec<PeerAddress>,
     /// Connections whose operations fail.
     lost: Vec<(PeerAddress, String)>,
-    /// Number of connections so far: tells apart those that had the same key.
+    /// Number of connections so far: distinguishes connections that used one key.
     serial: u32,
     /// Number of connections that are not up yet.
     connecting: usize,
@@ -204,7 +204,7 @@ impl Connections {
         }
     }
 
-    /// What has happened.
+    /// Kind of the event.
     pub fn poll(&mut self, library: &Library, events: &mut Vec<ConnectionEvent>) -> Result<(), Error> {
         self.polls = (self.polls + 1) % POLLS_WITHOUT_EVENTS;
         if self.connecting > 0 || !self.lost.is_empty() || self.polls == 0 {

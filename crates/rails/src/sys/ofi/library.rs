@@ -27,7 +27,7 @@ impl Library {
     /// Opens the library at `path`, or by that name on the loader's search path; `is_loaded`: only if it is loaded already.
     pub fn open(path: &CStr, is_loaded: bool) -> Result<Library, String> {
         let only_loaded = if is_loaded { libc::RTLD_NOLOAD } else { 0 };
-        // SAFETY: a C string. What the library does when it is loaded is up to who names it.
+        // SAFETY: a C string. The user who names the library is responsible for its initialization code.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NODELETE | only_loaded) };
         if handle.is_null() {
             // SAFETY: the loader's text of the last error, null or a C string.

@@ -46,7 +46,7 @@ pub struct Offer {
     pub speed: Option<u64>,
 }
 
-// SAFETY: owns its memory, which nobody else has.
+// SAFETY: the only owner of its memory.
 unsafe impl Send for Offer {}
 
 /// Whether a provider is `wanted`, or is layered on top of it.
@@ -86,7 +86,7 @@ impl Drop for Info {
     }
 }
 
-/// What is asked of a provider.
+/// Requirements for a provider.
 fn hints(library: &Library, provider: &str, kind: EndpointKind) -> Result<Info, Error> {
     let name = CString::new(provider).map_err(|_| library.error("fi_getinfo", ofi_abi::FI_EINVAL))?;
     let hints = Info::copy(library, null())?;

@@ -114,7 +114,7 @@ impl Port {
         self.read_into(part, None, from, peer, tag)
     }
 
-    /// The same into memory that comes back as well.
+    /// Reads a peer's memory into memory that is returned with the completion.
     pub fn read_own(&mut self, mut own: Vec<u8>, from: Remote, peer: PeerAddress, tag: u64) -> Posted<()> {
         let part = std::ptr::slice_from_raw_parts_mut(own.as_mut_ptr(), own.len());
         self.read_into(part, Some(own), from, peer, tag)
@@ -164,7 +164,7 @@ impl Port {
     /// Reads a batch of completions. True if there were any.
     pub(super) fn poll_queue(&mut self, events: &mut Vec<Event>) -> Result<bool, Error> {
         let mut entries = [const { MaybeUninit::<fi_cq_msg_entry>::uninit() }; BATCH];
-        // SAFETY: a live queue, in the format of these entries, of which so many fit.
+        // SAFETY: a live queue, in the format of these entries, and memory for that number of them.
         let returned = unsafe {
             let queue = self.queue.as_ptr();
             ((*(*queue).ops).read)(queue, entries.as_mut_ptr().cast(), BATCH)
@@ -177,7 +177,7 @@ impl Port {
         }
         let count = self.library().check("fi_cq_read", returned)?;
         for entry in &entries[..count.min(BATCH)] {
-            // SAFETY: the call has written so many.
+            // SAFETY: the call has written that many.
             let (context, len) = unsafe { ((*entry.as_ptr()).op_context, (*entry.as_ptr()).len) };
             events.extend(self.ended(context, None).map(|what| what.event(len, Ok(()))));
         }

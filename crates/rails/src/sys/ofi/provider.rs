@@ -46,7 +46,7 @@ pub trait Provider {
     /// Reads a peer's memory into user memory, one extent.
     fn read(&mut self, to: (&UserMemory, &Payload), from: Remote, peer: PeerAddress, tag: u64) -> Posted<()>;
 
-    /// The same into memory that comes back as well.
+    /// Reads a peer's memory into memory that is returned with the completion.
     fn read_own(&mut self, own: Vec<u8>, from: Remote, peer: PeerAddress, tag: u64) -> Posted<()>;
 
     /// Appends a batch of events. True if there were any.

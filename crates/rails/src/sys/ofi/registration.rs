@@ -92,7 +92,7 @@ impl Registration {
 pub(super) fn lend(domain: &Arc<Domain>, memory: &UserMemory, payload: &Payload) -> Result<Vec<LentPiece>, Error> {
     let is_virtual = domain.offer.has_mr_mode(FI_MR_VIRT_ADDR);
     let lend = |piece: *mut [u8]| {
-        // SAFETY: whoever made `memory` guarantees that it stays until the send has completed, which ends the loan.
+        // SAFETY: the creator of `memory` guarantees that it stays valid until the send has completed, which ends the loan.
         let registration = unsafe { Registration::new(domain, piece, Use::Source) }?;
         let address = if is_virtual { piece.cast::<u8>().expose_provenance() as u64 } else { 0 };
         Ok(LentPiece { key: registration.key(), _registration: registration, address, len: piece.len() as u64 })
@@ -114,7 +114,7 @@ pub(super) unsafe fn register_own(
     is_wanted.then(|| unsafe { Registration::new(domain, part, purpose) }).transpose()
 }
 
-/// A random key, which nobody can guess if it is long enough.
+/// A random key, which cannot be guessed if it is long enough.
 fn random_key(len: usize) -> u64 {
     let key = random().map_or(0, u64::from_le_bytes);
     if len >= 8 { key } else { key & ((1 << (8 * len)) - 1) }

@@ -71,7 +71,7 @@ impl Node {
         }
     }
 
-    /// The stream to a peer is up, which grants so much.
+    /// The stream to a peer is up, with the peer's grant.
     pub fn stream_up(&mut self, peer: usize, grant: u64) {
         let subchannel = self.engine.subchannel_up(self.vcs[peer], RailId(0), None, grant).unwrap();
         self.streams[peer] = Some(subchannel);
