@@ -43,7 +43,7 @@ type Key = (Vec<usize>, &'static str, &'static str);
 /// Counts of all communicators.
 static TOTALS: Mutex<BTreeMap<Key, u64>> = Mutex::new(BTreeMap::new());
 
-/// Adds the counts of a communicator to the totals written by [`write`].
+/// Adds the counts of a communicator to the totals written by [`write()`].
 pub fn add(statistics: CallStatistics) {
     let mut totals = lock(&TOTALS);
     for ((operation, algorithm), calls) in statistics.calls {

@@ -56,7 +56,7 @@ pub mod header {
     pub const EVENTS: usize = 21;
     /// Binary logarithm of the sampling interval: one of 2^x messages is in the table of events.
     pub const SAMPLING: usize = 22;
-    /// Four words, with the columns of [`peer`]: messages to and from ranks outside MPI_COMM_WORLD.
+    /// Four words, with the columns of [`peer`](super::peer): messages to and from ranks outside MPI_COMM_WORLD.
     pub const FOREIGN: usize = 23;
     /// Identifies the MPI_COMM_WORLD: equal on all its ranks, different in other jobs; 0: unknown.
     pub const WORLD: usize = 27;

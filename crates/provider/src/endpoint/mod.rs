@@ -93,7 +93,7 @@ pub(crate) struct State {
     readiness_fd: Option<Arc<OwnedFd>>,
     /// Number of the application's progress calls that the thread has seen, and since when it has not changed.
     seen_calls: (u64, Instant),
-    /// Number of the application's progress calls at the thread's last [`Served::look_around`].
+    /// Number of the application's progress calls at the thread's last [`look_around`](crate::progress_thread::Served::look_around).
     looked_calls: u64,
     /// Number of peers' requests when the progress thread ran last.
     seen_requests: u64,

@@ -1,4 +1,4 @@
-//! The table of published results. Only [`super::judge`] reads it.
+//! The table of published results. Only [`super::judge()`] reads it.
 
 use serde::Deserialize;
 

@@ -37,7 +37,7 @@ pub struct Second {
 /// Windows of `size` between two nodes, the value of each interval, while `disturbance` runs.
 ///
 /// # Errors
-/// As [`super::run`].
+/// As [`super::run()`].
 pub fn over_time(
     machine: &Machine,
     (size, window): (u64, u32),

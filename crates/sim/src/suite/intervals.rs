@@ -20,7 +20,7 @@ const RECEIVER: u32 = 1;
 /// Windows of `size` from rank 0 to rank 1: what arrived in each interval, while rails change.
 ///
 /// # Errors
-/// As [`super::run`]; when a rail that changes is not emulated.
+/// As [`super::run()`]; when a rail that changes is not emulated.
 pub fn intervals(
     machine: &Machine,
     (size, window): (u64, u32),

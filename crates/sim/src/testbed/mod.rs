@@ -243,7 +243,7 @@ pub struct Change {
     pub mbit: u32,
 }
 
-/// Like [`world`], with rails that change over time.
+/// Like [`world()`], with rails that change over time.
 ///
 /// # Errors
 /// When the stack's policies are unknown, or a rail that changes is not emulated.

@@ -10,7 +10,7 @@ use fishplate_profile::calls::{Call, Kind};
 
 use super::{CALLS, LANGUAGES};
 
-/// By entry: the function to which [`super::enter`] jumps directly; null: calls go to [`super::dispatch`].
+/// By entry: the function to which [`super::enter()`] jumps directly; null: calls go to [`super::dispatch`].
 pub static FUNCTIONS: [AtomicPtr<c_void>; CALLS * LANGUAGES] =
     [const { AtomicPtr::new(ptr::null_mut()) }; CALLS * LANGUAGES];
 

@@ -1,6 +1,6 @@
 //! The functions that programs call by MPI's names (`MPI_*`, and those of Fortran), and the dispatch of calls.
 //!
-//! - `build.rs` writes the functions; [`enter`] lays their arguments out in memory, [`arguments`] reads them;
+//! - `build.rs` writes the functions; [`enter()`] lays their arguments out in memory, [`arguments`] reads them;
 //! - [`direct`] contains the functions of calls that need no further inspection, which skip all the rest;
 //! - [`target`] finds the function to which a call is passed on: the next one of its name, usually the MPI's, or one of
 //!   [`super::overrides`];

@@ -11,7 +11,7 @@ use crate::link_kind::{Ending, LinkId};
 use crate::link_name::LinkName;
 use crate::socket;
 
-/// Calls that read a failing link to its end, at most, of [`MAX_READS`](crate::endpoint::tcp::receive::MAX_READS) reads each: more
+/// Calls that read a failing link to its end, at most, of `MAX_READS` reads each: more
 /// than the kernel buffers.
 const MAX_LAST_READS: usize = 64;
 

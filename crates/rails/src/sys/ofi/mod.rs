@@ -1,7 +1,7 @@
 //! Calls into a libfabric that is loaded in this process: its providers, and endpoints of them.
 //!
 //! [`Library`] finds the functions, [`Offer`] is what a provider offers, [`Port`] an endpoint with all that it needs, or one
-//! endpoint for each peer with [`Connected`]; [`Provider`] is the interface of an endpoint for rails.
+//! endpoint for each peer with `Connections`; [`Provider`] is the interface of an endpoint for rails.
 //! The safety rests on libfabric's manual pages, which the `SAFETY` comments call *the contract*: objects are closed once,
 //! after those that were made of them; buffers of operations stay until their completion has come, or the endpoint is
 //! closed.

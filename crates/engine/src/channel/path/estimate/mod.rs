@@ -67,7 +67,7 @@ impl Estimate {
         }
     }
 
-    /// The rail's speed as the driver gave it, or [`ASSUMED_RATE`], in bytes per second.
+    /// The rail's speed as the driver gave it, or [`ASSUMED_RATE`](super::rate::ASSUMED_RATE), in bytes per second.
     pub fn nominal(&self) -> f64 {
         self.rate.nominal()
     }
