@@ -8,7 +8,7 @@ use fastrand::Rng;
 /// Longest input of random bytes.
 const LONGEST: u64 = 160;
 /// Most mistakes put into an example.
-const MOST_MISTAKES: u64 = 4;
+const MAX_MISTAKES: u64 = 4;
 
 /// Input number `run` of a seed. The same numbers and examples give the same input.
 pub fn input(seed: u64, run: u64, examples: &[Vec<u8>]) -> Vec<u8> {
@@ -18,7 +18,7 @@ pub fn input(seed: u64, run: u64, examples: &[Vec<u8>]) -> Vec<u8> {
         return (0..below(LONGEST)).map(|_| below(256) as u8).collect();
     }
     let mut bytes = examples[below(examples.len() as u64) as usize].clone();
-    for _ in 0..=below(MOST_MISTAKES) {
+    for _ in 0..=below(MAX_MISTAKES) {
         let at = below(bytes.len() as u64) as usize;
         match below(5) {
             0 => bytes.truncate(at),

@@ -16,7 +16,7 @@ static MEMORY: PeakAlloc = PeakAlloc;
 
 /// Memory that one input may take while it runs, in bytes. An engine that keeps all that it grants (64 KiB in these
 /// tests), with the tables of its channel, takes a tenth of it.
-const MOST_AT_ONCE: usize = 4 << 20;
+const MAX_AT_ONCE: usize = 4 << 20;
 /// In shorter runs rare ends may be missing.
 const EXPECT_ALL_ENDS_AFTER: u64 = 20_000;
 
@@ -67,7 +67,7 @@ fn feed(target: &Target, args: &Args) -> ExitCode {
             return found(target, args, run, "it leaves memory behind");
         }
         most = most.max(MEMORY.peak_usage().saturating_sub(before));
-        if most > MOST_AT_ONCE {
+        if most > MAX_AT_ONCE {
             return found(target, args, run, "it takes too much memory");
         }
         *ends.entry(end).or_default() += 1;

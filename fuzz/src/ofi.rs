@@ -1,7 +1,7 @@
 //! A link over a provider whose peer sends any records: what looks like one, and what does not.
 
 use fishplate_engine::wire::Header;
-use fishplate_rails::ofi::hostile::{Ended, Kind, MOST_PAYLOAD, PREAMBLE, RemotePiece, Victim, Wanted};
+use fishplate_rails::ofi::hostile::{Ended, Kind, MAX_PAYLOAD, PREAMBLE, RemotePiece, Victim, Wanted};
 
 use crate::headers;
 use crate::support::rng::Rng;
@@ -84,10 +84,10 @@ impl Peer {
     }
 
     fn frame(&mut self, rng: &mut Rng) -> Vec<u8> {
-        let len = *rng.pick(&[0, 1, 12, 1000, MOST_PAYLOAD as u32, 20_000, 70_000]);
+        let len = *rng.pick(&[0, 1, 12, 1000, MAX_PAYLOAD as u32, 20_000, 70_000]);
         let len = if rng.percent(98) { len } else { u32::MAX };
-        let fits = (len as usize).min(MOST_PAYLOAD);
-        let there = if rng.percent(96) { fits } else { rng.below(MOST_PAYLOAD as u64) as usize };
+        let fits = (len as usize).min(MAX_PAYLOAD);
+        let there = if rng.percent(96) { fits } else { rng.below(MAX_PAYLOAD as u64) as usize };
         self.missing = (len as usize).saturating_sub(there);
         let mut header = headers::eager(0, len);
         if rng.percent(3) {
@@ -99,8 +99,7 @@ impl Peer {
 
     /// More of a payload: what has to follow, or something else.
     fn rest(&mut self, rng: &mut Rng) -> Vec<u8> {
-        let len =
-            if rng.percent(95) { self.missing.min(MOST_PAYLOAD) } else { rng.below(MOST_PAYLOAD as u64) as usize };
+        let len = if rng.percent(95) { self.missing.min(MAX_PAYLOAD) } else { rng.below(MAX_PAYLOAD as u64) as usize };
         self.missing = self.missing.saturating_sub(len);
         vec![3; len]
     }

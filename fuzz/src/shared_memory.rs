@@ -1,7 +1,7 @@
 //! A link in shared memory, into which a bad peer writes between any two steps of either end.
 
-use fishplate_rails::shared_memory::direction::{Direction, Ended, MOST_TAKEN, RECEIVER, SENDER};
-use fishplate_rails::shared_memory::layout::{BYTES, IN_SLOT, LEN, MOST_PAYLOAD, SLOTS, Word, describe, tag};
+use fishplate_rails::shared_memory::direction::{Direction, Ended, MAX_RECEIVED_LEN, RECEIVER, SENDER};
+use fishplate_rails::shared_memory::layout::{BYTES, IN_SLOT, LEN, MAX_PAYLOAD, SLOTS, Word, describe, tag};
 use fishplate_rails::shared_memory::{BadRecord, kind};
 
 use crate::headers;
@@ -64,8 +64,8 @@ impl Run {
     fn push(&mut self, rng: &mut Rng) {
         let len = match rng.below(16) {
             0..10 => rng.below(100),
-            10..15 => rng.below(MOST_PAYLOAD as u64 + 100),
-            _ => rng.below(u64::from(MOST_TAKEN)),
+            10..15 => rng.below(MAX_PAYLOAD as u64 + 100),
+            _ => rng.below(u64::from(MAX_RECEIVED_LEN)),
         } as usize;
         let (seed, seq) = (rng.below(256) as u8, self.sent.len() as u32);
         let payload = self.link.push(seq, &contents(len, seed), rng.percent(30));
@@ -97,7 +97,7 @@ impl Run {
             4 => self.link.spoil(SENDER.bytes() + rng.below(BYTES as u64) as usize, &[0xff; 100]),
             // What a record says of itself.
             5 => {
-                let len = rng.below((MOST_PAYLOAD + 200) as u64) as usize;
+                let len = rng.below((MAX_PAYLOAD + 200) as u64) as usize;
                 self.link.spoil(self.slot(rng) + 4, &describe(rng.below(5) as u32, len).to_le_bytes());
             }
             // Its header, or addresses of what is lent.
@@ -115,10 +115,10 @@ impl Run {
         let number = rng.below(self.sent.len() as u64 + 2) as u32;
         let slot = SENDER.slot(number);
         let kind = *rng.pick(&[kind::FRAME, kind::FRAME, kind::LENT, kind::REST]);
-        let len = *rng.pick(&[0, 1, 12, 56, 212, 4096, MOST_PAYLOAD as u32, MOST_TAKEN, u32::MAX]);
+        let len = *rng.pick(&[0, 1, 12, 56, 212, 4096, MAX_PAYLOAD as u32, MAX_RECEIVED_LEN, u32::MAX]);
         let header = headers::eager(number, len);
         self.link.spoil(slot + 8, &header);
-        let record_len = header.len() + *rng.pick(&[0, 1, 8, 12, 16, 56, 256, MOST_PAYLOAD]);
+        let record_len = header.len() + *rng.pick(&[0, 1, 8, 12, 16, 56, 256, MAX_PAYLOAD]);
         self.link.spoil(slot + 4, &describe(kind, record_len).to_le_bytes());
         self.link.spoil(slot, &tag(number).to_le_bytes());
     }
@@ -136,7 +136,7 @@ impl Run {
                     return None;
                 }
                 Ok(Some((seq, bytes))) => {
-                    assert!(bytes.len() <= MOST_TAKEN as usize, "a payload that nobody has room for");
+                    assert!(bytes.len() <= MAX_RECEIVED_LEN as usize, "a payload that nobody has room for");
                     if !self.is_spoilt {
                         let (len, seed) = self.sent[self.taken];
                         assert!(seq as usize == self.taken && bytes == contents(len, seed), "a frame arrives changed");
@@ -179,7 +179,7 @@ impl Run {
     /// The link has failed: what was not taken is copied out.
     fn recover(&self) {
         for frame in self.acknowledged..self.sent.len() {
-            let (len, mut into) = (self.sent[frame].0.min(MOST_PAYLOAD), Vec::new());
+            let (len, mut into) = (self.sent[frame].0.min(MAX_PAYLOAD), Vec::new());
             self.link.sender.recover(frame as u32 + 1, len as u64, &mut into);
             assert_eq!(into.len(), len, "another length is recovered than was sent");
         }
@@ -187,7 +187,7 @@ impl Run {
 
     /// Everything arrives, unless it was spoilt.
     fn finish(mut self) -> &'static str {
-        for _ in 0..=self.sent.len() * (MOST_TAKEN as usize / MOST_PAYLOAD) {
+        for _ in 0..=self.sent.len() * (MAX_RECEIVED_LEN as usize / MAX_PAYLOAD) {
             if let Some(end) = self.take().or_else(|| self.look(&mut Rng::over(&[]))) {
                 self.recover();
                 return end;

@@ -11,7 +11,7 @@ static MEMORY: PeakAlloc = PeakAlloc;
 const NOW: Instant = Instant(0);
 const MIB: usize = 1 << 20;
 /// What one peer may leave here of everything together, payloads included.
-const MOST: usize = 512 * MIB;
+const MAX_BYTES: usize = 512 * MIB;
 
 /// An engine in whose memory a peer, which was named, may leave as much as any ever may.
 fn victim() -> (Engine, SubchannelId) {
@@ -89,5 +89,5 @@ fn all_that_a_rank_can_leave_is_bounded() {
     });
     let all = messages.into_iter().max().unwrap_or(0) + answers + refusals;
     println!("all: {:.1} MiB", all as f64 / MIB as f64);
-    assert!(all <= MOST, "{all} bytes");
+    assert!(all <= MAX_BYTES, "{all} bytes");
 }

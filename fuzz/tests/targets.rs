@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fishplate_fuzz::{TARGETS, inputs};
 
 /// Inputs of a target after which something is wrong with them if an end is missing.
-const MOST: u64 = 20_000;
+const RUNS: u64 = 20_000;
 
 #[test]
 fn the_corpus_and_some_thousand_inputs_of_each_target_end_well_in_every_way() {
@@ -13,7 +13,7 @@ fn the_corpus_and_some_thousand_inputs_of_each_target_end_well_in_every_way() {
         let examples = inputs::examples(target.name);
         assert!(!examples.is_empty(), "{}: no examples", target.name);
         let mut ends: BTreeSet<&str> = examples.iter().map(|example| (target.run)(example)).collect();
-        for run in 0..MOST {
+        for run in 0..RUNS {
             let all = target.ends.iter().all(|end| ends.contains(end));
             if all && run >= 1000 {
                 break;

@@ -5,7 +5,7 @@
 //! in which cluster, of the algorithm and of the rank; it knows nothing of MPI and does no I/O, so the same one is run
 //! over an MPI (`fishplate-interpose`) and in a simulator (`fishplate-sim`).
 //!
-//! [`choose`] picks an algorithm from estimates of the network, [`schedule()`] makes the steps of a rank. [`Schedule`]
+//! [`choose()`] picks an algorithm from estimates of the network, [`schedule()`] makes the steps of a rank. [`Schedule`]
 //! says how to carry them out.
 //!
 //! ```

@@ -98,7 +98,7 @@ impl Network {
         self.library
     }
 
-    /// The same in and between all of so many clusters.
+    /// A network of `clusters` clusters with equal properties within and between all of them.
     pub fn uniform(clusters: usize, inside: IntraCluster, wan: Wan) -> Network {
         Network::new(vec![inside; clusters], vec![wan; clusters * clusters])
     }

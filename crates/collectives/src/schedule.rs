@@ -27,7 +27,7 @@ impl Schedule {
         self.temporary_len
     }
 
-    /// Takes so many elements of the temporary buffer.
+    /// Allocates `len` elements of the temporary buffer.
     pub(crate) fn temporary(&mut self, len: usize) -> Slice {
         let start = self.temporary_len;
         self.temporary_len += len;

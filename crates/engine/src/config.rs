@@ -1,4 +1,4 @@
-//! What can be tuned in an engine.
+//! Settings of an engine.
 
 use crate::limits::MAX_ANNOUNCED;
 use crate::policy::{Multiplexing, Striping};
@@ -11,16 +11,16 @@ pub struct Config {
     pub multiplexing: Multiplexing,
     /// How long messages are cut.
     pub striping: Striping,
-    /// Longest message, in bytes, that is sent without a handshake; `None`: as the path and the peer's grant suggest.
+    /// Longest message, in bytes, that is sent without a handshake; `None`: chosen by path and the peer's grant.
     pub eager_limit: Option<u64>,
-    /// Whether the start of a long message goes before its CTS. It is worth that, so nobody is asked.
+    /// Whether the start of a long message goes before its CTS. Always faster, so that it is no setting of users.
     pub early_data: bool,
     /// Whether responses to reads are to be copied when they are sent ([`Transmit::copy`](crate::Transmit::copy)): registered
     /// memory may change at any time.
     pub copies_responses: bool,
     /// Bytes of unexpected messages that one peer may leave here, to start with.
     pub grant: u64,
-    /// What that may grow to when a distant peer makes use of it.
+    /// The grant of a distant peer that uses up `grant` may grow to this, in bytes.
     pub max_grant: u64,
     /// Bytes that all peers together may be granted. Beyond that a new peer gets
     /// [`MIN_GRANT`](crate::limits::MIN_GRANT), and no grant grows.
@@ -29,7 +29,7 @@ pub struct Config {
     pub rail_timeout_ns: u64,
     /// Messages that one peer may announce beyond its grant; see [`MAX_ANNOUNCED`].
     pub max_announced: u64,
-    /// What frames cost the processors, until the driver says so ([`Engine::processor_measured`](crate::Engine::processor_measured)).
+    /// Assumed processor cost of frames, until [`Engine::processor_measured`](crate::Engine::processor_measured).
     pub processor: ProcessorCost,
 }
 

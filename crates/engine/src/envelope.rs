@@ -1,4 +1,4 @@
-//! What a message is matched by.
+//! The envelope of a message, by which it is matched.
 
 /// The matching space and, within the tagged one, the tag of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

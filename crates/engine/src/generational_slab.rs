@@ -1,4 +1,4 @@
-//! A table whose keys go stale: a key of a removed entry finds nothing, even when its slot is used again.
+//! A table whose keys go stale: the key of a removed entry finds nothing, even when its slot is used again.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,18 +6,18 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use slab::Slab;
 
-/// The name of an entry of a [`GenerationalSlab`], which finds no entry of another table: the generation of its slot in the
-/// low half, and the slot in the high half.
+/// Names an entry of a [`GenerationalSlab`]; its type keeps it from tables of other entries. The generation is in the low half,
+/// the slot in the high half.
 pub struct Key<T>(NonZeroU64, PhantomData<fn() -> T>);
 
 impl<T> Key<T> {
-    /// The key of this number, as a peer or a driver says it; none has the number 0.
+    /// The key that [`Key::number`] gave as `number`; `None` for 0.
     #[inline]
     pub fn of_number(number: u64) -> Option<Key<T>> {
         NonZeroU64::new(number.rotate_left(32)).map(|name| Key(name, PhantomData))
     }
 
-    /// How peers and drivers are told of it: with the generation in the high half.
+    /// The key as peers and drivers see it: with the generation in the high half.
     #[inline]
     pub fn number(self) -> u64 {
         self.0.get().rotate_left(32)
@@ -35,7 +35,7 @@ impl<T> Key<T> {
     }
 }
 
-// Whatever the entries are.
+// By hand: derived implementations would require them of `T`.
 impl<T> Clone for Key<T> {
     #[inline]
     fn clone(&self) -> Self {
@@ -60,7 +60,6 @@ impl<T> fmt::Debug for Key<T> {
     }
 }
 
-/// Entries by key.
 #[derive(Debug)]
 pub struct GenerationalSlab<T> {
     slots: Slab<(NonZeroU32, T)>,
@@ -74,7 +73,6 @@ impl<T> Default for GenerationalSlab<T> {
 }
 
 impl<T> GenerationalSlab<T> {
-    /// Adds an entry; returns its key.
     pub fn insert(&mut self, entry: T) -> Key<T> {
         self.generation = self.generation.checked_add(1).unwrap_or(NonZeroU32::MIN);
         let slot = self.slots.insert((self.generation, entry));
@@ -93,7 +91,7 @@ impl<T> GenerationalSlab<T> {
         (generation.get() == key.generation()).then_some(entry)
     }
 
-    /// Takes the entry out, if it is still there.
+    /// Removes the entry, if it is still there.
     pub fn remove(&mut self, key: Key<T>) -> Option<T> {
         self.get(key)?;
         self.remove_at(key.slot())
@@ -112,13 +110,12 @@ impl<T> GenerationalSlab<T> {
         self.slots.get_mut(slot as usize).map(|(_, entry)| entry)
     }
 
-    /// Takes the entry in a slot out.
+    /// Removes the entry in a slot.
     #[inline]
     pub fn remove_at(&mut self, slot: u32) -> Option<T> {
         self.slots.try_remove(slot as usize).map(|(_, entry)| entry)
     }
 
-    /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }

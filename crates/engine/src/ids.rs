@@ -17,7 +17,7 @@ pub struct SubchannelId {
     pub index: u8,
 }
 
-/// What the user calls an operation: returned unchanged in its completion (libfabric: `context`).
+/// The user's name for an operation: returned unchanged in its completion (libfabric: `context`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Context(pub u64);
 

@@ -6,12 +6,12 @@ pub struct Intervals {
     ranges: Vec<(u64, u64)>,
 }
 
-/// Some of the bytes were there already.
+/// Some of the bytes were in the set already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overlap;
 
 impl Intervals {
-    /// Adds bytes `[start, end)`, none of which may be there.
+    /// Adds bytes `[start, end)`, none of which may be in the set.
     pub fn add(&mut self, start: u64, end: u64) -> Result<(), Overlap> {
         if start >= end {
             return Ok(());
@@ -38,18 +38,18 @@ impl Intervals {
         }
         Ok(())
     }
-    /// Whether bytes `[start, end)` are all there.
+    /// Whether bytes `[start, end)` are all in the set.
     pub fn contains(&self, start: u64, end: u64) -> bool {
         let at = self.ranges.partition_point(|range| range.1 < end);
         self.ranges.get(at).is_some_and(|range| range.0 <= start)
     }
 
-    /// How many ranges they form.
+    /// Number of ranges.
     pub fn ranges(&self) -> usize {
         self.ranges.len()
     }
 
-    /// Takes bytes `[start, end)` out, all of which are there.
+    /// Removes bytes `[start, end)`, all of which are in the set.
     pub fn remove(&mut self, start: u64, end: u64) {
         let at = self.ranges.partition_point(|range| range.1 < end);
         let Some(range) = self.ranges.get(at).copied().filter(|range| range.0 <= start && start < end) else { return };

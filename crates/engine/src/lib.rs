@@ -1,10 +1,9 @@
 //! The Fishplate protocol engine: virtual channels over several subchannels, scheduling policies, eager and
 //! rendezvous protocols, matching. Free of I/O: it reads no clock, opens no socket, touches no payload byte.
 //!
-//! Whoever drives an [`Engine`] gives it the time with every call, carries frames between engines, in order on each
-//! subchannel, and moves bytes where the engine says. `fishplate-rails` does it with sockets, `fishplate-sim` with
-//! modelled links; both use the same engine. [`Engine`] lists commands, events and polls;
-//! docs/internals/architecture.md says why it is made like this.
+//! The driver of an [`Engine`] gives it the time with every call, carries frames between engines, in order on each
+//! subchannel, and moves bytes where the engine says. `fishplate-rails` does it with sockets, `fishplate-sim` with modelled
+//! links. [`Engine`] lists commands, events and polls; docs/internals/architecture.md gives the reasons for this design.
 //!
 //! ```
 //! use fishplate_engine::{Config, Engine, Instant, RailId};

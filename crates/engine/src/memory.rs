@@ -1,4 +1,4 @@
-//! Memory as descriptors. The engine decides where bytes go; only a driver touches them.
+//! Memory as descriptors. The engine decides where bytes go; only a driver accesses them.
 
 use crate::atomic::Atomic;
 use crate::ids::SubchannelId;
@@ -10,7 +10,7 @@ pub struct Region(pub u64);
 /// `len` bytes of `region`, starting `offset` bytes into it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Extent {
-    /// The memory this is a part of.
+    /// The memory that this is a part of.
     pub region: Region,
     /// First byte, counted from the start of the region.
     pub offset: u64,
@@ -84,7 +84,7 @@ impl Payload {
     }
 }
 
-/// A buffer of the driver, holding an eager message that no receive was posted for (yet).
+/// Names a bounce buffer of the driver: a copy of a payload whose user memory is not known yet, or not available any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BounceId(pub u32);
 
@@ -92,18 +92,18 @@ pub struct BounceId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ApplyId(pub u64);
 
-/// Where the payload that follows a header goes. Bytes beyond the destination's length are dropped.
+/// Destination of the payload that follows a header. Bytes beyond the destination's length are dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// Straight into user memory.
     User(Payload),
     /// Into a new buffer of the driver, of the payload's length, under this name.
     Bounce(BounceId),
-    /// It is dropped.
+    /// Nowhere: it is dropped.
     Discard,
 }
 
-/// What the engine asks the driver to do with memory.
+/// A request of the engine to the driver about memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemoryAction {
     /// Copy user memory into a new bounce buffer.
@@ -120,16 +120,16 @@ pub enum MemoryAction {
         /// Destination.
         to: Payload,
     },
-    /// Apply an atomic operation to user memory, then tell [`crate::Engine::applied`]. No other access may come between what it
-    /// reads of an element and what it writes there.
+    /// Apply an atomic operation to user memory, then call [`crate::Engine::applied`]. No other access may come between its read and
+    /// its write of an element.
     Apply {
-        /// Its name for this.
+        /// To be passed to [`crate::Engine::applied`].
         id: ApplyId,
-        /// What to do.
+        /// The operation.
         what: Atomic,
-        /// To which array.
+        /// The array.
         to: Payload,
-        /// With what: operands, and comparands behind these.
+        /// Operands, and comparands behind these.
         operands: Option<BounceId>,
         /// A new bounce buffer for the result, to be opened even where the operation is refused.
         result: Option<BounceId>,
@@ -138,7 +138,7 @@ pub enum MemoryAction {
     Release(BounceId),
     /// Drop the rest of the payload that is being read from this subchannel.
     Discard(SubchannelId),
-    /// This memory becomes invalid: copy what frames that were polled, and are not sent yet, refer to.
+    /// This memory becomes invalid: copy the parts of it that polled frames which are not sent yet refer to.
     Detach(Payload),
 }
 
@@ -156,8 +156,8 @@ pub enum Source {
         /// Length in bytes.
         len: u64,
     },
-    /// What the driver has sent in memory, for so long as the peer has not taken it: nobody else has these bytes. Frames of
-    /// such a source are sent only once they are [recovered](crate::Engine::recover).
+    /// Shared memory, where the driver put the only copy of these bytes and the peer has not taken them yet. Frames of such a source
+    /// can be retransmitted only once they are [recovered](crate::Engine::recover).
     Sent {
         /// Length in bytes.
         len: u64,

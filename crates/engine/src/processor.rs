@@ -1,4 +1,4 @@
-//! What frames cost the processors of both ends, beside the time on the wire.
+//! Processor time of frames at both ends, beside their time on the wire.
 
 /// Processor time, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,7 +22,7 @@ impl ProcessorCost {
         self.piece_ns.into()
     }
 
-    /// Of `len` bytes in so many pieces.
+    /// Cost of `len` bytes in `pieces` pieces.
     pub fn of(&self, pieces: usize, len: u64) -> f64 {
         pieces as f64 * f64::from(self.piece_ns) + len as f64 * f64::from(self.byte_ns)
     }

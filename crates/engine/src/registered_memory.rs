@@ -1,4 +1,4 @@
-//! Registered memory: what peers may read and write without this side's doing.
+//! Registered memory: peers may read and write it without calls of this side's user.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub struct Registration {
     pub key: u64,
     /// The bytes. Must stay valid until [`crate::Engine::deregister`].
     pub memory: Payload,
-    /// How peers call the address of the first byte.
+    /// Address of the first byte, as peers count.
     pub base: u64,
     /// Peers may read it.
     pub readable: bool,
@@ -32,30 +32,27 @@ impl Registration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyInUse;
 
-/// One registration: a key that is used again names another.
+/// Names one registration. A key that is used again gets another id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegionId(u64);
 
 /// A kind of access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Permission {
-    /// Read.
     Read,
-    /// Write.
     Write,
 }
 
-/// All registered memory, by key. Bounded by the user, who registers it.
+/// All registered memory. Bounded by the user, who registers it.
 #[derive(Default)]
 pub struct RegisteredMemory {
     by_key: BTreeMap<u64, (RegionId, Registration)>,
-    /// How many of these peers may access.
+    /// Number of registrations that peers may access.
     accessible: usize,
     last: u64,
 }
 
 impl RegisteredMemory {
-    /// Adds memory.
     pub fn add(&mut self, registration: Registration) -> Result<(), KeyInUse> {
         if self.by_key.contains_key(&registration.key) {
             return Err(KeyInUse);
@@ -66,7 +63,6 @@ impl RegisteredMemory {
         Ok(())
     }
 
-    /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &Registration> {
         self.by_key.values().map(|(_, registration)| registration)
     }
@@ -76,7 +72,7 @@ impl RegisteredMemory {
         self.accessible > 0
     }
 
-    /// Takes memory out.
+    /// Removes a registration, and returns its memory.
     pub fn remove(&mut self, key: u64) -> Option<(RegionId, Payload)> {
         let (id, registration) = self.by_key.remove(&key)?;
         self.accessible -= usize::from(registration.is_accessible());
@@ -101,7 +97,7 @@ impl RegisteredMemory {
         Ok((*id, registration.memory.slice(offset, len)))
     }
 
-    /// The array from `address` on of the memory under `key` that `what` is done to, if it may be.
+    /// The array of operation `what` at `address` in the memory under `key`, if the operation is allowed.
     pub fn find_array(&self, key: u64, address: u64, what: &Atomic) -> Result<Payload, Refusal> {
         let find = |right| self.find(key, address, what.target_len(), right).map(|(_, memory)| memory);
         let read = what.fetches().then(|| find(Permission::Read)).transpose()?;

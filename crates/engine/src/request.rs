@@ -1,4 +1,4 @@
-//! What the user of an endpoint asks for, and what it is told at the end.
+//! Requests of an endpoint's user, and their completions.
 
 use crate::atomic::Atomic;
 use crate::envelope::Envelope;
@@ -6,10 +6,10 @@ use crate::ids::{Context, VcId};
 use crate::memory::{Extent, Payload};
 use crate::wire::Refusal;
 
-/// What a receive or a peek matches.
+/// Pattern of a receive or a peek.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pattern {
-    /// Which matching space.
+    /// Matching space and tag.
     pub space: Space,
     /// Only messages of this peer; `None` for any.
     pub source: Option<VcId>,
@@ -32,7 +32,7 @@ pub enum Space {
 /// A message to send.
 #[derive(Clone, Debug)]
 pub struct SendRequest {
-    /// To whom.
+    /// The channel to the receiver.
     pub vc: VcId,
     /// Matching space and tag.
     pub envelope: Envelope,
@@ -51,7 +51,7 @@ pub struct SendRequest {
 /// A buffer to receive into.
 #[derive(Clone, Debug)]
 pub struct RecvRequest {
-    /// What may be received.
+    /// The messages that match.
     pub pattern: Pattern,
     /// Where to. Must stay valid until the completion.
     pub buffer: Payload,
@@ -69,7 +69,7 @@ pub struct RecvRequest {
 pub struct Remote {
     /// The peer's name for the memory.
     pub key: u64,
-    /// Where in it, as the peer counts.
+    /// Address of the first byte, as the peer counts.
     pub address: u64,
 }
 
@@ -114,7 +114,7 @@ pub struct AtomicRequest {
     pub vc: VcId,
     /// Where the array begins.
     pub to: Remote,
-    /// What is done to it.
+    /// The operation.
     pub what: Atomic,
     /// Operands, and comparands behind these: [`Atomic::operands_len`] bytes, which may be reused as soon as the call returns.
     pub operands: Payload,
@@ -126,18 +126,18 @@ pub struct AtomicRequest {
     pub context: Context,
 }
 
-/// A look at the unexpected messages (libfabric: `FI_PEEK`).
+/// A search in the unexpected messages (libfabric: `FI_PEEK`).
 #[derive(Clone, Copy, Debug)]
 pub struct PeekRequest {
-    /// What is looked for.
+    /// The messages that match.
     pub pattern: Pattern,
-    /// What happens to the message that is found.
+    /// Action for a message found by the peek.
     pub then: PeekAction,
     /// Returned in the completion; also names a claim.
     pub context: Context,
 }
 
-/// What a successful peek does to the message.
+/// Action of a successful peek.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeekAction {
     /// Leave it.
@@ -174,7 +174,7 @@ pub enum Operation {
 pub struct Completion {
     /// Of the request.
     pub context: Context,
-    /// What has ended.
+    /// Kind of the completed operation.
     pub operation: Operation,
     /// Envelope of the message; of the request where no message came. Means nothing for remote memory access.
     pub envelope: Envelope,
@@ -189,14 +189,14 @@ pub struct Completion {
     pub placed: Option<Extent>,
     /// The multi-receive buffer is used up: no completion of it follows.
     pub buffer_released: bool,
-    /// Success, or why not.
+    /// Success, or the cause of the failure.
     pub result: Result<(), Failure>,
 }
 
 /// Why an operation failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The message was longer than the buffer, by so many bytes; the start was received.
+    /// The message was longer than the buffer by this number of bytes; its start was received.
     Truncated {
         /// Bytes that did not fit.
         excess: u64,

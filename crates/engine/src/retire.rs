@@ -1,6 +1,6 @@
-//! The graceful shutdown of an additional subchannel, while others are live: the rules that any driver has to keep. A
-//! side stops sending over it and sends LEAVE, and so does the other. Once everything is acknowledged both ways, the
-//! side that has set it up shuts it.
+//! The graceful shutdown of an additional subchannel while others are live: rules for every driver. One side stops sending over
+//! the subchannel and sends LEAVE, and the other answers in the same way. Once all frames are acknowledged both ways, the side
+//! that has set the subchannel up shuts it.
 
 /// How far a subchannel has retired.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,13 +19,13 @@ impl Retirement {
         self.leave_sent || self.leave_received
     }
 
-    /// Whether both have.
+    /// Whether both sides have sent LEAVE.
     pub fn is_mutual(&self) -> bool {
         self.leave_sent && self.leave_received
     }
 
-    /// LEAVE has come. False: the peer must not, as the subchannel has to stay (it is not `additional`), or it is this
-    /// side's own to retire.
+    /// LEAVE has come. False if the peer violates the protocol: the subchannel has to stay (it is not `additional`), or only this side
+    /// may begin to retire it (it is its `own`).
     #[must_use]
     pub fn receive_leave(&mut self, additional: bool, own: bool) -> bool {
         self.leave_received = true;

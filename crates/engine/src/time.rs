@@ -15,7 +15,7 @@ impl Instant {
         (self.0 / 1000) as u32
     }
 
-    /// What is left at this instant of something that halves every `half_life_ns` since an earlier one.
+    /// Weight, from 0 to 1, of a value from `earlier` that decays by half every `half_life_ns`.
     pub fn decay_since(self, earlier: Instant, half_life_ns: u64) -> f64 {
         (-(self.since_ns(earlier) as f64 / half_life_ns as f64)).exp2()
     }
@@ -26,11 +26,11 @@ impl Instant {
     }
 }
 
-/// A point in time that may be open, as short as an [`Instant`]: for state that there is much of.
+/// An optional [`Instant`] in 8 bytes, for structures of which there are many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MaybeInstant(u64);
 
-/// Stands for no time: nothing happens then.
+/// Stands for `None`.
 const NONE: u64 = u64::MAX;
 
 impl MaybeInstant {

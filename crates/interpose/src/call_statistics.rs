@@ -1,4 +1,4 @@
-//! How often each algorithm was used: the file that `FISHPLATE_COLLECTIVES_LOG` names.
+//! Counts how often each algorithm was used, for the file of `FISHPLATE_COLLECTIVES_LOG`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,13 +20,12 @@ pub struct CallStatistics {
 }
 
 impl CallStatistics {
-    /// None yet.
     pub fn of(map: &ClusterMap) -> CallStatistics {
         let clusters = map.clusters().map(|cluster| map.members(cluster).len()).collect();
         CallStatistics { clusters, calls: BTreeMap::new() }
     }
 
-    /// An operation was carried out.
+    /// Counts one execution of an operation.
     pub fn count(&mut self, operation: &'static str, algorithm: Algorithm) {
         let name = match algorithm {
             Algorithm::Native => "native",
@@ -44,7 +43,7 @@ type Key = (Vec<usize>, &'static str, &'static str);
 /// Counts of all communicators.
 static TOTALS: Mutex<BTreeMap<Key, u64>> = Mutex::new(BTreeMap::new());
 
-/// Adds the counts of a communicator to the totals, which [`write`] writes.
+/// Adds the counts of a communicator to the totals written by [`write()`].
 pub fn add(statistics: CallStatistics) {
     let mut totals = lock(&TOTALS);
     for ((operation, algorithm), calls) in statistics.calls {
@@ -65,7 +64,7 @@ pub fn write(file: &Path) {
     append(file, &text);
 }
 
-/// Appends lines to a file that others may append to as well.
+/// Appends lines to a file to which other processes may append too.
 pub fn append(file: &Path, lines: &str) {
     let written =
         output_file::append(file).and_then(LimitedFile::behind).and_then(|mut file| file.write_all(lines.as_bytes()));

@@ -1,4 +1,4 @@
-//! A communicator of the program that spans clusters: its schedules, and the communicators that they use.
+//! A communicator of the program that spans clusters: its schedules, and the communicators that the schedules use.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,31 +13,31 @@ use crate::operation_order::OperationOrder;
 use crate::preference::Preference;
 use crate::sync::lock;
 
-/// After a non-blocking call that started a schedule, so many blocking calls that are left to the MPI let schedules make
-/// progress: by the MPI's non-blocking form, which is slower (measured, three hosts 1 ms apart: a broadcast of 16 KiB
-/// takes 1.1 times as long). Later ones first complete the operations in flight.
+/// Number of native blocking calls after a non-blocking schedule started that let schedules make progress meanwhile: they use
+/// the MPI's non-blocking form, which is slower (measured, three hosts 1 ms apart: a broadcast of 16 KiB takes 1.1 times as
+/// long). Later blocking calls first complete the operations in flight.
 const PROGRESSING_CALLS: u32 = 8;
 
-/// Most plans that are kept: an application has a few operations of a few sizes.
-const MOST_PLANS: usize = 256;
+/// Capacity of the cache of plans: an application uses few operations of few sizes.
+const MAX_PLANS: usize = 256;
 
 /// A communicator that spans clusters.
 pub struct SpanningComm {
-    /// Its ranks, for the messages of schedules.
+    /// Duplicate of the program's communicator, for the messages of schedules.
     pub all: Comm,
     /// The ranks of this process's cluster.
     pub cluster: Comm,
-    /// Who is where.
+    /// Cluster of each rank.
     pub map: ClusterMap,
     rank: Rank,
     network: Network,
     preference: Preference,
-    /// The order of its operations.
+    /// Order of its operations.
     pub order: OperationOrder,
     plans: Mutex<HashMap<(Operation, usize, bool), Plan>>,
     statistics: Mutex<CallStatistics>,
-    /// Blocking calls of the MPI that still let schedules make progress. The same on all ranks, since calls have an
-    /// order.
+    /// Number of further native blocking calls that let schedules make progress. Equal on all ranks, as all ranks make collective
+    /// calls in one order.
     progressing_calls: AtomicU32,
 }
 
@@ -45,12 +45,12 @@ pub struct SpanningComm {
 #[derive(Clone)]
 struct Plan {
     algorithm: Algorithm,
-    /// Nothing when it is the MPI's.
+    /// `None` if the native algorithm is used.
     schedule: Option<Arc<Schedule>>,
 }
 
 impl SpanningComm {
-    /// With communicators of our own.
+    /// Creates the communicators of the schedules.
     pub fn new(
         all: Comm,
         cluster: Comm,
@@ -79,7 +79,7 @@ impl SpanningComm {
         self.rank
     }
 
-    /// What this process does for an operation; nothing when it is the MPI's. All ranks decide the same.
+    /// This process's schedule for an operation; `None` for the native algorithm. The decision is equal on all ranks.
     pub fn schedule(&self, operation: Operation, element_bytes: usize, in_place: bool) -> Option<Arc<Schedule>> {
         let name = operation.name();
         let key = (operation, element_bytes, in_place);
@@ -88,7 +88,7 @@ impl SpanningComm {
             Some(known) => known.clone(),
             None => {
                 let plan = self.plan(&key.0, element_bytes, in_place);
-                if plans.len() >= MOST_PLANS {
+                if plans.len() >= MAX_PLANS {
                     plans.clear();
                 }
                 plans.insert(key, plan.clone());
@@ -99,12 +99,12 @@ impl SpanningComm {
         plan.schedule
     }
 
-    /// A non-blocking call starts a schedule.
+    /// Notes that a non-blocking call started a schedule.
     pub fn note_nonblocking(&self) {
         self.progressing_calls.store(PROGRESSING_CALLS, Ordering::Relaxed);
     }
 
-    /// Counts a blocking call that is left to the MPI; whether it must let schedules make progress meanwhile.
+    /// Counts a native blocking call. Returns whether it must let schedules make progress meanwhile.
     pub fn must_progress(&self) -> bool {
         self.progressing_calls.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
     }
@@ -117,7 +117,7 @@ impl SpanningComm {
         Plan { algorithm, schedule }
     }
 
-    /// Reports how often each algorithm was used: rank 0 does it, since all ranks decide the same.
+    /// Reports how often each algorithm was used. Only rank 0 reports, as the decisions are equal on all ranks.
     pub fn report_statistics(&self) {
         if self.rank == Rank(0) {
             let nothing = CallStatistics::of(&self.map);

@@ -1,7 +1,7 @@
-//! Communicators of ours that are to be freed.
+//! Deferred freeing of this library's communicators.
 //!
-//! MPI tells that the program's communicator is gone in a callback (of its attribute), which must not free others: they
-//! are freed later, in the next call of the program that frees a communicator.
+//! MPI reports the freeing of the program's communicator by a callback of its attribute. The callback must not free other
+//! communicators: they are freed in the program's next call that frees a communicator.
 
 use std::sync::Mutex;
 
@@ -10,12 +10,12 @@ use crate::sync::lock;
 
 static DEFERRED: Mutex<Vec<Comm>> = Mutex::new(Vec::new());
 
-/// Frees these communicators later.
+/// Queues communicators to be freed by [`free_deferred`].
 pub fn defer(comms: [Comm; 2]) {
     lock(&DEFERRED).extend(comms);
 }
 
-/// Frees what was deferred. All ranks must call this.
+/// Frees the queued communicators. Collective: all ranks must call it.
 pub fn free_deferred() {
     let comms = std::mem::take(&mut *lock(&DEFERRED));
     comms.into_iter().for_each(Comm::free);

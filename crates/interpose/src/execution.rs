@@ -1,4 +1,4 @@
-//! The execution of a schedule, by non-blocking operations of the MPI.
+//! Executes a schedule with non-blocking MPI operations.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use crate::communicator::SpanningComm;
 use crate::ffi::{Abi, Error, Memory, Op, Requests, Result, Scratch};
 use crate::operation_order::Ticket;
 
-/// The memory of an operation.
+/// The program's buffers of an operation.
 pub struct Buffers {
-    /// What the program gives.
+    /// Send buffer.
     pub send: Memory,
-    /// What it gets.
+    /// Receive buffer.
     pub receive: Memory,
 }
 
@@ -25,13 +25,13 @@ pub struct Execution {
     op: Option<Op>,
     buffers: Buffers,
     temporary: Memory,
-    /// Owns what `temporary` is.
+    /// Owner of `temporary`.
     scratch: Scratch,
     requests: Requests,
     states: Vec<State>,
-    /// Steps that are not complete.
+    /// Number of incomplete steps.
     steps_left: usize,
-    /// Collectives of the cluster that are not started.
+    /// Number of collective operations within the cluster that are not started.
     cluster_collectives_left: usize,
 }
 
@@ -43,7 +43,7 @@ enum State {
 }
 
 impl Execution {
-    /// Nothing is started yet.
+    /// Starts no step yet.
     pub fn new(
         abi: &'static Abi,
         communicator: Arc<SpanningComm>,
@@ -74,7 +74,7 @@ impl Execution {
         self.abi
     }
 
-    /// Makes progress without waiting; whether all steps are complete.
+    /// Makes progress without waiting. Returns whether all steps are complete.
     pub fn progress(&mut self) -> Result<bool> {
         if !self.communicator.order.may_start(&self.ticket) {
             return Ok(false);
@@ -95,7 +95,7 @@ impl Execution {
         Ok(self.steps_left == 0 && self.ticket.is_passed())
     }
 
-    /// Starts every step that may start. Whether one was completed at once, so that others may start now.
+    /// Starts every step whose dependencies are complete. Returns whether a step completed at once, so that others may start.
     fn start_steps(&mut self) -> Result<bool> {
         let schedule = self.schedule.clone();
         let mut done_here = false;
@@ -115,7 +115,7 @@ impl Execution {
                     done_here = true;
                 }
             } else if is_collective {
-                // Collectives of a cluster start in their order.
+                // Collective operations of the cluster must start in order.
                 collectives_may_start = false;
             }
         }
@@ -154,7 +154,7 @@ impl Execution {
 impl Drop for Execution {
     fn drop(&mut self) {
         if !self.requests.is_empty() {
-            // After an error MPI may still use what the requests are about.
+            // After an error MPI may still access the buffers of active requests.
             std::mem::forget(std::mem::replace(&mut self.scratch, Scratch::new(0, self.buffers.receive.element())));
             std::mem::forget(std::mem::replace(&mut self.requests, Requests::new(self.abi)));
         }

@@ -1,18 +1,17 @@
-//! The library `libfishplate-mpi.so`, which is loaded in front of the MPI library of a program (`LD_PRELOAD`).
+//! The library `libfishplate-mpi.so`, which interposes the MPI library of a program (`LD_PRELOAD`).
 //!
-//! It does two things, of which either works without the other. All MPI calls of the program come in here, as a rule to be
-//! handed on.
+//! All MPI calls of the program enter this library, which passes most of them on. It has two independent functions:
 //!
-//! - Collective operations. Where the ranks of a communicator are in several clusters, schedules of
-//!   [`fishplate_collectives`] are carried out with messages and with the MPI's own operations inside of clusters, by the
-//!   names of the profiling interface (`PMPI_*`).
-//! - Profiles: with `FISHPLATE_PROFILE`, `src/profile/` records what the program asks of MPI; with
-//!   `FISHPLATE_TRACE` as well, `src/trace/` writes down every call.
+//! - Collective operations. If the ranks of a communicator are in several clusters, schedules of [`fishplate_collectives`] are
+//!   executed. They use messages, and the MPI's collective operations within clusters, through the profiling interface
+//!   (`PMPI_*`).
+//! - Profiles. With `FISHPLATE_PROFILE`, `src/profile/` records statistics of the program's calls; with `FISHPLATE_TRACE`
+//!   too, `src/trace/` records every call.
 //!
-//! One library serves all binary interfaces of MPI (`src/ffi/`). In a process that is no MPI program it does nothing.
+//! One library supports all ABIs of MPI (`src/ffi/`). In a process that does not use MPI it does nothing.
 //!
-//! It has no interface for Rust: `fishplate run` (docs/reference/interpose.md) and `fishplate profile`
-//! (docs/guide/profile.md) load it, and environment variables are its settings.
+//! It has no Rust interface: `fishplate run` (docs/reference/interpose.md) and `fishplate profile` (docs/guide/profile.md)
+//! load it. Its settings are environment variables.
 #![deny(unsafe_code)]
 
 mod call_statistics;

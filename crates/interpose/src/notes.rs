@@ -1,4 +1,4 @@
-//! Notes of this process on its way into MPI, and of one that has gone past this library (`fishplate_profile::notes`).
+//! Writes notes about the initialization of MPI in this process (`fishplate_profile::notes`).
 
 use std::env;
 use std::fs::{self, OpenOptions};
@@ -12,18 +12,18 @@ use fishplate_profile::notes::{BEGAN, Began, Elsewhere, Library, PAST, VARIABLE}
 use crate::ffi;
 use crate::profile::unique;
 
-/// The notes that were left.
+/// The notes of this process.
 struct Notes {
     began: Began,
-    /// Beside a profile: gone once there is one.
+    /// The note in the folder of a profile, removed once the file of the rank exists.
     of_profile: Option<PathBuf>,
-    /// For `fishplate run`: stays.
+    /// The note for `fishplate run`, which is kept.
     of_run: Option<PathBuf>,
 }
 
 static NOTES: OnceLock<Notes> = OnceLock::new();
 
-/// Before MPI is begun for the first time.
+/// To be called before the first initialization of MPI.
 pub fn begin() {
     NOTES.get_or_init(|| {
         let number = |names: &[&str]| names.iter().find_map(|name| env::var(name).ok()?.parse().ok());
@@ -38,7 +38,7 @@ pub fn begin() {
         let leave = |variable: &str| {
             let folder = PathBuf::from(env::var_os(variable).filter(|folder| !folder.is_empty())?);
             let file = folder.join(format!("{}.{BEGAN}", unique()));
-            // Where it cannot be written nothing is told: on other hosts there is no such folder.
+            // An error is ignored: the folder may not exist on other hosts.
             fs::write(&file, began.encode()).ok().map(|()| file)
         };
         let (of_profile, of_run) = (leave(fishplate_profile::VARIABLE), leave(VARIABLE));
@@ -46,10 +46,10 @@ pub fn begin() {
     });
 }
 
-/// What becomes of it is told once, of the first one that succeeds.
+/// The result of the initialization is reported once, for the first that succeeds.
 static IS_TOLD: Once = Once::new();
 
-/// Once MPI's function has returned an error: what becomes of that is the program's.
+/// To be called if the initialization failed.
 pub fn has_failed() {
     if IS_TOLD.is_completed() {
         return;
@@ -58,16 +58,16 @@ pub fn has_failed() {
     notes.for_each(|file| drop(fs::remove_file(file)));
 }
 
-/// Once it has begun.
+/// To be called after the initialization.
 pub fn has_begun(is_recorded: bool) {
     IS_TOLD.call_once(|| tell(is_recorded));
 }
 
-/// Before MPI ends, while its connections are open.
+/// To be called before MPI is finalized, while its connections are open.
 pub fn ends() {
     let Some(file) = NOTES.get().and_then(|notes| notes.of_run.as_ref()) else { return };
     let Some(line) = ffi::elsewhere().as_ref().and_then(Elsewhere::encode) else { return };
-    // A note that is gone was of a run that has ended.
+    // Fails if the run has ended and its note was removed.
     let _ = OpenOptions::new().append(true).open(file).and_then(|mut note| note.write_all(line.as_bytes()));
 }
 
@@ -92,14 +92,14 @@ fn tell(is_recorded: bool) {
     stay.iter().for_each(|file| drop(fs::write(file, &text)));
 }
 
-/// At the end of a process: whether it has begun MPI by PMPI_Init, or in a plug-in that sees its own libraries first. Nothing
-/// is recorded of it then.
+/// At the end of a process: notes if it initialized MPI without passing through this library, by PMPI_Init or in a plug-in
+/// that binds to its own libraries first. Such a process is not recorded.
 pub fn at_exit() {
     let folder =
         env::var_os(fishplate_profile::VARIABLE).filter(|folder| !folder.is_empty() && !IS_TOLD.is_completed());
     let Some(folder) = folder.filter(|_| ffi::is_initialized()) else { return };
     let program = env::current_exe().unwrap_or_default();
     let file = PathBuf::from(folder).join(format!("{}.{PAST}", unique()));
-    // Where that cannot be written, the profile says less.
+    // An error is ignored: the profile then lacks this explanation.
     let _ = fs::write(file, program.as_os_str().as_encoded_bytes());
 }

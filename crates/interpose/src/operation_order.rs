@@ -1,12 +1,12 @@
-//! The order of the operations on one communicator: how many may be in flight, and whose cluster collectives may start.
+//! The order of operations on one communicator: limits the operations in flight, and orders their cluster collectives.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use crate::sync::lock;
 
-/// Operations on one communicator that may be in flight at once; later ones start when earlier ones are complete. Each
-/// has a range of tags to itself, and all ranges fit in the tags that MPI guarantees (32767).
+/// Limit of the operations in flight on one communicator; later ones start when earlier ones are complete. Each operation has
+/// its own range of tags, and all ranges fit in the tags that MPI guarantees (32767).
 const WINDOW: u64 = 256;
 
 /// The operations on one communicator.
@@ -17,8 +17,7 @@ pub struct OperationOrder(Mutex<State>);
 struct State {
     /// The number of the next operation.
     next: u64,
-    /// The operation that may start collectives of its cluster: all ranks of a cluster must start these in the same
-    /// order.
+    /// The operation that may start cluster collectives: all ranks of a cluster must start these in one order.
     cluster_collectives: u64,
     /// Operations that are not complete.
     in_flight: BTreeSet<u64>,
@@ -31,7 +30,7 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    /// Tells apart operations that are in flight at once; from 0 to the window's end.
+    /// Slot in the window: distinguishes operations in flight; less than [`WINDOW`].
     pub fn window_slot(&self) -> i32 {
         (self.number % WINDOW) as i32
     }
@@ -62,7 +61,7 @@ impl OperationOrder {
         lock(&self.0).cluster_collectives == ticket.number
     }
 
-    /// An operation has started all collectives of its cluster: the next operation may start its own.
+    /// To be called once an operation has started all its cluster collectives: the next operation may start its own.
     pub fn pass(&self, ticket: &mut Ticket) {
         let mut state = lock(&self.0);
         if state.cluster_collectives == ticket.number {
@@ -71,7 +70,7 @@ impl OperationOrder {
         }
     }
 
-    /// An operation is complete, or given up.
+    /// To be called when an operation is complete or abandoned.
     pub fn retire(&self, ticket: &Ticket) {
         lock(&self.0).in_flight.remove(&ticket.number);
     }

@@ -1,19 +1,19 @@
-//! Which algorithms the user wants.
+//! The user's choice of algorithms.
 
 use fishplate_collectives::{Algorithm, Choice};
 
-/// What `FISHPLATE_COLLECTIVES` says.
+/// Value of `FISHPLATE_COLLECTIVES`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preference {
-    /// Whatever looks fastest.
+    /// The algorithm with the shortest estimated time.
     Cluster,
-    /// The MPI's own, always: nothing is looked at.
+    /// Always the MPI's own; skips the discovery of clusters.
     Native,
-    /// One family of algorithms, wherever it has a schedule; for comparisons.
+    /// One family of algorithms if it has a schedule for the operation; for comparisons.
     Only(Family),
 }
 
-/// Algorithms that differ in segments, or in how far ranks send ahead, only.
+/// Algorithms that differ only in the number of segments or in how far ranks send ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// [`Algorithm::Coordinators`]
@@ -24,11 +24,11 @@ pub enum Family {
     Direct,
 }
 
-/// What is allowed.
+/// Valid values.
 pub const ALLOWED: &str = "cluster, native, coordinators, shared, direct";
 
 impl Preference {
-    /// Nothing when it is not allowed.
+    /// `None` if the value is invalid.
     pub fn parse(text: &str) -> Option<Preference> {
         Some(match text {
             "cluster" => Preference::Cluster,

@@ -1,5 +1,4 @@
-//! The state of this library in a process, from MPI_Init to MPI_Finalize: where ranks are, and which communicators have
-//! schedules.
+//! The state of this library in a process, from MPI_Init to MPI_Finalize: the topology, and the communicators with schedules.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock, Weak};
@@ -25,15 +24,15 @@ pub struct ProcessState {
     attached: Mutex<Vec<Weak<SpanningComm>>>,
 }
 
-/// What serves a communicator of the program; an attribute of it.
+/// Kind of a communicator of the program, stored as an attribute of it.
 pub enum CommKind {
-    /// The MPI.
+    /// Served by the MPI.
     Native,
-    /// Schedules, as it spans clusters.
+    /// Served by schedules, as it spans clusters.
     Spanning(Arc<SpanningComm>),
 }
 
-/// Whether there is a `STATE`; can be read without the lock.
+/// Whether `STATE` is set; can be read without the lock.
 static IS_ACTIVE: AtomicBool = AtomicBool::new(false);
 static STATE: RwLock<Option<Arc<ProcessState>>> = RwLock::new(None);
 
@@ -50,7 +49,7 @@ pub fn get() -> Option<Arc<ProcessState>> {
     STATE.read().ok()?.clone()
 }
 
-/// After MPI_Init: finds out where the ranks are. Schedules are not used when all are in one cluster.
+/// To be called after MPI_Init: discovers the topology. Schedules are not used if all ranks are in one cluster.
 pub fn start() {
     let Some(abi) = Abi::get() else { return };
     let lookup = |name: &'static str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
@@ -78,7 +77,7 @@ pub fn start() {
     }
 }
 
-/// Before MPI_Finalize: frees the state and writes the statistics.
+/// To be called before MPI_Finalize: frees the state and writes the statistics.
 pub fn stop() {
     let Some(state) = get() else { return };
     IS_ACTIVE.store(false, Ordering::Release);
@@ -109,8 +108,8 @@ impl ProcessState {
         Ok(Some(state))
     }
 
-    /// The communicator's schedules, if it has any. One that is not classified yet is classified now if all its ranks
-    /// make this call and may wait for each other (`is_collective`).
+    /// The communicator's schedules, if it has any. Classifies a new communicator if `is_collective`: if all its ranks make this
+    /// call and may wait for each other.
     pub fn lookup(&self, comm: Comm, is_collective: bool) -> Option<Arc<SpanningComm>> {
         if let Some(known) = self.attribute.get(comm) {
             return match &*known {
@@ -137,13 +136,13 @@ impl ProcessState {
         }
     }
 
-    /// Where the ranks of a communicator are; nothing when some are not in MPI_COMM_WORLD.
+    /// Places of the ranks of a communicator; `None` if some are not in MPI_COMM_WORLD.
     fn places(&self, comm: Comm) -> Result<Option<Vec<Place>>> {
         let ranks = comm.ranks_in(self.abi, Comm::world(self.abi))?;
         Ok(ranks.into_iter().map(|rank| rank.map(|rank| self.topology.places[rank])).collect())
     }
 
-    /// Attaches schedules to a communicator. All its ranks call this.
+    /// Attaches schedules to a communicator. Collective.
     fn attach(&self, comm: Comm, twin: Comm, places: &[Place]) -> Result<Arc<SpanningComm>> {
         let map = ClusterMap::new(places);
         let rank = Rank(comm.rank()?);

@@ -1,7 +1,7 @@
-//! The progress engine: non-blocking operations in flight, and calls that wait.
+//! The progress engine for operations in flight.
 //!
-//! MPI demands that operations in flight make progress during any call that waits. Schedules make progress only when they
-//! are polled, so calls that wait do that: they poll what they wait for and every schedule, in a loop.
+//! MPI requires that operations in flight make progress during any call that waits. Schedules make progress only when polled.
+//! So calls that wait run a loop, which polls their own operation and every schedule.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +18,7 @@ pub struct Operation {
     unpacking: Unpacking,
 }
 
-/// An operation that the program has a request for.
+/// A non-blocking operation with the program's request.
 struct InFlight {
     operation: Box<Operation>,
     request: GeneralizedRequest,
@@ -28,12 +28,11 @@ static IN_FLIGHT: Mutex<Vec<InFlight>> = Mutex::new(Vec::new());
 /// Length of `IN_FLIGHT`; can be read without the lock.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// Fruitless polls after which a process yields its processor: there may be more ranks than processors, and those that
-/// are waited for need one.
+/// Number of unsuccessful polls after which a process yields its processor: if there are more ranks than processors, the
+/// peers may need it.
 const POLLS_BEFORE_YIELD: u32 = 8;
 
 impl Operation {
-    /// Not started yet.
     pub fn new(execution: Execution, unpacking: Unpacking) -> Operation {
         Operation { execution, unpacking }
     }
@@ -43,13 +42,13 @@ impl Operation {
         self.execution.abi()
     }
 
-    /// Makes progress; the result when it is complete.
+    /// Makes progress. Returns the result once it is complete.
     fn advance(&mut self) -> Option<Result<()>> {
         match self.execution.progress() {
             Ok(false) => None,
             Ok(true) => Some(self.unpacking.unpack()),
             Err(error) => {
-                // MPI may still use the memory.
+                // After an error MPI may still access the memory.
                 std::mem::forget(std::mem::take(&mut self.unpacking));
                 Some(Err(error))
             }
@@ -62,7 +61,7 @@ pub fn is_empty() -> bool {
     COUNT.load(Ordering::Acquire) == 0
 }
 
-/// Starts an operation; the request is completed when it is complete.
+/// Starts an operation, whose end completes the request.
 pub fn start(mut operation: Box<Operation>, request: GeneralizedRequest) {
     if let Some(result) = operation.advance() {
         request.complete(result);
@@ -78,7 +77,7 @@ pub fn advance() {
     if is_empty() {
         return;
     }
-    // Another thread may be doing it.
+    // Another thread may be advancing them.
     let mut operations = match IN_FLIGHT.try_lock() {
         Ok(operations) => operations,
         Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -98,7 +97,7 @@ pub fn advance() {
     COUNT.store(operations.len(), Ordering::Release);
 }
 
-/// Completes all operations in flight, before a call of the MPI that waits and during which they make no progress.
+/// Completes all operations in flight. To be called before an MPI call that waits without making progress on them.
 pub fn finish_all() {
     wait(|| is_empty().then_some(()));
 }
@@ -108,7 +107,7 @@ pub fn run(mut operation: Box<Operation>) -> Result<()> {
     wait(|| operation.advance())
 }
 
-/// Polls until there is an answer.
+/// Polls until there is a result.
 pub fn wait<T>(mut poll: impl FnMut() -> Option<T>) -> T {
     let mut fruitless = 0;
     loop {
@@ -123,7 +122,7 @@ pub fn wait<T>(mut poll: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Waits by the non-blocking form of what the program called: `poll` sets its flag when that is done.
+/// Waits by the non-blocking form of the program's call: `poll` sets its flag on completion.
 pub fn wait_for(mut poll: impl FnMut(&mut c_int) -> c_int) -> c_int {
     wait(|| {
         let mut flag = 0;

@@ -1,4 +1,4 @@
-//! What the user can set.
+//! The user's settings.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,18 +6,18 @@ use std::path::PathBuf;
 use crate::preference::{ALLOWED, Preference};
 use crate::topology::NamedClusters;
 
-/// Variables of the environment.
+/// Settings from environment variables.
 #[derive(Debug)]
 pub struct Settings {
-    /// Which algorithms are wanted.
+    /// Choice of algorithms.
     pub preference: Preference,
-    /// Who is near whom, where the user says so.
+    /// The clusters, if the user names them.
     pub clusters: Option<NamedClusters>,
-    /// Where to say what was used.
+    /// File for statistics of the algorithms used.
     pub log: Option<PathBuf>,
 }
 
-/// A value that is not allowed.
+/// An invalid value.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SettingsError {
     name: &'static str,
@@ -32,7 +32,7 @@ impl fmt::Display for SettingsError {
 }
 
 impl Settings {
-    /// From variables; those that are not set and those that are empty are the same.
+    /// From environment variables; an empty one counts as unset.
     pub fn from_lookup(lookup: impl Fn(&'static str) -> Option<String>) -> Result<Settings, SettingsError> {
         let get = |name| lookup(name).filter(|value| !value.is_empty());
         let wrong = |name, value, allowed| SettingsError { name, value, allowed };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 use serde::de::DeserializeOwned;
 
-/// The files at `place`: itself, or those of a folder that end in .toml.
+/// The files at `place`: the file itself, or the `.toml` files of a folder.
 ///
 /// # Errors
 /// When the folder cannot be read.
@@ -22,10 +22,10 @@ pub fn files(place: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// What `text` describes, which came from `file`.
+/// Parses the description in `text`, read from `file`.
 ///
 /// # Errors
-/// With the file and the line of what is wrong.
+/// Names file and line of the error.
 pub fn parse<T: DeserializeOwned>(text: &str, file: &str) -> Result<T> {
     let line = |at: usize| text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1;
     toml::from_str(text).map_err(|error: toml::de::Error| match error.span() {

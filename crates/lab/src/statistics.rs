@@ -1,4 +1,4 @@
-//! What values of several rounds say: medians, ratios with intervals, and what is beyond noise.
+//! Statistics of values of several rounds: medians, ratios with confidence intervals, and significance.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -54,7 +54,7 @@ pub struct Change {
     pub ratio: f64,
     /// Interval of the ratio at [`CONFIDENCE`].
     pub interval: (f64, f64),
-    /// How likely a ratio at least as far from 1 is when nothing changed.
+    /// p-value: probability of a ratio at least as far from 1 under the null hypothesis.
     pub p: f64,
 }
 

@@ -1,18 +1,18 @@
 //! Sizes of Ethernet frames on the wire.
 //!
-//! A link of 1 Gbit/s sends 10^9 bits a second of all this; at an MTU of 1500 that leaves 941 Mbit/s for the payload of
-//! TCP with timestamps.
+//! The rate of a link includes preamble, header, check sequence and gap: at 1 Gbit/s and an MTU of 1500, TCP with
+//! timestamps has a goodput of 941 Mbit/s.
 
 /// Header and check sequence.
 const HEADER_AND_CHECK: u32 = 14 + 4;
 /// Preamble and start delimiter, and the gap between frames (IEEE 802.3, clauses 3 and 4).
 const PREAMBLE_AND_GAP: u32 = 8 + 12;
 /// Shortest frame, header and check sequence included.
-const SHORTEST: u32 = 64;
+const MIN_FRAME: u32 = 64;
 
 /// Bytes on the wire of one packet of `packet_bytes`, counted from its network header.
 pub fn wire_bytes(packet_bytes: u32) -> u32 {
-    packet_bytes.saturating_add(HEADER_AND_CHECK).max(SHORTEST).saturating_add(PREAMBLE_AND_GAP)
+    packet_bytes.saturating_add(HEADER_AND_CHECK).max(MIN_FRAME).saturating_add(PREAMBLE_AND_GAP)
 }
 
 /// Bytes on the wire of the packets that one segmentation-offload frame stands for: `header_bytes` of network and

@@ -1,32 +1,32 @@
-//! A frame on its way.
+//! A frame on a link.
 
 use std::cmp::Ordering;
 
 use crate::time::Instant;
 
-/// A frame that waits to be sent or flies.
+/// A frame that waits to be sent, is being sent or propagates.
 #[derive(Debug)]
 pub struct Frame<T> {
-    /// Nothing for a frame that gets lost: it takes its time on the wire all the same.
+    /// `None` for a frame that will be lost: it takes its time on the wire all the same.
     pub token: Option<T>,
     pub wire_bytes: u32,
     /// When its last bit leaves.
     pub departs: Instant,
-    /// When it arrives, in order.
+    /// When it arrives, unless held back.
     pub due: Instant,
-    /// What chance adds to its delay.
+    /// Random addition to its delay.
     pub jitter_ns: u64,
-    /// How long it is held back beyond `due`, for those behind to pass.
+    /// How long it is held back beyond `due`, so that later frames overtake it.
     pub hold_ns: u64,
-    /// If a bit of it is changed, a random number that says which.
+    /// Set if one of its bits is flipped: a random number that selects the bit.
     pub flip: Option<u64>,
 }
 
-/// A frame that is held back; the earliest is the greatest, as a heap wants it.
+/// A frame that is held back. The earliest compares as the greatest, so that `BinaryHeap` pops it first.
 #[derive(Debug)]
 pub struct Held<T> {
     pub due: Instant,
-    /// Tells frames of the same time apart, in the order of their coming.
+    /// Serial number: orders frames of equal `due`.
     pub number: u64,
     pub wire_bytes: u32,
     pub token: T,

@@ -1,4 +1,4 @@
-//! One direction of one link: how long each frame takes, and which do not arrive.
+//! A model of one direction of a link: decides when each frame arrives, and which frames are lost.
 //!
 //! `fishplate-longbow` passes real packets through it, `fishplate-sim` frames of a simulation.
 //!
@@ -13,8 +13,8 @@
 //! assert_eq!(link.deliver(Instant(1_010_000)).map(|delivery| delivery.token), Some("frame"));
 //! ```
 //!
-//! A link reads no clock: every call takes the time. Its random numbers come from a seed, so the same calls give the
-//! same result. It never looks into a frame: a frame is a token of the caller's and a size on the wire ([`ethernet`]).
+//! A link reads no clock: every call is passed the time. Its random numbers come from a seed, so equal calls give equal
+//! results. It does not see the content of a frame: a frame is a token of the caller and a size on the wire ([`ethernet`]).
 //!
 //! `examples/long_haul.rs` fills a long link faster than it drains.
 #![forbid(unsafe_code)]

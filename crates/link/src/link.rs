@@ -1,4 +1,4 @@
-//! The model of one direction.
+//! The model of one direction of a link.
 
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -13,33 +13,33 @@ use crate::rate::{Passage, Rate};
 use crate::settings::Settings;
 use crate::time::Instant;
 
-/// Most frames that a link holds, waiting and flying: two thirds of a second of the shortest frames at 1 Gbit/s. What
-/// comes beyond it is dropped like what the queue has no room for.
+/// Limit of the frames on a link, waiting and propagating: two thirds of a second of minimum-size frames at 1 Gbit/s.
+/// Frames beyond it are dropped as if the queue were full.
 pub const MAX_FRAMES: usize = 1 << 20;
 
 /// One direction of a link, with the frames on it.
 ///
-/// A frame waits its turn, is sent at the rate, flies for the delay and its share of jitter, and arrives when its last
-/// bit would. Whatever the settings and their changes, and if none are held back:
+/// A frame waits in the queue, is serialized at the rate, propagates for the delay plus a random jitter, and arrives with
+/// its last bit. If none are held back, the following holds even when the settings change:
 ///
 /// - frames arrive in the order in which they were offered;
-/// - none arrives sooner after the one before it than its own bits take, so no time, however short, sees more than
-///   the rate and the frame that it began with;
-/// - none arrives sooner than the delay after its last bit left.
+/// - the gap between two arrivals is at least the serialization time of the second frame: in no interval do more bytes
+///   arrive than the rate allows plus one frame;
+/// - no frame arrives earlier than the delay after its last bit left.
 ///
-/// One frame may stand for several packets. It is lost or not as a whole, and counts as one for [`crate::Loss`]; hand
-/// over packets one by one where loss should be that of packets.
+/// One frame may stand for several packets. It is lost as a whole, and counts as one for [`crate::Loss`]; offer packets
+/// one by one if they should be lost independently.
 #[derive(Debug)]
 pub struct Link<T> {
     settings: Settings,
     queue_limit_bytes: u64,
-    /// All frames, the oldest first; the first `departed` have left and fly.
+    /// All frames, the oldest first; the first `departed` have left and propagate.
     frames: VecDeque<Frame<T>>,
     departed: usize,
     waiting_bytes: u64,
     leaving: Passage,
     arriving: Passage,
-    /// When the last frame arrived that was taken off in order.
+    /// Arrival time of the last frame that was removed from `frames`.
     landed: Instant,
     held: BinaryHeap<Held<T>>,
     held_so_far: u64,
@@ -47,30 +47,30 @@ pub struct Link<T> {
     counters: Counters,
 }
 
-/// What became of a frame.
+/// Outcome of [`Link::offer`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum Offered<T> {
     /// It will arrive.
     Taken,
-    /// The queue has no room for it.
+    /// The queue is full.
     Dropped(T),
-    /// It will get lost on the way, and takes its time on the link all the same.
+    /// It will be lost on the wire; it takes its time on the link all the same.
     Lost(T),
 }
 
-/// A frame that has arrived.
+/// A frame that arrived.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Delivery<T> {
-    /// What was offered.
+    /// The token passed to [`Link::offer`].
     pub token: T,
-    /// When it was to arrive.
+    /// When it arrived on the link, which may be earlier than the call of [`Link::deliver`].
     pub due: Instant,
-    /// If a bit of it was changed on the way, a random number that says which: the link does not look into frames.
+    /// Set if one of its bits was flipped on the way: a random number with which the caller selects the bit.
     pub flip: Option<u64>,
 }
 
 impl<T> Link<T> {
-    /// An empty link. The same seed and the same calls give the same result.
+    /// An empty link. Equal seeds and equal calls give equal results.
     pub fn new(settings: Settings, seed: u64) -> Link<T> {
         Link {
             queue_limit_bytes: settings.queue_limit_bytes(),
@@ -88,10 +88,10 @@ impl<T> Link<T> {
         }
     }
 
-    /// A frame comes to the link at `now`, with so many bytes on the wire.
+    /// Enqueues a frame of `wire_bytes` at `now`.
     ///
-    /// `now` may lie before the time of an earlier call, when frames are looked at late: they then leave as though
-    /// they had been looked at in time, as far as what was delivered already allows.
+    /// `now` may lie before the time of an earlier call if the caller processes frames late. They then leave as if offered in
+    /// time, but never arrive before a frame that was delivered already.
     pub fn offer(&mut self, now: Instant, token: T, wire_bytes: u32) -> Offered<T> {
         self.let_depart(now);
         let waiting = self.waiting_bytes + u64::from(wire_bytes);
@@ -147,7 +147,7 @@ impl<T> Link<T> {
         }
     }
 
-    /// Takes the oldest frame off the link. Nothing if it does not arrive now: lost, or held back.
+    /// Removes the oldest frame from the link. `None` if the frame is lost or held back.
     fn land_oldest(&mut self) -> Option<Delivery<T>> {
         let frame = self.frames.pop_front()?;
         self.departed -= 1;
@@ -173,8 +173,8 @@ impl<T> Link<T> {
         Delivery { token, due, flip }
     }
 
-    /// Changes the link at `now`. Frames that fly go on as they were; those that wait leave and fly as the new settings
-    /// say, a frame that is being sent with the rest of it. A smaller queue drops nothing that it has.
+    /// Changes the settings at `now`. Propagating frames are not affected; the new settings apply to waiting frames, and to the
+    /// unsent rest of a frame that is being sent. A smaller queue drops no frame that is already in it.
     pub fn set(&mut self, now: Instant, settings: Settings) {
         self.let_depart(now);
         let old_rate = std::mem::replace(&mut self.settings, settings).rate;
@@ -194,7 +194,7 @@ impl<T> Link<T> {
         &self.settings
     }
 
-    /// What this link has seen so far.
+    /// Counters since the link was created.
     pub fn counters(&self) -> Counters {
         self.counters
     }
@@ -204,12 +204,12 @@ impl<T> Link<T> {
         self.waiting_bytes
     }
 
-    /// Frames on the link, waiting or flying.
+    /// Number of frames on the link, waiting or propagating.
     pub fn frames(&self) -> usize {
         self.frames.len() + self.held.len()
     }
 
-    /// Counts the peak of the queue from now on.
+    /// Restarts the measurement of [`Counters::queue_peak_bytes`].
     pub fn reset_queue_peak(&mut self) {
         self.counters.queue_peak_bytes = self.waiting_bytes;
     }
@@ -231,7 +231,7 @@ impl<T> Link<T> {
     }
 }
 
-/// Settles when `frame` leaves and arrives, with `unsent` of its bytes to be sent from `now` on.
+/// Computes when `frame` leaves and arrives, with `unsent` of its bytes to be sent from `now` on.
 fn pass<T>(
     settings: &Settings,
     leaving: &mut Passage,
@@ -245,7 +245,7 @@ fn pass<T>(
     frame.due = arriving.end(undisturbed, unsent, settings.rate);
 }
 
-/// What is left at `now` of a frame that is being sent at `rate`, rounded up.
+/// Bytes still unsent at `now` of a frame that is being sent at `rate`, rounded up.
 fn unsent_bytes<T>(frame: &Frame<T>, now: Instant, rate: Option<Rate>) -> u32 {
     let left = rate.map_or(0, |rate| rate.bytes_in(frame.departs.since_ns(now)) + 1);
     u32::try_from(left).unwrap_or(u32::MAX).min(frame.wire_bytes)

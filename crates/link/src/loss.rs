@@ -1,26 +1,26 @@
-//! Which frames get lost.
+//! Models of frame loss.
 
 use rand_core::Rng;
 use rand_xorshift::XorShiftRng;
 use serde::{Deserialize, Serialize};
 
-/// How a link loses frames.
+/// Model of the frame loss of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Loss {
-    /// None.
+    /// No frame is lost.
     #[default]
     None,
-    /// Each with the same probability, whatever happened to the others.
+    /// Each frame is lost with the same probability, independently of the others.
     Independent {
         /// From 0 to 1.
         probability: f64,
     },
-    /// In bursts, after Gilbert and Elliott: the link is in a good or a bad state, and may change it with each frame.
+    /// Loss in bursts (Gilbert-Elliott model): the link is in a good or a bad state, and may change state before each frame.
     Bursts {
         /// Probability of going from good to bad.
         good_to_bad: f64,
-        /// Probability of going from bad to good; the mean length of a bad time is its inverse, in frames.
+        /// Probability of going from bad to good; its inverse is the mean length of a bad period, in frames.
         bad_to_good: f64,
         /// Probability that a frame is lost in the good state.
         loss_good: f64,
@@ -30,7 +30,7 @@ pub enum Loss {
 }
 
 impl Loss {
-    /// Whether frames can get lost at all.
+    /// Whether the model can lose a frame at all.
     pub fn is_possible(&self) -> bool {
         match *self {
             Loss::None => false,
@@ -39,7 +39,7 @@ impl Loss {
         }
     }
 
-    /// What is wrong, if anything.
+    /// Describes the first invalid parameter, if any.
     pub fn check(&self) -> Result<(), String> {
         match *self {
             Loss::None => Ok(()),
@@ -54,7 +54,7 @@ impl Loss {
     }
 }
 
-/// Refuses what is no probability.
+/// Refuses a number outside 0 to 1.
 pub fn check_probability(what: &str, probability: f64) -> Result<(), String> {
     if (0.0..=1.0).contains(&probability) {
         return Ok(());
@@ -62,7 +62,7 @@ pub fn check_probability(what: &str, probability: f64) -> Result<(), String> {
     Err(format!("the probability {what} is from 0 to 1, not {probability}"))
 }
 
-/// Chance, and the state that bursts of loss keep.
+/// The random number generator of a link, and the state of the Gilbert-Elliott model.
 #[derive(Clone, Debug)]
 pub struct Chance {
     random: XorShiftRng,
@@ -70,7 +70,7 @@ pub struct Chance {
 }
 
 impl Chance {
-    /// From a generator with its seed.
+    /// Begins in the good state.
     pub fn new(random: XorShiftRng) -> Chance {
         Chance { random, bad: false }
     }
@@ -89,19 +89,19 @@ impl Chance {
         }
     }
 
-    /// Something of this probability.
+    /// Draws an event of this probability.
     pub fn happens(&mut self, probability: f64) -> bool {
-        // 53 bits: what a float between 0 and 1 can tell apart.
+        // 53 bits: the precision of an f64.
         const STEPS: f64 = (1u64 << 53) as f64;
         probability > 0.0 && ((self.random.next_u64() >> 11) as f64) < probability * STEPS
     }
 
-    /// A number from 0 to `most`, evenly spread.
+    /// A number from 0 to `most`, uniformly distributed.
     pub fn up_to(&mut self, most: u64) -> u64 {
         if most == 0 {
             return 0;
         }
-        // The upper half of the product: unbiased but for one part in 2^64 / most.
+        // The upper half of the product: its bias is at most one part in 2^64 / most.
         ((u128::from(self.random.next_u64()) * (u128::from(most) + 1)) >> 64) as u64
     }
 }

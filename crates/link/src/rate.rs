@@ -1,4 +1,4 @@
-//! How fast bits pass, and when the last of them has.
+//! Rates, and the time at which the last bit of a frame passes a point.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,17 +14,17 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// Fastest rate: 8 Tbit/s. Beyond it a frame of 64 bytes would take less than a tenth of a nanosecond.
+    /// 8 Tbit/s. Above it a frame of 64 bytes would take less than a tenth of a nanosecond.
     const MAX_BYTES_PER_S: u64 = 1_000_000_000_000;
 
-    /// A rate of so many Mbit/s, brought into the range that there is.
+    /// A rate of `mbit_per_s`, clamped to the valid range.
     pub const fn mbit(mbit_per_s: u64) -> Rate {
         let bytes_per_s = mbit_per_s.saturating_mul(125_000);
         let bytes_per_s = if bytes_per_s > Rate::MAX_BYTES_PER_S { Rate::MAX_BYTES_PER_S } else { bytes_per_s };
         Rate { bytes_per_s: if bytes_per_s == 0 { 1 } else { bytes_per_s } }
     }
 
-    /// Bits in a second.
+    /// Bits per second.
     pub const fn bits_per_s(self) -> u64 {
         self.bytes_per_s * 8
     }
@@ -39,7 +39,7 @@ impl Rate {
 impl TryFrom<u64> for Rate {
     type Error = String;
 
-    /// From bits in a second; rounded down to whole bytes.
+    /// From bits per second; rounded down to whole bytes.
     fn try_from(bits_per_s: u64) -> Result<Rate, String> {
         let bytes_per_s = bits_per_s / 8;
         if (1..=Rate::MAX_BYTES_PER_S).contains(&bytes_per_s) {
@@ -56,22 +56,22 @@ impl From<Rate> for u64 {
     }
 }
 
-/// The moment when all bits so far have passed a point. Parts of nanoseconds are kept, or small frames at high rates
-/// would add up to more or less than the rate.
+/// The time when all bits so far have passed a point. Fractions of nanoseconds are kept: otherwise small frames at high
+/// rates would add up to more or less than the rate.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Passage {
     end: Instant,
-    /// Beyond `end`, in nanoseconds divided by the rate in bytes a second.
+    /// Fraction of a nanosecond beyond `end`, in units of 1 ns divided by the rate in bytes per second.
     fraction: u64,
 }
 
 impl Passage {
-    /// Nothing passes after `end`.
+    /// All bits so far passed by `end`.
     pub fn ended(end: Instant) -> Passage {
         Passage { end, fraction: 0 }
     }
 
-    /// Lets `bytes` pass, from `start` on or after all that came before. Returns when the last bit has.
+    /// Lets `bytes` pass, starting at `start` or after all earlier bytes, whichever is later. Returns when the last bit passed.
     pub fn start(&mut self, start: Instant, bytes: u32, rate: Option<Rate>) -> Instant {
         if start > self.end {
             *self = Passage::ended(start);
@@ -80,7 +80,7 @@ impl Passage {
         self.rounded_up()
     }
 
-    /// Lets `bytes` pass that end at `end`, or after all that came before. Returns when the last bit has passed.
+    /// Lets `bytes` pass, ending at `end` or right after all earlier bytes, whichever is later. Returns when the last bit passed.
     pub fn end(&mut self, end: Instant, bytes: u32, rate: Option<Rate>) -> Instant {
         self.add(bytes, rate);
         if end >= self.rounded_up() {
@@ -89,7 +89,7 @@ impl Passage {
         self.rounded_up()
     }
 
-    /// Lets `bytes` pass at once after what came before.
+    /// Lets `bytes` pass right after all earlier bytes.
     pub fn add(&mut self, bytes: u32, rate: Option<Rate>) {
         if let Some(rate) = rate {
             // At most 2^32 * 10^9 + 10^12, well within 64 bits.

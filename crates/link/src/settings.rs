@@ -1,74 +1,74 @@
-//! What a link is like.
+//! Settings of a link.
 
 use serde::{Deserialize, Serialize};
 
 use crate::loss::{Loss, check_probability};
 use crate::rate::Rate;
 
-/// Smallest queue that [`Settings::usual_queue_bytes`] gives: four of the longest offload frames, or a sender of
-/// such frames would lose some with nobody else on the link.
-const SMALLEST_QUEUE_BYTES: u64 = 4 * 68_000;
-/// Queueing time beyond the delay that a usual queue allows for: hosts deliver in bursts of about this length.
+/// Minimum of [`Settings::usual_queue_bytes`]: four segmentation-offload frames of maximum length. With less, a sender of
+/// such frames would lose some even when alone on the link.
+const MIN_QUEUE_BYTES: u64 = 4 * 68_000;
+/// Queueing time that [`Settings::usual_queue_bytes`] adds to the round trip: hosts send in bursts of about this length.
 const BURST_NS: u64 = 2_000_000;
-/// Longest delay, jitter or holding back: far more than a way to the moon and back.
+/// Limit of the delay, the jitter and the hold time of reordered frames.
 const MAX_DELAY_NS: u64 = 60_000_000_000;
 
-/// What every path must take (RFC 791, section 3.2), in bytes.
-const LEAST_MTU: u32 = 68;
+/// Packet length in bytes that every path must forward (RFC 791, section 3.2).
+const MIN_MTU: u32 = 68;
 
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// How fast bits leave, in bits a second; nothing: at once.
+    /// Rate of serialization, in bits per second; `None`: infinite.
     pub rate: Option<Rate>,
-    /// From the last bit's leaving to its arrival.
+    /// Propagation delay.
     pub delay_ns: u64,
-    /// Each frame takes up to so much longer, evenly spread. Order is kept: a frame may wait for the one before.
+    /// Maximum of a random addition to the delay, uniformly distributed. Order is kept: a frame may wait for its predecessor.
     pub jitter_ns: u64,
-    /// What may wait to be sent, in bytes on the wire, the frame being sent included; what comes beyond it is dropped.
-    /// Nothing: [`Settings::usual_queue_bytes`].
+    /// Capacity of the queue, in bytes on the wire, including the frame being sent; frames beyond it are dropped.
+    /// `None`: [`Settings::usual_queue_bytes`].
     pub queue_bytes: Option<u64>,
-    /// Which frames get lost on the way.
+    /// Model of frame loss.
     pub loss: Loss,
-    /// Bytes of the longest packet that comes through, counted from its network header; longer ones get lost, and
-    /// nobody is told (RFC 2923, section 2.1). Nothing: all do.
+    /// Maximum length in bytes of a packet, counted from its network header. Longer packets are lost without an ICMP message: a
+    /// path MTU black hole (RFC 2923, section 2.1). `None`: no limit.
     pub path_mtu: Option<u32>,
-    /// Which frames are overtaken; nothing: none.
+    /// Reordering of frames; `None`: frames stay in order.
     pub reordering: Option<Reordering>,
-    /// Share of frames of which a bit is changed on the way, 0 to 1.
+    /// Share of frames of which one bit is flipped on the way, 0 to 1.
     pub flip: f64,
 }
 
-/// Frames that are held back while those behind them pass.
+/// Reordering: some frames are held back, and later frames overtake them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reordering {
-    /// Share of frames, 0 to 1.
+    /// Share of frames that are held back, 0 to 1.
     pub probability: f64,
-    /// How much later they arrive.
+    /// How much later the frames arrive.
     pub hold_ns: u64,
 }
 
 impl Settings {
-    /// A queue that lets a single TCP flow fill the link: a round trip at the full rate, and what a burst needs.
+    /// A queue with which a single TCP flow fills the link: the bandwidth-delay product plus a burst of [`BURST_NS`].
     pub fn usual_queue_bytes(rate: Rate, delay_ns: u64) -> u64 {
         let waiting_ns = delay_ns.saturating_mul(2).saturating_add(BURST_NS);
-        rate.bytes_in(waiting_ns).max(SMALLEST_QUEUE_BYTES)
+        rate.bytes_in(waiting_ns).max(MIN_QUEUE_BYTES)
     }
 
-    /// Bytes that may wait to be sent. A link without a rate sends at once, so nothing waits.
+    /// Capacity of the queue in bytes. A link without a rate sends at once and needs none.
     pub fn queue_limit_bytes(&self) -> u64 {
         let usual = || self.rate.map(|rate| Settings::usual_queue_bytes(rate, self.delay_ns));
         self.queue_bytes.or_else(usual).unwrap_or(u64::MAX)
     }
 
-    /// Whether frames can get lost on the way.
+    /// Whether frames can be lost on the link.
     pub fn can_lose(&self) -> bool {
         self.loss.is_possible() || self.path_mtu.is_some()
     }
 
-    /// What is wrong with these settings, if anything.
+    /// Describes the first invalid setting, if any.
     pub fn check(&self) -> Result<(), String> {
         let times = [("delay", self.delay_ns), ("jitter", self.jitter_ns)];
         for (name, ns) in times.into_iter().chain(self.reordering.map(|reordering| ("hold", reordering.hold_ns))) {
@@ -76,8 +76,8 @@ impl Settings {
                 return Err(format!("a {name} of {ns} ns is beyond the {MAX_DELAY_NS} ns that there may be"));
             }
         }
-        if let Some(mtu) = self.path_mtu.filter(|mtu| *mtu < LEAST_MTU) {
-            return Err(format!("a path MTU of {mtu} bytes is below the {LEAST_MTU} that IPv4 needs"));
+        if let Some(mtu) = self.path_mtu.filter(|mtu| *mtu < MIN_MTU) {
+            return Err(format!("a path MTU of {mtu} bytes is below the {MIN_MTU} that IPv4 needs"));
         }
         if let Some(reordering) = self.reordering {
             check_probability("of reordering", reordering.probability)?;
@@ -86,7 +86,7 @@ impl Settings {
         self.loss.check()
     }
 
-    /// Whether each packet has a fate of its own.
+    /// Whether the outcome depends on single packets, so that each frame must be one packet.
     pub fn is_of_packets(&self) -> bool {
         self.can_lose() || self.flip > 0.0
     }
@@ -100,7 +100,7 @@ mod tests {
     fn the_usual_queue_follows_rate_and_delay() {
         let queue = |mbit, delay_ns| Settings::usual_queue_bytes(Rate::mbit(mbit), delay_ns);
         assert_eq!(queue(1000, 10_000_000), 2_750_000);
-        assert_eq!(queue(10, 0), SMALLEST_QUEUE_BYTES);
+        assert_eq!(queue(10, 0), MIN_QUEUE_BYTES);
         assert_eq!(Settings::default().queue_limit_bytes(), u64::MAX);
     }
 

@@ -1,6 +1,6 @@
-//! Time as a link sees it.
+//! Time of a link, without a clock.
 
-/// A point in time, in nanoseconds since an origin that the caller chose.
+/// A point in time, in nanoseconds since an origin chosen by the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Instant(pub u64);
 

@@ -1,4 +1,4 @@
-//! Whether a backend of the emulator works on this machine.
+//! Tests whether a backend of the emulator works on this machine.
 
 use std::path::Path;
 
@@ -11,15 +11,15 @@ use crate::tap;
 
 /// An interface that every network namespace has.
 const LOOPBACK: &str = "lo";
-/// A name for a device that vanishes at once.
+/// Name of a temporary TAP device.
 const TRIAL_DEVICE: &str = "fishplate-try";
-/// A queue number that no plan gets to.
+/// A queue number beyond those of plans.
 const TRIAL_QUEUE: u16 = u16::MAX;
 
-/// Tries a way of emulating in a namespace that nobody uses yet, and leaves nothing there.
+/// Sets up a backend in an unused namespace, and removes everything again.
 ///
 /// # Errors
-/// What is missing, in words for the user.
+/// Describes the missing prerequisite for the user.
 pub fn check(backend: Backend, namespace: &Path) -> Result<()> {
     within(namespace, || match backend {
         Backend::Nfqueue => {

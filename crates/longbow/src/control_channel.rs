@@ -1,4 +1,4 @@
-//! The emulator's end of the control channel: requests in, responses out.
+//! The emulator's end of the control channel: receives requests, sends responses.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -9,15 +9,15 @@ use serde::de::DeserializeOwned;
 
 use crate::message::{Request, Response};
 
-/// Longest line that is taken: far more than a plan of the most rails needs.
+/// Limit of the length of a request: far more than a plan with the maximum number of rails needs.
 const MAX_LINE_BYTES: usize = 1 << 20;
 const READ_BYTES: usize = 65_536;
 
-/// Lines in, lines out.
+/// Requests and responses, one line each.
 pub struct ControlChannel {
     input: File,
     output: File,
-    /// What has come and is not a whole line yet.
+    /// Received bytes that are not a whole line yet.
     unread: Vec<u8>,
 }
 
@@ -26,25 +26,25 @@ impl ControlChannel {
         ControlChannel { input: input.into(), output: output.into(), unread: Vec::new() }
     }
 
-    /// Waits for a line. Nothing if the other side is gone.
+    /// Waits for a request. `None` if the peer closed the channel.
     pub fn read_request<T: DeserializeOwned>(&mut self) -> Result<Option<T>> {
         loop {
             if let Some(line) = self.next_line() {
                 return Ok(Some(serde_json::from_slice(&line)?));
             }
-            if !self.listen()? {
+            if !self.read_available()? {
                 return Ok(None);
             }
         }
     }
 
-    /// A request that has come, as far as it could be read.
+    /// The next request received, or the error of parsing it; `None` if there is none yet.
     pub fn next_request(&mut self) -> Option<Result<Request>> {
         let line = self.next_line()?;
         Some(serde_json::from_slice(&line).context("not a request"))
     }
 
-    pub fn say(&mut self, response: &Response) -> Result<()> {
+    pub fn respond(&mut self, response: &Response) -> Result<()> {
         let mut line = serde_json::to_vec(response)?;
         line.push(b'\n');
         self.output.write_all(&line).context("nobody hears this emulator")
@@ -54,8 +54,8 @@ impl ControlChannel {
         self.input.as_fd()
     }
 
-    /// Takes what has come, when [`ControlChannel::readable`] says that something has. False if the other side is gone.
-    pub fn listen(&mut self) -> Result<bool> {
+    /// Reads available bytes once [`ControlChannel::readable`] is readable. False if the peer closed the channel.
+    pub fn read_available(&mut self) -> Result<bool> {
         let mut buffer = [0; READ_BYTES];
         let length = match self.input.read(&mut buffer) {
             Ok(length) => length,

@@ -1,4 +1,4 @@
-//! An emulator, as seen by the program that drives it.
+//! Handle of a running emulator, for the program that controls it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::message::{Ready, Request, Response, Status};
 use crate::plan::{Direction, Plan};
 
-/// A running emulator. It ends when this is dropped, or when this process ends, however it does.
+/// A running emulator. It ends when the handle is dropped, or when this process ends for any reason.
 pub struct Emulator {
     requests: RequestChannel<BufReader<ChildStdout>, ChildStdin>,
     child: Child,
@@ -19,21 +19,21 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// Starts `command`, which calls `emulator_process` with its standard input and output, and waits until
-    /// all rails of the plan work.
+    /// Starts `command`, which must call [`crate::serve`] with its standard input and output, and waits until all rails of the
+    /// plan work.
     ///
     /// # Errors
-    /// If the plan cannot be carried out here, with what is missing.
+    /// If the plan cannot be set up here; describes the missing prerequisite.
     pub fn start(mut command: Command, plan: &Plan) -> Result<Emulator> {
         plan.check()?;
-        // A group of its own, so that Ctrl-C leaves it to this process to end it.
+        // A process group of its own: Ctrl-C ends only this process, which then ends the emulator.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
         let mut child = command.spawn().context("cannot start an emulator")?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             bail!("an emulator without standard input and output");
         };
         let mut requests = RequestChannel { from: BufReader::new(output), to: input };
-        let ready = match requests.ask(plan) {
+        let ready = match requests.send(plan) {
             Ok(Response::Ready(ready)) => Ok(ready),
             Ok(other) => Err(anyhow::anyhow!("the emulator answered {other:?} to its plan")),
             Err(error) => Err(error),
@@ -43,34 +43,34 @@ impl Emulator {
         Ok(emulator)
     }
 
-    /// What is particular about it on this machine.
+    /// Restrictions of the emulator on this machine.
     pub fn ready(&self) -> &Ready {
         &self.ready
     }
 
-    /// Number of its process.
+    /// Process ID of the emulator.
     pub fn process_id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Changes one direction of a rail, at once.
+    /// Changes the settings of one direction of a rail, at once.
     ///
     /// # Errors
-    /// If there is no such rail, if the settings cannot be, or if the emulator is gone.
+    /// If there is no such rail, if the settings are invalid, or if the emulator has ended.
     pub fn set(&mut self, rail: &str, direction: Direction, settings: &Settings) -> Result<()> {
         let request = Request::Set { rail: rail.to_string(), direction, settings: settings.clone() };
-        match self.requests.ask(&request)? {
+        match self.requests.send(&request)? {
             Response::Done => Ok(()),
             other => bail!("the emulator answered {other:?} to a change"),
         }
     }
 
-    /// What it has counted. `reset`: queue peaks and lateness count anew from now on.
+    /// Its counters. `reset`: restarts the measurement of queue peaks and lateness.
     ///
     /// # Errors
-    /// If the emulator is gone.
+    /// If the emulator has ended.
     pub fn status(&mut self, reset: bool) -> Result<Status> {
-        match self.requests.ask(&Request::Status { reset })? {
+        match self.requests.send(&Request::Status { reset })? {
             Response::Status(status) => Ok(status),
             other => bail!("the emulator answered {other:?} when asked for its status"),
         }
@@ -79,21 +79,21 @@ impl Emulator {
 
 impl Drop for Emulator {
     fn drop(&mut self) {
-        // A thread that is never blocked for long, so it may be killed; both fail only if it is gone already.
+        // Killing is safe: the emulator never blocks for long in the kernel. Both calls fail only if it has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Questions and answers, a line each.
+/// Requests and responses, one line each.
 struct RequestChannel<R, W> {
     from: R,
     to: W,
 }
 
 impl<R: BufRead, W: Write> RequestChannel<R, W> {
-    fn ask(&mut self, question: &impl Serialize) -> Result<Response> {
-        let mut line = serde_json::to_vec(question)?;
+    fn send(&mut self, request: &impl Serialize) -> Result<Response> {
+        let mut line = serde_json::to_vec(request)?;
         line.push(b'\n');
         let gone = "the emulator is gone";
         self.to.write_all(&line).context(gone)?;

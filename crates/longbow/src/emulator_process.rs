@@ -1,4 +1,4 @@
-//! The process of an emulator: takes a plan, sets it up, and runs the event loop.
+//! The process of an emulator: receives a plan, sets it up, and runs the event loop.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,24 +13,24 @@ use crate::event_loop::EventLoop;
 use crate::lane::Lane;
 use crate::message::{Ready, Response};
 use crate::namespace::within;
-use crate::nfqueue::{Queue, Stamps};
+use crate::nfqueue::{Queue, Timestamps};
 use crate::plan::{Backend, Direction, End, Plan};
 use crate::sys;
 use crate::tap::{self, Taps};
 use crate::wire::Wire;
 
-/// Reads a [`Plan`] and then requests, a line of JSON each, from `input`, answers each with a line on `output`, and
-/// emulates in this thread, until `input` ends.
+/// Reads a [`Plan`] and then requests from `input`, answers each on `output`, and emulates in this thread until `input` ends.
+/// Each message is one line of JSON.
 ///
 /// # Errors
-/// If the plan cannot be carried out, which is said on `output` as well, or if a rail fails later.
+/// If the plan cannot be set up (also reported on `output`), or if a rail fails later.
 pub fn serve(input: OwnedFd, output: OwnedFd) -> Result<()> {
     let mut control = ControlChannel::new(input, output);
     match work(&mut control) {
         Ok(()) => Ok(()),
         Err(error) => {
-            // Nobody may be there any more to hear it.
-            let _ = control.say(&Response::Error(format!("{error:#}")));
+            // Fails if the peer has ended.
+            let _ = control.respond(&Response::Error(format!("{error:#}")));
             Err(error)
         }
     }
@@ -42,8 +42,8 @@ fn work(control: &mut ControlChannel) -> Result<()> {
     plan.check()?;
     match plan.backend {
         Backend::Nfqueue => {
-            // Kept for as long as this works.
-            let _stamps = Stamps::ask_for().context("cannot ask for the times at which packets come")?;
+            // Timestamps stay enabled until it is dropped.
+            let _stamps = Timestamps::enable().context("cannot ask for the times at which packets come")?;
             let (lanes, notes) = nfqueue_lanes(&plan)?;
             run(lanes, &plan, notes, control)
         }
@@ -59,7 +59,7 @@ fn run<W: Wire>(lanes: Vec<Lane<W>>, plan: &Plan, mut notes: Vec<String>, contro
              (root has it; others by ulimit -r 50)"
         ));
     }
-    control.say(&Response::Ready(Ready { realtime: priority.is_ok(), notes }))?;
+    control.respond(&Response::Ready(Ready { realtime: priority.is_ok(), notes }))?;
     EventLoop::new(lanes, plan.backend).run(control)
 }
 
@@ -96,13 +96,13 @@ fn tap_lanes(plan: &Plan) -> Result<Vec<Lane<Taps>>> {
     Ok(lanes)
 }
 
-/// What tells a namespace from others, whatever file stands for it.
+/// Identifies a namespace, whichever file refers to it.
 fn identity(namespace: &Path) -> Result<(u64, u64)> {
     let file = fs::metadata(namespace).with_context(|| format!("cannot open namespace {}", namespace.display()))?;
     Ok((file.dev(), file.ino()))
 }
 
-/// Each lane has a chance of its own.
+/// Seed of a lane: the random numbers of lanes are independent.
 fn seed(plan: &Plan, lane: usize) -> u64 {
     plan.seed.wrapping_add(lane as u64)
 }

@@ -1,4 +1,4 @@
-//! The event loop: waits for frames, for their delivery times, and for requests.
+//! The event loop: waits for frames, for delivery times, and for requests.
 
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant as Clock};
@@ -16,11 +16,11 @@ use crate::message::{Request, Response, Status};
 use crate::plan::{Backend, check_settings};
 use crate::wire::Wire;
 
-/// Frames may be delivered so much before their time: timers wake up 15 to 50 us late, and a wake-up costs as much
+/// How much earlier than due a frame may be delivered: timers fire 15 to 50 us late, and a wake-up costs about as much
 /// processor time.
 pub const EARLY_NS: u64 = 30_000;
 
-/// All lanes of an emulator, at work.
+/// All lanes of a running emulator.
 pub struct EventLoop<W: Wire> {
     lanes: Vec<Lane<W>>,
     backend: Backend,
@@ -33,9 +33,9 @@ impl<W: Wire> EventLoop<W> {
         EventLoop { lanes, backend, start: Clock::now(), wakeups: 0 }
     }
 
-    /// Works until nobody is there to make requests.
+    /// Runs until the control channel is closed.
     pub fn run(&mut self, control: &mut ControlChannel) -> Result<()> {
-        // Requests may have come together with the plan.
+        // Requests may have been received together with the plan.
         self.answer_all(control)?;
         loop {
             let now = self.now();
@@ -51,7 +51,7 @@ impl<W: Wire> EventLoop<W> {
                 }
             }
             if ready.last() == Some(&true) {
-                if !control.listen()? {
+                if !control.read_available()? {
                     return Ok(());
                 }
                 self.answer_all(control)?;
@@ -62,7 +62,7 @@ impl<W: Wire> EventLoop<W> {
     fn answer_all(&mut self, control: &mut ControlChannel) -> Result<()> {
         while let Some(request) = control.next_request() {
             let response = request.and_then(|request| self.answer(request));
-            control.say(&response.unwrap_or_else(|error| Response::Error(format!("{error:#}"))))?;
+            control.respond(&response.unwrap_or_else(|error| Response::Error(format!("{error:#}"))))?;
         }
         Ok(())
     }
@@ -71,7 +71,8 @@ impl<W: Wire> EventLoop<W> {
         Instant(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// Sleeps until something is to be done. Says which lanes have frames and, last, whether there are requests.
+    /// Sleeps until a frame or request arrives or a delivery is due. Returns which lanes have frames and, last, whether there are
+    /// requests.
     fn wait(&self, control: &ControlChannel) -> Result<Vec<bool>> {
         let next = self.lanes.iter().filter_map(Lane::next_delivery).min();
         let now = self.now();

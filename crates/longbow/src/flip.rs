@@ -1,10 +1,10 @@
-//! Changes a bit of a packet, so that nothing but its content shows it: the checksum of TCP or UDP is made to fit.
+//! Flips a bit of a packet and corrects the checksum of TCP or UDP, so that the receiver's checksum does not detect it.
 
 use crate::frame::{self, Transport};
 
-/// Changes one bit behind the transport header, chosen by a random number. False if there is none: nothing is changed.
+/// Flips one bit of the payload after the transport header, selected by a random number. False if there is no payload.
 ///
-/// `packet` begins with its network header. `has_checksum`: the checksum in it is whole, not left to the adapter.
+/// `packet` begins with its network header. `has_checksum`: its checksum is complete, not left to checksum offload.
 pub fn flip(ethertype: u16, packet: &mut [u8], random: u64, has_checksum: bool) -> bool {
     let Some(Transport { begin, payload, checksum }) = frame::transport(ethertype, packet) else { return false };
     let bits = packet.len().saturating_sub(payload) as u64 * 8;
@@ -23,12 +23,12 @@ pub fn flip(ethertype: u16, packet: &mut [u8], random: u64, has_checksum: bool) 
     true
 }
 
-/// The 16 bits at byte `at`, with zeros behind the packet's end.
+/// The 16 bits at byte `at`, padded with zeros beyond the end of the packet.
 fn word(packet: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([packet.get(at).copied().unwrap_or(0), packet.get(at + 1).copied().unwrap_or(0)])
 }
 
-/// A checksum of the Internet's once a word that it covers has changed (RFC 1624, equation 3). 0 stands for none, in UDP.
+/// Updates an Internet checksum after a change of one word (RFC 1624, equation 3). In UDP, 0 means no checksum.
 fn corrected(checksum: u16, before: u16, after: u16) -> u16 {
     if checksum == 0 {
         return 0;
@@ -50,7 +50,7 @@ mod tests {
     const TCP: u8 = 6;
     const UDP: u8 = 17;
 
-    /// A packet with a payload of `len` bytes behind its headers, its checksum right.
+    /// A packet with a payload of `len` bytes and a correct checksum.
     fn packet(protocol: u8, len: usize) -> (Vec<u8>, usize) {
         let headers = 20 + if protocol == TCP { 32 } else { 8 };
         let mut packet: Vec<u8> = (0..headers + len).map(|at| (at * 7) as u8).collect();
@@ -65,7 +65,7 @@ mod tests {
         (packet, headers)
     }
 
-    /// That of the segment alone: what the pseudo header adds never changes.
+    /// The checksum without the pseudo header, which never changes.
     fn sum(bytes: &[u8]) -> u16 {
         let words = bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0)));
         let sum: u64 = words.map(u64::from).sum();

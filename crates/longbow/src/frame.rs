@@ -1,11 +1,11 @@
-//! How many bytes on the wire a frame stands for.
+//! Computes the bytes on the wire of a frame, and of the packets of an offload frame.
 
 use fishplate_link::ethernet;
 
-/// Bytes at the beginning of a packet that tell how long its headers are: those of IP and TCP with all their options.
+/// Bytes at the beginning of a packet that contain its headers: the maximum lengths of IP and TCP headers.
 pub const HEAD_BYTES: usize = 120;
 
-/// How long the Ethernet header is that TAP frames begin with.
+/// Length of the Ethernet header of TAP frames.
 pub const ETHERNET_HEADER: usize = 14;
 
 const IPV4: u16 = 0x0800;
@@ -15,19 +15,18 @@ const UDP: u8 = 17;
 const UDP_HEADER: u32 = 8;
 const IPV6_HEADER: u32 = 40;
 
-/// How the payload of an offload frame will be cut.
+/// How the payload of an offload frame will be segmented.
 #[derive(Clone, Copy, Debug)]
 pub enum Segments {
-    /// It is one packet.
+    /// Not at all: the frame is one packet.
     None,
-    /// So much payload in each.
+    /// Payload bytes of each packet.
     Payload(u32),
-    /// As much as packets of so many bytes can hold.
+    /// Packets of at most this length, including their network header.
     Mtu(u32),
 }
 
-/// Bytes on the wire of a packet of this Ethernet type that begins with `head` and has `packet_bytes` from its network
-/// header on.
+/// Bytes on the wire of a packet. `head` is its beginning, `packet_bytes` its length from the network header on.
 pub fn wire_bytes(ethertype: u16, head: &[u8], packet_bytes: u32, segments: Segments) -> u32 {
     let headers = header_bytes(ethertype, head);
     match (segments, headers) {
@@ -42,7 +41,7 @@ pub fn wire_bytes(ethertype: u16, head: &[u8], packet_bytes: u32, segments: Segm
     }
 }
 
-/// Length of the network and transport headers; nothing where they are not known.
+/// Length of the network and transport headers; `None` for unknown protocols.
 fn header_bytes(ethertype: u16, head: &[u8]) -> Option<u32> {
     let (network, protocol) = network_header(ethertype, head)?;
     match protocol {
@@ -52,7 +51,7 @@ fn header_bytes(ethertype: u16, head: &[u8]) -> Option<u32> {
     }
 }
 
-/// Length of the network header, and the protocol behind it.
+/// Length of the network header, and the protocol of its payload.
 fn network_header(ethertype: u16, head: &[u8]) -> Option<(u32, u8)> {
     match ethertype {
         IPV4 => Some((u32::from(head.first()? & 0x0f) * 4, *head.get(9)?)),
@@ -61,17 +60,17 @@ fn network_header(ethertype: u16, head: &[u8]) -> Option<(u32, u8)> {
     }
 }
 
-/// Where the parts of a packet of TCP or UDP are.
+/// Offsets of the parts of a TCP or UDP packet.
 pub struct Transport {
-    /// Its transport header,
+    /// Transport header.
     pub begin: usize,
-    /// what is behind that,
+    /// Payload after the transport header.
     pub payload: usize,
-    /// and its checksum, if there is one.
+    /// Checksum, if the packet has one.
     pub checksum: Option<usize>,
 }
 
-/// Those of a packet that begins with its network header; nothing where they are not known.
+/// Offsets in a packet that begins with its network header; `None` for unknown protocols.
 pub fn transport(ethertype: u16, packet: &[u8]) -> Option<Transport> {
     let (network, protocol) = network_header(ethertype, packet)?;
     let is_later_fragment = ethertype == IPV4 && u16::from_be_bytes([*packet.get(6)?, *packet.get(7)?]) & 0x1fff != 0;

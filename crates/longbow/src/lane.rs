@@ -1,4 +1,4 @@
-//! One direction of a rail: a wire and the link that it passes for.
+//! One direction of a rail: a wire, and the link that it emulates.
 
 use anyhow::Result;
 use fishplate_link::{Instant, Link, Offered, Settings};
@@ -32,7 +32,7 @@ impl<W: Wire> Lane<W> {
         })
     }
 
-    /// Takes what has come.
+    /// Receives frames from the wire and offers them to the link.
     pub fn receive(&mut self, now: Instant) -> Result<()> {
         self.wire.receive(&mut self.arrivals)?;
         let mut gone = false;
@@ -49,7 +49,7 @@ impl<W: Wire> Lane<W> {
         if gone { self.wire.flush() } else { Ok(()) }
     }
 
-    /// Delivers what is due within `early_ns` from `now`.
+    /// Delivers frames that are due within `early_ns` from `now`.
     pub fn deliver(&mut self, now: Instant, early_ns: u64) -> Result<()> {
         let mut some = false;
         while let Some(delivery) = self.link.deliver(now.plus_ns(early_ns)) {
@@ -65,7 +65,8 @@ impl<W: Wire> Lane<W> {
         self.link.next_delivery()
     }
 
-    /// Changes the link. Loss is that of packets, and so are changed bits: offload frames come as packets where there are any.
+    /// Changes the settings of the link. Loss and bit flips apply to packets: with either, offload frames are received as
+    /// packets.
     pub fn set(&mut self, now: Instant, settings: Settings) -> Result<()> {
         self.wire.take_whole(!settings.is_of_packets(), settings.flip > 0.0)?;
         self.link.set(now, settings);

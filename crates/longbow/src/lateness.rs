@@ -1,12 +1,12 @@
-//! How late frames are delivered.
+//! Distribution of the lateness of frames.
 
 use crate::message::Lateness;
 
-/// What is earlier than this counts in the first bucket.
-const LEAST_NS: f64 = 1_000.0;
-/// Buckets for each doubling, so a percentile is told to within 4.5 %.
+/// Upper bound of the first bucket.
+const MIN_NS: f64 = 1_000.0;
+/// Buckets per doubling: percentiles are accurate to 4.5 %.
 const PER_DOUBLING: f64 = 16.0;
-/// Enough for a machine that was stopped for a quarter of an hour.
+/// Number of buckets: the last one begins at a quarter of an hour.
 const BUCKETS: usize = 480;
 
 /// Distribution of lateness.
@@ -23,8 +23,8 @@ impl LatenessCount {
     }
 
     pub fn count(&mut self, late_ns: i64) {
-        // Of what is early the logarithm is no number or negative, which is the first bucket.
-        let doublings = (late_ns as f64 / LEAST_NS).log2();
+        // For early frames the logarithm is NaN or negative, which yields the first bucket.
+        let doublings = (late_ns as f64 / MIN_NS).log2();
         let bucket = (doublings * PER_DOUBLING).ceil() as usize;
         self.buckets[bucket.min(BUCKETS - 1)] += 1;
         self.frames += 1;
@@ -32,8 +32,8 @@ impl LatenessCount {
         self.max_ns = self.max_ns.max(late_ns);
     }
 
-    /// Of all frames since the count began. The mean can be above the 99th percentile: few frames that are very late, such
-    /// as those of a moment in which the machine stood still, make it so.
+    /// Summary of all frames since the count began. The mean can exceed the 99th percentile if a few frames are very late, as
+    /// after a stall of the machine.
     pub fn summary(&self) -> Lateness {
         let mut above = self.frames / 100;
         let last = self.buckets.iter().rposition(|count| {
@@ -41,9 +41,9 @@ impl LatenessCount {
             above = above.saturating_sub(*count);
             found
         });
-        let end_ns = |bucket: usize| LEAST_NS * (bucket as f64 / PER_DOUBLING).exp2();
+        let end_ns = |bucket: usize| MIN_NS * (bucket as f64 / PER_DOUBLING).exp2();
         let max_ns = self.max_ns.unsigned_abs();
-        let p99_ns = last.map_or(0, |bucket| (end_ns(bucket).round() as u64).min(max_ns.max(LEAST_NS as u64)));
+        let p99_ns = last.map_or(0, |bucket| (end_ns(bucket).round() as u64).min(max_ns.max(MIN_NS as u64)));
         Lateness { frames: self.frames, mean_ns: self.sum_ns as f64 / self.frames.max(1) as f64, p99_ns, max_ns }
     }
 }

@@ -1,11 +1,12 @@
-//! The emulated long-distance router pair: rails between network namespaces whose packets take as long, and get lost
-//! as often, as a [`fishplate_link::Link`] says.
+//! An emulator of long-distance links: rails between network namespaces whose packets are delayed and lost as a
+//! [`fishplate_link::Link`] decides.
 //!
-//! One process with one thread serves all rails of a laboratory ([`serve`]); another drives it over a pair of pipes or
-//! a socket, a line of JSON each way ([`Emulator`]). docs/internals/longbow.md tells what is emulated and how exactly.
+//! One process with one thread serves all rails of a laboratory ([`serve`]). Another process controls it over a pair of pipes
+//! or a socket, with a line of JSON for each message ([`Emulator`]). docs/internals/longbow.md describes what is emulated, and
+//! how exactly.
 //!
-//! `fishplate lab` is made of it. By itself it needs the right to make network namespaces; [`check()`] says what is missing.
-//! `examples/measure.rs` measures how exact it is on a machine.
+//! `fishplate lab` uses it. It needs the right to create network namespaces; [`check()`] describes what is missing.
+//! `examples/measure.rs` measures its accuracy on a machine.
 #![deny(unsafe_code)]
 
 mod backend_check;

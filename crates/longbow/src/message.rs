@@ -1,11 +1,11 @@
-//! What is said between an emulator and who drives it: a line of JSON each.
+//! Messages between an emulator and the process that controls it: one line of JSON each.
 
 use fishplate_link::{Counters, Settings};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::Direction;
 
-/// What an emulator is asked, after its plan. Each request has one response, in turn.
+/// A request to an emulator after its plan. Each request has one response, in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Request {
@@ -15,57 +15,57 @@ pub enum Request {
         rail: String,
         /// Which way.
         direction: Direction,
-        /// All that the link is to be from now on.
+        /// The new settings, which replace all earlier ones.
         settings: Settings,
     },
-    /// Tell counters. Answered by [`Response::Status`].
+    /// Return the counters. Answered by [`Response::Status`].
     Status {
-        /// Count queue peaks and lateness anew from now on.
+        /// Restart the measurement of queue peaks and lateness.
         reset: bool,
     },
 }
 
-/// What an emulator says.
+/// A response of an emulator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Response {
-    /// To the plan: all rails work.
+    /// Response to the plan: all rails work.
     Ready(Ready),
-    /// It is done.
+    /// The request was carried out.
     Done,
-    /// What was counted.
+    /// The counters.
     Status(Status),
-    /// Why it could not be done. After a plan the emulator ends; after a request it goes on.
+    /// Why the request failed. After a plan the emulator ends; after another request it continues.
     Error(String),
 }
 
-/// What is particular about an emulator on this machine.
+/// Restrictions of an emulator on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ready {
-    /// Whether it runs ahead of ordinary processes (SCHED_FIFO). If not, frames are late while others compute.
+    /// Whether it has real-time priority (SCHED_FIFO). Without, frames are late while other processes compute.
     pub realtime: bool,
-    /// What is not emulated, or not as exactly, in sentences for the user.
+    /// What is not emulated, or less exactly, in sentences for the user.
     pub notes: Vec<String>,
 }
 
-/// What an emulator has counted.
+/// Counters of an emulator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
-    /// Seconds since it was ready.
+    /// Seconds since [`Response::Ready`].
     pub running_s: f64,
-    /// Seconds of processor time that it took in all, as a program.
+    /// Processor time in user mode, in seconds.
     pub user_s: f64,
-    /// Seconds of processor time that the kernel took for it in all. With NFQUEUE this includes what the receiving
-    /// host's network stack does with the packets.
+    /// Processor time in the kernel, in seconds. With NFQUEUE it includes the packet processing of the receiving host's network
+    /// stack.
     pub system_s: f64,
-    /// Times that it woke up since it was ready.
+    /// Number of wake-ups since [`Response::Ready`].
     pub wakeups: u64,
     /// All directions of all rails.
     pub lanes: Vec<LaneStatus>,
 }
 
 impl Status {
-    /// Share of one core that was taken since `earlier`, 0 to 1.
+    /// Share of one core used since `earlier`, 0 to 1.
     pub fn core_share_since(&self, earlier: &Status) -> f64 {
         let busy = self.user_s + self.system_s - earlier.user_s - earlier.system_s;
         busy / (self.running_s - earlier.running_s).max(f64::MIN_POSITIVE)
@@ -79,32 +79,32 @@ pub struct LaneStatus {
     pub rail: String,
     /// Which way.
     pub direction: Direction,
-    /// What it is asked to be.
+    /// Its settings.
     pub settings: Settings,
-    /// Frames and bytes. An offload frame counts as one frame, and with the bytes of the packets that it stands for.
+    /// Counters of the link. An offload frame counts as one frame, with the bytes of all packets that it stands for.
     pub counters: Counters,
     /// Frames on the link now.
     pub frames: u64,
-    /// Bytes that wait to be sent now.
+    /// Bytes in the queue now.
     pub waiting_bytes: u64,
-    /// Packets of which a bit was changed.
+    /// Number of packets of which a bit was flipped.
     #[serde(default)]
     pub flipped_bits: u64,
-    /// Times that the machine, not the model, lost frames: the emulator did not keep up, or an interface was down.
+    /// Number of times that frames were lost against the model: the emulator did not keep up, or an interface was down.
     pub mishaps: u64,
     /// How late frames were delivered.
     pub lateness: Lateness,
 }
 
-/// How long after their time frames were delivered; below zero if before.
+/// Delay between due time and delivery of frames; negative if delivered early.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lateness {
     /// Frames measured.
     pub frames: u64,
-    /// Their mean in nanoseconds.
+    /// Mean in nanoseconds.
     pub mean_ns: f64,
-    /// What 99 of 100 did not exceed, in nanoseconds, to a microsecond or 4.5 %.
+    /// 99th percentile in nanoseconds, accurate to a microsecond or 4.5 %.
     pub p99_ns: u64,
-    /// The latest, in nanoseconds.
+    /// Maximum in nanoseconds.
     pub max_ns: u64,
 }

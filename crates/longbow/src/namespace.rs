@@ -1,4 +1,4 @@
-//! Doing something in another network namespace.
+//! Runs code in another network namespace.
 
 use std::fs::File;
 use std::path::Path;
@@ -6,9 +6,9 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow};
 use nix::sched::{CloneFlags, setns};
 
-/// Does `work` in `namespace`. What it opens there stays there.
+/// Runs `work` in `namespace`. Sockets and devices that it opens keep belonging to that namespace.
 ///
-/// In a thread of its own, which ends: in a user namespace the way back may be barred.
+/// Uses a thread of its own: in a user namespace, returning to the original namespace may not be permitted.
 pub fn within<T: Send>(namespace: &Path, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     let shown = namespace.display();
     let there = File::open(namespace).with_context(|| format!("cannot open namespace {shown}"))?;

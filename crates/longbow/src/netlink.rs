@@ -1,4 +1,4 @@
-//! Netlink: sockets, and messages with attributes.
+//! Netlink sockets, and messages with attributes.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -12,7 +12,7 @@ use nix::sys::socket::{
 const HEADER: usize = 16;
 /// Bytes of `struct nlattr`.
 const ATTRIBUTE_HEADER: usize = 4;
-/// Largest message that is read: those that are asked for here are far smaller.
+/// Size of the receive buffer: far larger than the messages expected here.
 const READ_BYTES: usize = 32_768;
 /// Bits of an attribute's type that are flags.
 const TYPE_FLAGS: u16 = (libc::NLA_F_NESTED | libc::NLA_F_NET_BYTEORDER) as u16;
@@ -24,16 +24,16 @@ pub fn open(protocol: SockProtocol) -> Result<OwnedFd> {
     Ok(made)
 }
 
-/// Messages under construction, one after the other.
+/// A batch of messages under construction.
 #[derive(Default)]
 pub struct Messages {
     bytes: Vec<u8>,
-    /// Where the last message begins.
+    /// Offset of the last message.
     last: usize,
 }
 
 impl Messages {
-    /// Begins a message, with the fixed part that its kind has.
+    /// Begins a message with the fixed header of its kind.
     pub fn begin(&mut self, kind: u16, flags: i32, fixed: &[u8]) -> &mut Messages {
         self.last = self.bytes.len();
         self.bytes.extend_from_slice(&[0; 4]);
@@ -50,7 +50,7 @@ impl Messages {
         self.close()
     }
 
-    /// Adds an attribute that holds attributes.
+    /// Adds an attribute that contains attributes.
     pub fn nested(&mut self, kind: i32, attributes: &[u8]) -> &mut Messages {
         self.attribute(kind | libc::NLA_F_NESTED, attributes)
     }
@@ -69,7 +69,7 @@ impl Messages {
         self.bytes.is_empty()
     }
 
-    /// Sends all messages in one go, and begins anew.
+    /// Sends all messages with one system call, and clears the batch.
     pub fn send(&mut self, socket: &OwnedFd) -> Result<()> {
         let sent = send(socket.as_raw_fd(), &self.bytes, MsgFlags::empty());
         self.bytes.clear();
@@ -94,13 +94,13 @@ pub fn attribute(kind: impl TryInto<u16>, value: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A message that was read.
+/// A received message.
 pub struct Message<'a> {
     pub kind: u16,
     pub body: &'a [u8],
 }
 
-/// The messages in what was read from a socket.
+/// The messages in a received datagram.
 pub fn messages(mut bytes: &[u8]) -> impl Iterator<Item = Message<'_>> {
     std::iter::from_fn(move || {
         let length = u32::from_ne_bytes(bytes.get(..4)?.try_into().ok()?) as usize;
@@ -122,8 +122,8 @@ pub fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     })
 }
 
-/// Sends `request` over a socket that is used for nothing else, and waits for the answer or the acknowledgement.
-pub fn ask(socket: &OwnedFd, request: &mut Messages) -> Result<Vec<u8>> {
+/// Sends `request` and waits for the response or acknowledgement. No other messages may be pending on `socket`.
+pub fn query(socket: &OwnedFd, request: &mut Messages) -> Result<Vec<u8>> {
     request.send(socket).context("netlink refuses a message")?;
     let mut buffer = vec![0; READ_BYTES];
     let length = recv(socket.as_raw_fd(), &mut buffer, MsgFlags::empty()).context("netlink does not answer")?;

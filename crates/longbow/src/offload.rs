@@ -1,19 +1,19 @@
-//! How long segmentation-offload frames may be.
+//! Limit of the length of segmentation-offload frames.
 
 use fishplate_link::Rate;
 
-/// Time that an offload frame may take on the link. It arrives as a whole when its last bit would; longer ones cost
-/// less, and let the first packets in them come later than they would.
-const LONGEST_NS: u64 = 500_000;
-/// What Linux uses by itself, and the most that a packet of IP can hold.
+/// Limit of the serialization time of an offload frame. A frame arrives as a whole with its last bit. Longer frames cost less
+/// processor time, but delay their first packets more.
+const MAX_FRAME_NS: u64 = 500_000;
+/// Linux's default, and the maximum length of an IP packet.
 const LINUX_BYTES: u64 = 65_536;
-/// Two packets of the usual MTU.
-const SHORTEST_BYTES: u64 = 3_000;
+/// Two packets of an MTU of 1500.
+const MIN_FRAME_BYTES: u64 = 3_000;
 
-/// The `gso_max_size` to give the sending interfaces of a link (`ip link set dev DEVICE gso_max_size BYTES`).
+/// The `gso_max_size` for the sending interfaces of a link (`ip link set dev DEVICE gso_max_size BYTES`).
 pub fn offload_limit_bytes(rate: Option<Rate>) -> u32 {
-    let bytes = rate.map_or(LINUX_BYTES, |rate| rate.bytes_in(LONGEST_NS));
-    bytes.clamp(SHORTEST_BYTES, LINUX_BYTES) as u32
+    let bytes = rate.map_or(LINUX_BYTES, |rate| rate.bytes_in(MAX_FRAME_NS));
+    bytes.clamp(MIN_FRAME_BYTES, LINUX_BYTES) as u32
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What is to be emulated.
+//! The plan of an emulator: its rails and their settings.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -7,20 +7,20 @@ use anyhow::{Context, Result, ensure};
 use fishplate_link::Settings;
 use serde::{Deserialize, Serialize};
 
-/// Most rails of one plan: a queue number each way, of which there are 65536, and as many sockets.
+/// Limit of the number of rails: each direction needs a socket, and one of 65536 queue numbers.
 const MAX_RAILS: usize = 256;
-/// Longest name of an interface that Linux takes (IFNAMSIZ, with its final zero).
+/// Limit of the length of an interface name in Linux (IFNAMSIZ without the NUL).
 const MAX_INTERFACE_NAME: usize = 15;
-/// Most bytes that a rail of TAP devices may hold each way, since its frames lie in this process's memory.
+/// Limit of the bytes on each direction of a TAP rail, whose frames are in this process's memory.
 const MAX_TAP_BYTES: u64 = 1 << 30;
 
-/// Everything that one emulator serves.
+/// The rails of one emulator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// How frames get to the emulator.
     pub backend: Backend,
-    /// Where chance begins; the same seed loses the same frames in turn.
+    /// Seed of the random numbers: with equal seeds, the frames of a lane at equal positions are lost.
     pub seed: u64,
     /// The rails.
     pub rails: Vec<Rail>,
@@ -30,9 +30,9 @@ pub struct Plan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backend {
-    /// Both ends are a pair of veth devices that there is already; packets wait in the kernel for a verdict.
+    /// The ends are a pair of veth devices that exists already; packets wait in the kernel for a verdict.
     Nfqueue,
-    /// Both ends are TAP devices, which the emulator makes; frames pass through its memory.
+    /// The ends are TAP devices created by the emulator; frames pass through its memory.
     Tap,
 }
 
@@ -40,15 +40,15 @@ pub enum Backend {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rail {
-    /// By which requests mean it.
+    /// Name of the rail in requests.
     pub name: String,
     /// One end.
     pub a: End,
     /// The other.
     pub b: End,
-    /// What is sent by `a`.
+    /// Settings of the direction from `a` to `b`.
     pub ab: Settings,
-    /// What is sent by `b`.
+    /// Settings of the direction from `b` to `a`.
     pub ba: Settings,
 }
 
@@ -56,24 +56,24 @@ pub struct Rail {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct End {
-    /// A file that stands for the namespace, such as `/proc/PID/ns/net`.
+    /// A file that refers to the namespace, such as `/proc/PID/ns/net`.
     pub namespace: PathBuf,
-    /// The name of the interface there.
+    /// Name of the interface in the namespace.
     pub interface: String,
 }
 
-/// One of the two ways along a rail.
+/// A direction of a rail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// What `a` sends.
+    /// From `a` to `b`.
     Ab,
-    /// What `b` sends.
+    /// From `b` to `a`.
     Ba,
 }
 
 impl Plan {
-    /// Refuses what cannot be.
+    /// Refuses an invalid plan.
     pub fn check(&self) -> Result<()> {
         ensure!(self.rails.len() <= MAX_RAILS, "{} rails are more than the {MAX_RAILS} there may be", self.rails.len());
         let mut names = BTreeSet::new();
@@ -92,7 +92,7 @@ impl Plan {
     }
 }
 
-/// Refuses settings that cannot be, or that this way of emulating cannot do.
+/// Refuses settings that are invalid or not supported by the backend.
 pub fn check_settings(settings: &Settings, backend: Backend) -> Result<()> {
     settings.check().map_err(anyhow::Error::msg)?;
     if backend == Backend::Nfqueue && settings.flip == 0.0 {

@@ -1,4 +1,4 @@
-//! TAP devices: frames pass through this process's memory.
+//! The TAP backend: frames pass through this process's memory.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
@@ -14,14 +14,15 @@ use crate::sys;
 use crate::wire::{Arrival, BATCH, Wire};
 
 const CLONE_DEVICE: &str = "/dev/net/tun";
-/// Bytes of `struct virtio_net_hdr`, which comes before each frame and goes with it.
+/// Bytes of `struct virtio_net_hdr`, which precedes each frame.
 const VIRTIO_HEADER: usize = 10;
-/// Flag in it: the checksum is left to the adapter.
+/// Flag in the virtio header: the checksum is left to the adapter.
 const NEEDS_CHECKSUM: u8 = 1;
-/// Longest of all: virtio and Ethernet headers, a VLAN tag, and the most that IP can hold.
-const LONGEST_FRAME: usize = VIRTIO_HEADER + ETHERNET_HEADER + 4 + 65_536;
+/// Maximum length: virtio and Ethernet headers, a VLAN tag, and an IP packet of maximum length.
+const MAX_FRAME: usize = VIRTIO_HEADER + ETHERNET_HEADER + 4 + 65_536;
 
-/// Makes a TAP device in this thread's namespace, down and without an address. It goes with the last that holds it.
+/// Creates a TAP device in this thread's namespace, down and without an address. The device is removed when the last
+/// descriptor is closed.
 pub fn make(name: &str) -> Result<Arc<File>> {
     let device = OpenOptions::new()
         .read(true)
@@ -33,7 +34,7 @@ pub fn make(name: &str) -> Result<Arc<File>> {
     Ok(Arc::new(device))
 }
 
-/// What one TAP device sends, on its way to another.
+/// The direction from one TAP device to another.
 pub struct Taps {
     from: Arc<File>,
     to: Arc<File>,
@@ -43,12 +44,12 @@ pub struct Taps {
 
 impl Taps {
     pub fn new(from: &Arc<File>, to: &Arc<File>) -> Taps {
-        Taps { from: from.clone(), to: to.clone(), buffer: vec![0; LONGEST_FRAME], mishaps: 0 }
+        Taps { from: from.clone(), to: to.clone(), buffer: vec![0; MAX_FRAME], mishaps: 0 }
     }
 }
 
 impl Wire for Taps {
-    /// A frame behind its virtio header.
+    /// A virtio header and a frame.
     type Frame = Box<[u8]>;
 
     fn readable(&self) -> BorrowedFd<'_> {
@@ -72,7 +73,7 @@ impl Wire for Taps {
 
     fn deliver(&mut self, mut frame: Box<[u8]>, flip: Option<u64>) -> bool {
         let is_flipped = flip.is_some_and(|random| flip_frame(&mut frame, random));
-        // Refused while the device is down, like what comes to an unplugged adapter.
+        // Fails while the device is down, as with an unplugged adapter.
         if self.to.as_ref().write(&frame).is_err() {
             self.mishaps += 1;
         }
@@ -96,16 +97,16 @@ impl Wire for Taps {
     }
 }
 
-/// Changes a bit of the payload of a frame behind its virtio header; false if it has none.
+/// Flips a bit of the payload of a frame with a virtio header; false if it has no payload.
 fn flip_frame(frame: &mut [u8], random: u64) -> bool {
-    // The receiver does not check what the adapter would have had to make.
+    // The receiver does not verify a checksum that was left to the adapter.
     let has_checksum = frame.first().is_some_and(|flags| flags & NEEDS_CHECKSUM == 0);
     let Some((head, packet)) = frame.split_at_mut_checked(VIRTIO_HEADER + ETHERNET_HEADER) else { return false };
     let ethertype = u16::from_be_bytes([head[VIRTIO_HEADER + 12], head[VIRTIO_HEADER + 13]]);
     flip(ethertype, packet, random, has_checksum)
 }
 
-/// Bytes on the wire of what a frame behind its virtio header stands for; nothing for what is no frame.
+/// Bytes on the wire of a frame with a virtio header, or of its packets; `None` if it is too short for a frame.
 fn wire_bytes(frame: &[u8]) -> Option<u32> {
     let packet = frame.get(VIRTIO_HEADER + ETHERNET_HEADER..)?;
     let ethertype = u16::from_be_bytes([frame[VIRTIO_HEADER + 12], frame[VIRTIO_HEADER + 13]]);

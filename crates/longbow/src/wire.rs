@@ -1,46 +1,46 @@
-//! Where frames come from and go to.
+//! Abstraction of the backends: where frames are received and sent.
 
 use std::os::fd::BorrowedFd;
 
 use anyhow::Result;
 
-/// Most frames taken from one wire before others get their turn.
+/// Limit of the number of frames received from one wire before the others are served.
 pub const BATCH: usize = 64;
 
-/// One direction between two interfaces, as the kernel hands over its frames.
+/// One direction between two interfaces.
 pub trait Wire {
-    /// What stands for a frame: a number, or its bytes.
+    /// Token of a frame: its number, or its bytes.
     type Frame;
 
-    /// Becomes readable when frames wait.
+    /// Descriptor that is readable while frames wait.
     fn readable(&self) -> BorrowedFd<'_>;
 
-    /// Takes up to [`BATCH`] frames that wait.
+    /// Receives up to [`BATCH`] waiting frames.
     fn receive(&mut self, arrivals: &mut Vec<Arrival<Self::Frame>>) -> Result<()>;
 
-    /// Lets a frame arrive; may wait for [`Wire::flush`]. With a random number, a bit of its payload that this chooses is
-    /// changed; false if it has none.
+    /// Delivers a frame, possibly only at the next [`Wire::flush`]. `flip`: a random number that selects a bit of the payload to
+    /// be flipped. Returns false if there is no payload.
     fn deliver(&mut self, frame: Self::Frame, flip: Option<u64>) -> bool;
 
-    /// Lets a frame vanish; may wait for [`Wire::flush`].
+    /// Drops a frame, possibly only at the next [`Wire::flush`].
     fn discard(&mut self, frame: Self::Frame);
 
-    /// Carries out what was asked for.
+    /// Completes all deliveries and drops so far.
     fn flush(&mut self) -> Result<()>;
 
-    /// Whether segmentation-offload frames are to come whole, which costs less, or as the packets they stand for. `changes`:
-    /// bits of them may be changed, so that their content has to come as well.
+    /// `whole`: receive segmentation-offload frames as such, which costs less, or as separate packets. `changes`: bits may be
+    /// flipped, which requires the content of frames.
     fn take_whole(&mut self, whole: bool, changes: bool) -> Result<()>;
 
-    /// Times that the machine, not the model, lost frames.
+    /// Number of times that frames were lost against the model.
     fn mishaps(&self) -> u64;
 }
 
-/// A frame that has come.
+/// A received frame.
 pub struct Arrival<F> {
     pub frame: F,
-    /// With all that the packets which it stands for have around them.
+    /// Bytes on the wire of all packets that it stands for.
     pub wire_bytes: u32,
-    /// How long ago it came.
+    /// Time since its reception.
     pub age_ns: u64,
 }

@@ -1,4 +1,4 @@
-//! The calls that a profile knows: `calls.txt`, read.
+//! The MPI functions that a profile distinguishes, parsed from `calls.txt`.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -10,26 +10,26 @@ const TEXT: &str = include_str!("calls.txt");
 pub struct Call {
     /// `MPI_...`.
     pub name: String,
-    /// What it does.
+    /// What the function does.
     pub kind: Kind,
-    /// When it does it.
+    /// Whether it does so at once or through a request.
     pub form: Form,
-    /// Numbers are MPI_Count, 64 bits, not int.
+    /// Whether its counts are `MPI_Count` (64 bits) instead of `int`.
     pub is_large: bool,
-    /// What its arguments are, as `calls.txt` says.
+    /// Kinds of its arguments, as letters of `calls.txt`.
     pub arguments: Vec<u8>,
-    /// By kind of argument: its place plus one, or 0 for none.
+    /// By kind of argument: its position plus one; 0 if there is none.
     places: [u8; 128],
 }
 
-/// When the work of a call is done.
+/// When a call does its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// When it returns, or it only hands something over.
+    /// Before it returns.
     Plain,
-    /// A request is made, and the work begins.
+    /// It creates a request and starts it.
     Immediate,
-    /// A request is made, for MPI_Start.
+    /// It creates a request that `MPI_Start` starts.
     Persistent,
 }
 
@@ -49,7 +49,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The group that it is shown with.
+            /// The group in which reports show it.
             pub fn group(self) -> Group {
                 match self {
                     $(Kind::$kind => Group::$group,)*
@@ -62,51 +62,51 @@ macro_rules! kinds {
 kinds! {
     /// Sends to one rank.
     Send = "send", PointToPoint;
-    /// Makes a persistent request for a send.
+    /// Creates a persistent request for a send.
     SendInit = "send-init", PointToPoint;
     /// Receives.
     Receive = "receive", PointToPoint;
-    /// Makes a persistent request for a receive.
+    /// Creates a persistent request for a receive.
     ReceiveInit = "recv-init", PointToPoint;
     /// Sends and receives.
     Exchange = "exchange", PointToPoint;
-    /// Starts persistent requests, or parts of them.
+    /// Starts persistent requests, or partitions of them.
     Start = "start", PointToPoint;
-    /// Waits for requests, or looks at them.
+    /// Waits for requests or tests them.
     Complete = "complete", Completion;
-    /// Looks for messages.
+    /// Probes for messages.
     Probe = "probe", PointToPoint;
-    /// Waits until what is in buffers of buffered sends has gone.
+    /// Attaches, detaches or flushes the buffer of buffered sends.
     Buffer = "buffer", PointToPoint;
     /// A barrier.
     Barrier = "barrier", Collective;
-    /// The root's data to all.
+    /// The root's data goes to all ranks.
     Bcast = "bcast", Collective;
-    /// All ranks' data to the root.
+    /// All ranks' data goes to the root.
     Gather = "gather", Collective;
-    /// A part of the root's data to each.
+    /// A part of the root's data goes to each rank.
     Scatter = "scatter", Collective;
-    /// All ranks' data, combined, to the root.
+    /// All ranks' data is combined at the root.
     Reduce = "reduce", Collective;
-    /// Data of all to all.
+    /// All ranks' data goes to all ranks.
     All = "all", Collective;
-    /// Data of all lower ranks.
+    /// Prefix reduction over the lower ranks.
     Prefix = "prefix", Collective;
-    /// Between neighbours of a topology.
+    /// Between neighbours of a virtual topology.
     Neighbor = "neighbor", Collective;
     /// Remote memory access.
     OneSided = "one-sided", OneSided;
     /// Synchronization of windows.
     Sync = "sync", OneSided;
-    /// Makes and frees communicators and windows.
+    /// Creates and frees communicators and windows.
     Manage = "manage", Management;
-    /// Files.
+    /// File access.
     File = "file", File;
-    /// Begin and end.
+    /// Initialization and finalization of MPI.
     Life = "life", Management;
 }
 
-/// Calls that are shown together.
+/// Calls that reports show together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
     /// Sends, receives, probes.
@@ -117,14 +117,14 @@ pub enum Group {
     Collective,
     /// Remote memory access.
     OneSided,
-    /// Files.
+    /// File access.
     File,
-    /// Begin, end, communicators.
+    /// Initialization, finalization, communicators.
     Management,
 }
 
 impl Group {
-    /// All of them.
+    /// All groups, in the order of reports.
     pub const ALL: [Group; 6] =
         [Group::PointToPoint, Group::Completion, Group::Collective, Group::OneSided, Group::File, Group::Management];
 }
@@ -164,19 +164,19 @@ impl Call {
     }
 }
 
-/// All calls. A call's place in it is its number in files.
+/// All calls. The index of a call is its number in files.
 pub fn table() -> &'static [Call] {
     static TABLE: OnceLock<Vec<Call>> = OnceLock::new();
     TABLE.get_or_init(|| TEXT.lines().filter_map(line).flatten().collect())
 }
 
-/// A number that is another one when the table is another one.
+/// Hash of the table of calls.
 pub fn table_version() -> u64 {
     // FNV-1a, 64 bits.
     TEXT.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// The calls of a line; nothing for an empty line or a comment.
+/// The calls of one line of `calls.txt`; none for an empty line or a comment.
 fn line(line: &str) -> Option<Vec<Call>> {
     let mut words = line.split_whitespace();
     let first = words.next().filter(|word| !word.starts_with('#'))?;

@@ -1,10 +1,9 @@
-//! What a profile of an MPI program consists of.
+//! The files of a profile of an MPI program.
 //!
-//! While a program runs, each of its ranks keeps its counts in a file that it has mapped to memory ([`rank_file`]), so
-//! that they survive the rank, however it ends. What changes over time is in files that grow ([`series_file`]). Both are
-//! arrays of 64-bit words in the byte order of the machine. The library in front of MPI writes them, the program
-//! `fishplate` reads them ([`read`]); which MPI calls there are, both know from [`calls`]. Where a run has left nothing,
-//! [`notes`] tell why.
+//! While a program runs, each of its ranks keeps its counters in a memory-mapped file ([`rank_file`]), so that they survive
+//! the process however it ends. Time series are in files that grow ([`series_file`]). Both are arrays of 64-bit words in the
+//! byte order of the machine. The interposed library writes them, the program `fishplate` reads them ([`read`]); both number
+//! the MPI calls by the table in [`calls`]. If a run leaves no file of a rank, its [`notes`] tell why.
 #![forbid(unsafe_code)]
 
 pub mod calls;
@@ -17,5 +16,5 @@ mod words;
 
 pub use words::{load_text, store_text};
 
-/// The environment variable with the folder that ranks write to; without it they record nothing.
+/// The environment variable with the folder that ranks write to; ranks record nothing if it is unset.
 pub const VARIABLE: &str = "FISHPLATE_PROFILE";

@@ -1,56 +1,58 @@
-//! Notes: which programs the library in front of MPI was loaded into, and which of them began MPI. They are there to tell why
-//! a run has left nothing: small files, in the folder of the profile and in that which `fishplate run` names.
+//! Notes: which programs loaded the interposed library, and which of them initialized MPI. They explain why a run left no
+//! profile. They are small files in the folder of the profile and in the folder of [`VARIABLE`].
 //!
-//! `NUMBER.loaded` has the path of a program that has loaded the library; NUMBER is a hash of it, so that each program leaves
-//! one. `NAME.began` is of a process that has called MPI_Init or MPI_Session_init, [`Began`] as lines of a word and a value;
-//! where a profile is recorded it is removed once there is a file of the rank. That of `fishplate run` gets another line when MPI
-//! ends, [`Elsewhere`]. `NAME.past`, beside a profile only, is of a process that began MPI past the library, and has the path of
-//! its program.
+//! - `NUMBER.loaded` contains the path of a program that loaded the library. NUMBER is a hash of the path, so that each
+//!   program leaves one file.
+//! - `NAME.began` is written by a process that called MPI_Init or MPI_Session_init. It contains [`Began`] as lines of a word
+//!   and a value. In the folder of a profile it is removed once the file of the rank exists. In the folder of `fishplate run`
+//!   the line [`Elsewhere`] is appended when MPI is finalized.
+//! - `NAME.past`, only in the folder of a profile, is written by a process that initialized MPI without passing through the
+//!   library. It contains the path of its program.
 
 use std::net::IpAddr;
 
 use fishplate_host::HostId;
 
-/// The environment variable with the folder of `fishplate run`'s.
+/// The environment variable with the folder for the notes of `fishplate run`.
 pub const VARIABLE: &str = "FISHPLATE_NOTES";
-/// Ending of a program's.
+/// File name extension: a program loaded the library.
 pub const LOADED: &str = "loaded";
-/// Ending of a process's.
+/// File name extension: a process initialized MPI.
 pub const BEGAN: &str = "began";
-/// Ending of that of a process that began MPI past the library.
+/// File name extension: a process initialized MPI without passing through the library.
 pub const PAST: &str = "past";
 
-/// What a process knows that has begun MPI.
+/// Note of a process that initialized MPI.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Began {
     /// Its host.
     pub host: Option<HostId>,
-    /// Its rank, as the launcher says.
+    /// Its rank, according to the launcher's environment variables.
     pub rank: Option<usize>,
-    /// How many ranks there are, as the launcher says.
+    /// Number of ranks, according to the launcher's environment variables.
     pub ranks: Option<usize>,
     /// Its program.
     pub program: String,
-    /// Once MPI's function has returned.
+    /// `None` until MPI_Init returned.
     pub library: Option<Library>,
-    /// Once it has called MPI_Finalize with the provider loaded.
+    /// `None` until MPI_Finalize was called with the provider loaded.
     pub elsewhere: Option<Elsewhere>,
 }
 
-/// What a process has sent and received over TCP connections to other hosts that are not of rails: those that are open when MPI
-/// ends.
+/// Traffic of a process over TCP connections to other hosts that belong to no rail. Covers the connections that are open when
+/// MPI is finalized.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Elsewhere {
-    /// Bytes that the kernels of peers have acknowledged.
+    /// Bytes acknowledged by the peers' TCP.
     pub sent: u64,
     /// Bytes received.
     pub received: u64,
-    /// The peer with most of it.
+    /// The peer with the most bytes.
     pub peer: Option<IpAddr>,
 }
 
 impl Elsewhere {
-    /// As a line of a note; none where there is nothing to tell.
+    /// As a line of a note; `None` if there was no traffic.
     pub fn encode(&self) -> Option<String> {
         Some(format!("elsewhere {} {} {}\n", self.sent, self.received, self.peer?))
     }
@@ -63,12 +65,12 @@ impl Elsewhere {
     }
 }
 
-/// What a process has loaded by the end of MPI_Init.
+/// Libraries and settings of a process at the end of MPI_Init.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Library {
-    /// What the MPI library says of itself, its first line.
+    /// First line of MPI_Get_library_version.
     pub version: String,
-    /// Whether libfabric is loaded as a library of its own.
+    /// Whether libfabric is loaded as a shared library.
     pub has_libfabric: bool,
     /// Whether Fishplate's provider is loaded.
     pub has_provider: bool,
@@ -79,7 +81,7 @@ pub struct Library {
 }
 
 impl Began {
-    /// As it is in a file.
+    /// As lines of a note.
     pub fn encode(&self) -> String {
         let mut lines = vec![("program", self.program.clone())];
         lines.extend(self.host.map(|host| ("host", host.number().to_string())));
@@ -95,7 +97,7 @@ impl Began {
         lines.iter().map(|(name, value)| format!("{name} {}\n", value.replace('\n', " "))).collect()
     }
 
-    /// From a file. Lines that are not known are left out.
+    /// From the text of a note. Unknown lines are ignored.
     pub fn decode(text: &str) -> Began {
         let value = |wanted: &str| text.lines().find_map(|line| line.strip_prefix(wanted)?.strip_prefix(' '));
         let number = |wanted: &str| value(wanted)?.parse::<usize>().ok();

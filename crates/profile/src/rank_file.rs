@@ -1,11 +1,11 @@
-//! The file of one rank: where which word is.
+//! Layout of the file of one rank.
 //!
-//! The header says how long the tables are that follow it, in this order: calls, sizes, peers, call sites, modules,
-//! communicators, events. Times are in nanoseconds of the monotonic clock unless they say otherwise.
+//! The tables follow the header in this order: calls, sizes, peers, call sites, modules, communicators, events ([`Layout`]).
+//! Times are in nanoseconds of the monotonic clock unless stated otherwise.
 
 use crate::{calls, sizes};
 
-/// What the first word of a file is.
+/// First word of a file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"fp-rank1");
 
 /// Words of the header.
@@ -16,61 +16,61 @@ pub mod header {
     pub const VERSION: usize = 1;
     /// Rank in MPI_COMM_WORLD.
     pub const RANK: usize = 2;
-    /// Number of ranks in it.
+    /// Number of ranks in MPI_COMM_WORLD.
     pub const RANKS: usize = 3;
-    /// Process number on its host.
+    /// Process ID.
     pub const PID: usize = 4;
-    /// The clocks when MPI was initialized: time of day, monotonic.
+    /// Time of day when MPI was initialized.
     pub const STARTED_REALTIME: usize = 5;
-    /// See [`STARTED_REALTIME`].
+    /// Monotonic time when MPI was initialized.
     pub const STARTED: usize = 6;
-    /// When the rank was last seen in MPI.
+    /// Time of the last end of an MPI call.
     pub const LAST: usize = 7;
     /// See [`crate::read::State`].
     pub const STATE: usize = 8;
-    /// With which code it has called MPI_Abort.
+    /// Error code passed to MPI_Abort.
     pub const ABORT_CODE: usize = 9;
-    /// The call that the process is in, plus one; 0: none. The tables do not count it before it returns.
+    /// The call in which the process is, plus one; 0: none. The tables do not count a call before it returns.
     pub const CURRENT_CALL: usize = 10;
-    /// Since when.
+    /// Time when [`CURRENT_CALL`] began.
     pub const CURRENT_SINCE: usize = 11;
-    /// The address that it returns to.
+    /// Return address of [`CURRENT_CALL`].
     pub const CURRENT_CALLER: usize = 12;
     /// Time in MPI, of all threads, while recording was on.
     pub const IN_MPI: usize = 13;
-    /// Time for which MPI_Pcontrol had switched recording off.
+    /// Total time for which MPI_Pcontrol switched recording off.
     pub const PAUSED: usize = 14;
-    /// Most threads that were in MPI at once.
+    /// Maximum number of threads in MPI at one time.
     pub const THREADS: usize = 15;
-    /// Time that requests were under way while the program was not in MPI, and while it waited for them.
+    /// Time for which requests were in progress while the program was outside MPI: communication that overlaps computation.
     pub const HIDDEN: usize = 16;
-    /// See [`HIDDEN`].
+    /// Time for which the program waited in MPI for requests.
     pub const WAITED: usize = 17;
-    /// Requests, call sites, communicators that found no place.
+    /// Number of requests not recorded, as their table was full.
     pub const LOST_REQUESTS: usize = 18;
-    /// See [`LOST_REQUESTS`].
+    /// Number of calls whose call site was not recorded, as the table was full.
     pub const LOST_SITES: usize = 19;
-    /// See [`LOST_REQUESTS`].
+    /// Number of communicators not recorded, as their table was full.
     pub const LOST_COMMUNICATORS: usize = 20;
-    /// Number of events.
+    /// Number of events in the table.
     pub const EVENTS: usize = 21;
-    /// One of 2^this messages is in the events.
+    /// Binary logarithm of the sampling interval: one of 2^x messages is in the table of events.
     pub const SAMPLING: usize = 22;
-    /// Messages to and from ranks that are not in MPI_COMM_WORLD: sent, bytes, received, bytes.
+    /// Four words, with the columns of [`peer`](super::peer): messages to and from ranks outside MPI_COMM_WORLD.
     pub const FOREIGN: usize = 23;
-    /// The same on all ranks of an MPI_COMM_WORLD, and another one in other programs; 0: nothing of that kind is known.
+    /// Identifies the MPI_COMM_WORLD: equal on all its ranks, different in other jobs; 0: unknown.
     pub const WORLD: usize = 27;
     /// Name of the host.
     pub const HOST: std::ops::Range<usize> = 32..40;
-    /// What tells boots of machines apart.
+    /// Boot ID of the machine.
     pub const BOOT: std::ops::Range<usize> = 40..45;
-    /// Which host (`fishplate_host::HostId`); 0 in files of before.
+    /// `fishplate_host::HostId` of the host; 0 in files of earlier versions.
     pub const HOST_ID: usize = 45;
-    /// Inode number of the time namespace; 0: not known.
+    /// Inode number of the time namespace; 0: unknown.
     pub const TIME_NAMESPACE: usize = 46;
-    /// The program.
+    /// Path of the program.
     pub const PROGRAM: std::ops::Range<usize> = 48..80;
-    /// What the MPI library says of itself.
+    /// Text of MPI_Get_library_version.
     pub const LIBRARY: std::ops::Range<usize> = 80..112;
     /// Number of words.
     pub const WORDS: usize = 112;
@@ -80,66 +80,66 @@ pub mod header {
 pub mod call {
     /// Number of calls.
     pub const COUNT: usize = 0;
-    /// Time in them.
+    /// Total time in the calls.
     pub const TIME: usize = 1;
-    /// The longest.
+    /// Time of the longest call.
     pub const LONGEST: usize = 2;
-    /// Bytes that they have sent.
+    /// Bytes sent by the calls.
     pub const SENT: usize = 3;
-    /// Bytes that were received by them.
+    /// Bytes received by the calls.
     pub const RECEIVED: usize = 4;
-    /// How many have failed.
+    /// Number of calls that failed.
     pub const ERRORS: usize = 5;
     /// Number of columns.
     pub const COLUMNS: usize = 6;
 }
 
-/// The table of sizes: for each of these kinds of messages and each class of sizes, a number and bytes.
+/// The table of sizes: for each kind of messages and each size class, the number of messages and their bytes.
 pub mod size {
     /// Sent to one rank.
     pub const SENT: usize = 0;
-    /// Received from one.
+    /// Received from one rank.
     pub const RECEIVED: usize = 1;
-    /// What a collective operation sends for this rank.
+    /// Sent by this rank in collective operations.
     pub const COLLECTIVE: usize = 2;
-    /// Put, got and accumulated.
+    /// One-sided: put, got and accumulated.
     pub const ONE_SIDED: usize = 3;
-    /// Read from files and written to them.
+    /// Read from and written to files.
     pub const FILE: usize = 4;
     /// Number of kinds.
     pub const KINDS: usize = 5;
-    /// Number, bytes.
+    /// Number of columns: messages, bytes.
     pub const COLUMNS: usize = 2;
 }
 
 /// Columns of the table of peers, by rank in MPI_COMM_WORLD; also of [`header::FOREIGN`].
 pub mod peer {
-    /// Messages to it.
+    /// Number of messages sent to the peer.
     pub const SENT: usize = 0;
-    /// Their bytes.
+    /// Bytes of the messages sent.
     pub const SENT_BYTES: usize = 1;
-    /// Messages from it.
+    /// Number of messages received from the peer.
     pub const RECEIVED: usize = 2;
-    /// Their bytes.
+    /// Bytes of the messages received.
     pub const RECEIVED_BYTES: usize = 3;
     /// Number of columns.
     pub const COLUMNS: usize = 4;
 }
 
-/// The table of call sites: no entry where CALL is 0. What is called at further places is in one more row, which tells
-/// nothing.
+/// The table of call sites. Unused entries have a [`site::CALL`] of 0. One more row sums the calls for which there was no
+/// entry left.
 pub mod site {
-    /// Entries: more than large programs have.
+    /// Number of entries: more than large programs use.
     pub const CAPACITY: usize = 4096;
-    /// The call, plus one.
+    /// Number of the call, plus one.
     pub const CALL: usize = 0;
-    /// The address that it returns to.
+    /// Return address of the call.
     pub const CALLER: usize = 1;
     /// Number of calls.
     pub const COUNT: usize = 2;
-    /// Time in them.
+    /// Total time in the calls.
     pub const TIME: usize = 3;
-    /// The longest.
+    /// Time of the longest call.
     pub const LONGEST: usize = 4;
     /// Bytes sent.
     pub const SENT: usize = 5;
@@ -149,13 +149,13 @@ pub mod site {
     pub const COLUMNS: usize = 7;
 }
 
-/// The table of modules: programs and libraries that call sites are in.
+/// The table of modules: the program and the libraries that contain call sites.
 pub mod module {
     /// Entries.
     pub const CAPACITY: usize = 64;
-    /// Where it is loaded; 0: no entry.
+    /// Load address; 0: no entry.
     pub const BASE: usize = 0;
-    /// Its file.
+    /// Path of the file.
     pub const FILE: std::ops::Range<usize> = 1..33;
     /// Number of columns.
     pub const COLUMNS: usize = 33;
@@ -163,48 +163,48 @@ pub mod module {
 
 /// The table of communicators.
 pub mod communicator {
-    /// Entries. Later communicators share the last one.
+    /// Number of entries. Communicators beyond it share the last one.
     pub const CAPACITY: usize = 1024;
-    /// The same on all its ranks; 0: no entry.
+    /// Identifier, equal on all ranks of the communicator; 0: no entry.
     pub const ID: usize = 0;
     /// Number of ranks.
     pub const RANKS: usize = 1;
-    /// Calls on it, apart from waits.
+    /// Number of calls on the communicator, without waits.
     pub const CALLS: usize = 2;
-    /// Time in them.
+    /// Total time in the calls.
     pub const TIME: usize = 3;
     /// Bytes sent.
     pub const SENT: usize = 4;
     /// Bytes received.
     pub const RECEIVED: usize = 5;
-    /// Its name when it was first used, or last named.
+    /// Name set by the last MPI_Comm_set_name, or the name at first use.
     pub const NAME: std::ops::Range<usize> = 6..10;
     /// Number of columns.
     pub const COLUMNS: usize = 10;
 }
 
-/// The table of events: messages and collective operations, to be held against those of other ranks.
+/// The table of events: messages and collective operations, for comparison with the events of other ranks.
 pub mod event {
-    /// Entries. When they are used up every second one is dropped, on all ranks the same ones.
+    /// Number of entries. When the table is full every second one is dropped, the same ones on all ranks.
     pub const CAPACITY: usize = 32768;
-    /// One of the kinds below, with the call that has posted it in the bits from 8 on; and [`IS_ROOT`].
+    /// Bits 0-7: a kind below. From bit 8 on: number of the call that posted it. Also [`IS_ROOT`].
     pub const KIND: usize = 0;
-    /// Which stream of messages, or which communicator.
+    /// Hash that identifies the stream of messages, or the communicator.
     pub const KEY: usize = 1;
-    /// Which one of it.
+    /// Serial number within the stream or communicator.
     pub const NUMBER: usize = 2;
-    /// When it was posted.
+    /// Time when it was posted.
     pub const POSTED: usize = 3;
-    /// When the call began that has completed it.
+    /// Time when the call began that completed it.
     pub const WAITED: usize = 4;
-    /// When it was complete.
+    /// Time of completion.
     pub const DONE: usize = 5;
     /// Number of columns.
     pub const COLUMNS: usize = 6;
 
     /// A message was sent.
     pub const SEND: u64 = 1;
-    /// A send that had to be waited for was complete.
+    /// A send completed that did not complete at once.
     pub const SENT: u64 = 2;
     /// A message was received.
     pub const RECEIVE: u64 = 3;
@@ -214,7 +214,7 @@ pub mod event {
     pub const IS_ROOT: u64 = 1 << 40;
 }
 
-/// Where the tables of a file are, in words.
+/// Offsets of the tables in a file, in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Number of ranks in MPI_COMM_WORLD.
@@ -238,7 +238,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Of a job with so many ranks.
+    /// Layout for a job of `ranks` ranks.
     pub fn new(ranks: usize) -> Layout {
         let calls = header::WORDS;
         let sizes = calls + calls::table().len() * call::COLUMNS;
@@ -251,13 +251,13 @@ impl Layout {
         Layout { ranks, calls, sizes, peers, sites, modules, communicators, events, words }
     }
 
-    /// Where the number of a kind and class of messages is; its bytes follow.
+    /// Offset of the number of messages of a kind and size class; their bytes are in the next word.
     pub fn size(&self, kind: usize, class: usize) -> usize {
         self.sizes + (kind * sizes::CLASSES + class) * size::COLUMNS
     }
 }
 
-/// A number that is another one when files are laid out otherwise, or hold other calls.
+/// Version of the format: changes with the layout and with the table of calls.
 pub fn version() -> u64 {
     calls::table_version().rotate_left(1) ^ Layout::new(1).words as u64
 }

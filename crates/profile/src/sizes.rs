@@ -8,7 +8,7 @@ pub fn class(bytes: u64) -> usize {
     (u64::BITS - bytes.leading_zeros()) as usize
 }
 
-/// The least size of a class.
+/// Lower bound of a class, in bytes.
 pub fn least(class: usize) -> u64 {
     match class {
         0 => 0,
@@ -16,10 +16,10 @@ pub fn least(class: usize) -> u64 {
     }
 }
 
-/// The classes that the papers count by (endapps-2006, table 1): below 2 KiB, 16 KiB, 1 MiB, and all above.
+/// Bounds of the classes in the literature (endapps-2006, table 1): below 2 KiB, 16 KiB, 1 MiB, and all above.
 pub const PAPER_BOUNDS: [u64; 3] = [2 << 10, 16 << 10, 1 << 20];
 
-/// Which of the papers' four classes a class of sizes is in; their bounds are powers of two.
+/// Index of the class of [`PAPER_BOUNDS`] that contains a size class; the bounds are powers of two.
 pub fn paper_class(class: usize) -> usize {
     PAPER_BOUNDS.iter().filter(|bound| least(class) >= **bound).count()
 }

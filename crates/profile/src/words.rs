@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 const BYTES: usize = size_of::<u64>();
 
-/// Stores as much of a text as fits; the rest is filled with zeros.
+/// Stores a text, truncated to the length of `words`; unused bytes are set to zero.
 pub fn store_text(words: &[AtomicU64], text: &str) {
     let mut bytes = text.bytes();
     for word in words {
@@ -14,19 +14,19 @@ pub fn store_text(words: &[AtomicU64], text: &str) {
     }
 }
 
-/// A text that [`store_text`] has stored. What is not UTF-8 becomes replacement characters.
+/// Loads a text stored by [`store_text`]. Invalid UTF-8 becomes replacement characters.
 pub fn load_text(words: &[u64]) -> String {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).take_while(|byte| *byte != 0).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The words of a file; what is left over at its end is dropped.
+/// The words of a file; an incomplete word at its end is dropped.
 pub fn from_bytes(bytes: &[u8]) -> Vec<u64> {
     let word = |piece: &[u8]| u64::from_ne_bytes(piece.try_into().unwrap_or_default());
     bytes.chunks_exact(BYTES).map(word).collect()
 }
 
-/// A file of these words.
+/// The bytes of a file of these words.
 #[cfg(test)]
 pub fn to_bytes(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_ne_bytes()).collect()

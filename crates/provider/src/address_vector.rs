@@ -9,11 +9,11 @@ use crate::bound::Bound;
 use crate::domain::Domain;
 use crate::errno::{Errno, Outcome, read_plain, write_plain};
 
-/// Most addresses of one address vector: more processes than any machine has started, and 4 GiB of addresses.
+/// Addresses of one address vector, at most: more processes than any machine has started, and 4 GiB of addresses.
 const MAX_ADDRESSES: usize = 1 << 24;
 
-/// The addresses. An index is given out once: a removed one stays empty, so that a late message cannot be taken for
-/// one of somebody else.
+/// The addresses. An index is used once: it stays empty after its removal, so that a late message is not attributed to another
+/// peer.
 pub struct AddressVector {
     table: RwLock<Vec<Option<Address>>>,
     /// The endpoints bound to it.
@@ -29,7 +29,7 @@ impl AddressVector {
         AddressVector { table: RwLock::new(table), endpoints: RwLock::default(), _domain: domain }
     }
 
-    /// Adds the address in `blob`: its index, the next free one.
+    /// Adds the address in `blob`. Returns its index, the next free one.
     pub fn insert(&self, blob: &[u8]) -> Outcome<u64> {
         let address = Address::decode(blob).map_err(|_| Errno(FI_EINVAL))?;
         let mut table = write_plain(&self.table);
@@ -43,7 +43,7 @@ impl AddressVector {
         Ok(index)
     }
 
-    /// Takes the address out. Endpoints forget which peer it stood for.
+    /// Removes the address at `index`, also from the maps of endpoints.
     pub fn remove(&self, index: u64) -> Outcome<()> {
         {
             let mut table = write_plain(&self.table);
@@ -61,7 +61,7 @@ impl AddressVector {
         read_plain(&self.table).get(usize::try_from(index).ok()?)?.clone()
     }
 
-    /// How many indices have been given out.
+    /// Number of indices used so far.
     pub fn len(&self) -> usize {
         read_plain(&self.table).len()
     }

@@ -1,4 +1,4 @@
-//! From the engine's completions to the entries of a completion queue.
+//! Converts the engine's completions to entries of a completion queue.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use ofi_abi::{
     FI_MULTI_RECV, FI_READ, FI_RECV, FI_REMOTE_CQ_DATA, FI_REMOTE_WRITE, FI_RMA, FI_SEND, FI_TAGGED, FI_WRITE,
 };
 
-/// A completed operation, with all that any format of entries can tell.
+/// A completed operation, with the fields of all formats of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The application's context.
     pub context: u64,
-    /// What has completed.
+    /// libfabric's flags of the operation.
     pub flags: u64,
     /// Length in bytes.
     pub len: u64,
@@ -23,16 +23,16 @@ pub struct Entry {
     pub data: u64,
     /// Tag, 0 for untagged messages.
     pub tag: u64,
-    /// Who sent the message.
+    /// Sender of the message.
     pub source: Option<Source>,
 }
 
-/// Sender of a message. Which address that is gets looked up only if the application asks.
+/// Sender of a message. Its address is looked up only if the application asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Which endpoint received it.
+    /// The endpoint that received it.
     pub endpoint: u32,
-    /// Over which of its virtual channels.
+    /// The endpoint's virtual channel that it came over.
     pub channel: VcId,
 }
 
@@ -45,7 +45,7 @@ pub struct FailedEntry {
     pub errno: i32,
     /// Bytes that did not fit.
     pub excess: u64,
-    /// More about the cause, where there is more.
+    /// Explanation of the cause, where there is one.
     pub text: Option<Arc<str>>,
 }
 

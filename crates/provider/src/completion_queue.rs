@@ -16,16 +16,16 @@ use crate::idle_yield::IdleYield;
 use crate::pause::Pause;
 use crate::reader::Reader;
 
-/// Entries for which there is room from the start, so that the path of a small message does not allocate: a window of
-/// sends and one of receives of the usual benchmarks, several times over.
+/// Entries for which memory is allocated at the start, so that the path of a small message does not allocate: several times the
+/// windows of sends and receives of the usual benchmarks.
 const INITIAL_CAPACITY: usize = 1024;
 
-/// Entries beyond which endpoints of the queue stop taking completions, and so stop reading from the network, until
-/// some have been read: 3.5 MiB. More than any application has under way; it bounds what one that never reads costs.
-const MOST_ENTRIES: usize = 1 << 16;
+/// Entries beyond which the endpoints of the queue stop polling completions, and so stop reading from the network, until some have
+/// been read: 3.5 MiB. More than any application has under way; it bounds the memory for one that never reads.
+const MAX_ENTRIES: usize = 1 << 16;
 
-/// Different explanations of failures that are kept for `fi_cq_strerror`; further ones are told as the last.
-const MOST_TEXTS: usize = 256;
+/// Explanations of failures that are kept for `fi_cq_strerror`, at most; further failures get the last one.
+const MAX_TEXTS: usize = 256;
 
 /// Provider error numbers from here on are explanations in the queue's table; those below are libfabric's own.
 const FIRST_TEXT: i32 = 1000;
@@ -33,10 +33,10 @@ const FIRST_TEXT: i32 = 1000;
 /// A completion queue. Reading it progresses the endpoints that are bound to it.
 pub struct CompletionQueue {
     entries: Mutex<Entries>,
-    /// Entries of all kinds; read without the lock.
+    /// Number of entries, errors included; read without the lock.
     len: AtomicUsize,
     signalled: AtomicBool,
-    /// While it goes on, there is nothing to read, and progress would find nothing.
+    /// Until it is over, there is nothing to read, and progress would find nothing.
     pub pause: Pause,
     idle: IdleYield,
     texts: Mutex<Vec<Arc<CStr>>>,
@@ -61,8 +61,8 @@ impl CompletionQueue {
         }
     }
 
-    /// Gives at most `most` entries to `take`, and says how many. Fails with `FI_EAVAIL` when an error is next, with
-    /// `FI_EAGAIN` when there is nothing. Progresses only when the queue is empty, or when nothing is wanted of it.
+    /// Passes at most `most` entries to `take`, and returns their number. Fails with `FI_EAVAIL` when an error is next, with
+    /// `FI_EAGAIN` when there is nothing. Makes progress only when the queue is empty, or when `most` is 0.
     #[inline]
     pub fn read(&self, most: usize, mut take: impl FnMut(Entry)) -> Outcome<usize> {
         if self.len.load(Ordering::Acquire) == 0 || most == 0 {
@@ -128,13 +128,13 @@ impl CompletionQueue {
         Some((failed, number))
     }
 
-    /// What a provider error number means. Lives as long as the queue.
+    /// Explanation of a provider error number. Lives as long as the queue.
     pub fn explain(&self, number: i32) -> Option<Arc<CStr>> {
         let position = usize::try_from(number.checked_sub(FIRST_TEXT)?).ok()?;
         lock_plain(&self.texts).get(position).cloned()
     }
 
-    /// Gives a completion to `reader`, if it reads this queue and nothing waits in that; adds it otherwise.
+    /// Passes a completion to `reader`, if that reads this queue and the queue is empty; adds it to the queue otherwise.
     #[inline]
     pub fn hand_out(&self, entry: Entry, reader: &mut Reader<'_>) {
         if self.len.load(Ordering::Acquire) != 0 || !reader.takes(self, entry) {
@@ -158,10 +158,10 @@ impl CompletionQueue {
         self.len.store(entries.len(), Ordering::Release);
     }
 
-    /// Whether endpoints shall wait until some entries have been read.
+    /// Whether endpoints have to wait until entries have been read.
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.len.load(Ordering::Relaxed) >= MOST_ENTRIES
+        self.len.load(Ordering::Relaxed) >= MAX_ENTRIES
     }
 
     /// The address vector index of a sender.
@@ -183,7 +183,7 @@ impl CompletionQueue {
     fn keep_text(&self, text: &str) -> i32 {
         let mut texts = lock_plain(&self.texts);
         let position = texts.iter().position(|known| known.to_bytes() == text.as_bytes()).unwrap_or_else(|| {
-            if texts.len() < MOST_TEXTS {
+            if texts.len() < MAX_TEXTS {
                 texts.push(CString::new(text.replace('\0', " ")).unwrap_or_default().into());
             }
             texts.len() - 1
@@ -192,13 +192,13 @@ impl CompletionQueue {
     }
 }
 
-/// Entries in order of completion. Errors are kept apart, each with its place among the others: entries stay small,
-/// and those ahead of an error are read before it.
+/// Entries in the order of completion. Errors are kept separately, so that entries stay small, each with its position among the
+/// entries, so that earlier entries are read before it.
 struct Entries {
     good: VecDeque<Entry>,
     /// Good entries taken so far.
     taken: u64,
-    /// Errors, with the number of good entries ahead of each since the beginning.
+    /// Errors, each with the number of good entries ahead of it since the start.
     errors: VecDeque<(u64, FailedEntry)>,
 }
 
@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn a_full_queue_says_so_and_loses_nothing() {
         let queue = queue();
-        for context in 0..MOST_ENTRIES as u64 {
+        for context in 0..MAX_ENTRIES as u64 {
             assert!(!queue.is_full());
             queue.push(good(context));
         }

@@ -12,16 +12,16 @@ use crate::errno::{Errno, Outcome, read_plain};
 use crate::idle_yield::IdleYield;
 use crate::reader::Reader;
 
-/// What one completed operation adds.
+/// What a counter counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// One.
+    /// Operations.
     Completions,
-    /// The length of its message.
+    /// Bytes of their messages.
     Bytes,
 }
 
-/// A counter. It progresses the endpoints that it is bound to, as a completion queue does.
+/// A counter. Reading it makes progress on the endpoints that it is bound to, as with a completion queue.
 pub struct Counter {
     unit: Unit,
     value: AtomicU64,
@@ -34,7 +34,6 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// A counter at zero.
     pub fn new(unit: Unit, domain: Arc<Domain>) -> Counter {
         Counter {
             unit,
@@ -109,7 +108,7 @@ impl Counter {
     fn progress(&self) -> bool {
         let mut moved = false;
         for endpoint in read_plain(&self.endpoints).iter() {
-            // A broken endpoint shows in its completion queue; a counter cannot tell.
+            // Errors of an endpoint show in its completion queue; a counter cannot report them.
             moved |= endpoint.progress(&mut Reader::none()).unwrap_or(false);
         }
         moved

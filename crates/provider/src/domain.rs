@@ -1,4 +1,4 @@
-//! Fabric and domain: what all objects opened below them share.
+//! Fabric and domain: state that all objects opened below them share.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub struct Fabric {
 
 /// An opened domain. Objects below hold it, so that it cannot be closed before them.
 pub struct Domain {
-    /// Where it was opened.
+    /// The fabric that it was opened on.
     pub fabric: Arc<Fabric>,
     /// Version of libfabric's interface that the application was written for.
     pub api_version: u32,

@@ -8,7 +8,7 @@ use ofi_abi::FI_EINVAL;
 use crate::errno::{Errno, Outcome};
 use fishplate_guest::report;
 
-/// The settings. A wrong one is told once a process: libfabric asks several times, and drops the reason.
+/// The settings. An invalid one is reported once in a process: libfabric calls several times, and drops the reason.
 pub fn settings() -> Outcome<Settings> {
     static TOLD: Once = Once::new();
     Settings::from_env().map_err(|error| {

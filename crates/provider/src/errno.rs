@@ -7,7 +7,7 @@ use std::sync::{LockResult, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGu
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Errno(pub i32);
 
-/// What a call gives back.
+/// The result of a call.
 pub type Outcome<T> = Result<T, Errno>;
 
 impl fmt::Display for Errno {
@@ -18,17 +18,17 @@ impl fmt::Display for Errno {
 
 impl std::error::Error for Errno {}
 
-/// Locks what no panic can leave half changed.
+/// Locks data that no panic can leave inconsistent.
 pub fn lock_plain<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     unpoisoned(mutex.lock())
 }
 
-/// Reads what no panic can leave half changed.
+/// Read-locks data that no panic can leave inconsistent.
 pub fn read_plain<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
     unpoisoned(lock.read())
 }
 
-/// Changes what no panic can leave half changed.
+/// Write-locks data that no panic can leave inconsistent.
 pub fn write_plain<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
     unpoisoned(lock.write())
 }

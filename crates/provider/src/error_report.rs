@@ -1,4 +1,4 @@
-//! Error reports, before an error on which the MPI may abort the job.
+//! Error messages, printed before an error on which the MPI may abort the job.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,7 @@ use fishplate_rails::process;
 
 use crate::errno::lock_plain;
 
-/// Prints a line about what this rank met, unless it was the last one: for what happens again with every call.
+/// Prints an error of this rank, unless it equals the last one: some occur again with every call.
 pub fn report_if_new(what: &Arc<str>) {
     static LAST: Mutex<Option<Arc<str>>> = Mutex::new(None);
     let mut last = lock_plain(&LAST);

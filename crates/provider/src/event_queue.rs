@@ -1,4 +1,4 @@
-//! Event queue. Nothing that it could tell of happens here, so it holds what the application itself writes into it.
+//! Event queue. The provider has no events, so that it holds only events that the application writes itself.
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
@@ -12,13 +12,13 @@ use ofi_abi::{FI_EAGAIN, FI_ENOMEM, FI_ENOSYS};
 use crate::domain::Fabric;
 use crate::errno::{Errno, Outcome, lock_plain};
 
-/// Events for which there is room if the application asks for less: what it does not read is kept no further.
-const LEAST_CAPACITY: usize = 1024;
+/// Smallest capacity, in events. Also bounds the memory for an application that never reads.
+const MIN_CAPACITY: usize = 1024;
 
-/// What an application wants of an event queue.
+/// Requested attributes of an event queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wish {
-    /// Room for so many events.
+    /// Number of events.
     pub capacity: usize,
     /// It will write events.
     pub writable: bool,
@@ -53,7 +53,7 @@ impl EventQueue {
         Ok(EventQueue {
             events: Mutex::default(),
             arrived: Condvar::new(),
-            capacity: wish.capacity.max(LEAST_CAPACITY),
+            capacity: wish.capacity.max(MIN_CAPACITY),
             writable: wish.writable,
             bell,
             _fabric: fabric,
@@ -77,7 +77,7 @@ impl EventQueue {
         Ok(())
     }
 
-    /// Gives the first event to `take`, and removes it unless `peek`. Fails with `FI_EAGAIN` when there is none.
+    /// Passes the first event to `take`, and removes it unless `peek`. Fails with `FI_EAGAIN` when there is none.
     pub fn read<R>(&self, peek: bool, take: impl FnOnce(&Event) -> R) -> Outcome<R> {
         self.take(lock_plain(&self.events), peek, take)
     }
@@ -102,7 +102,7 @@ impl EventQueue {
         lock_plain(&self.events).is_empty()
     }
 
-    /// What is readable while there are events, if that was wished for.
+    /// A descriptor that is readable while there are events, if one was requested.
     pub fn descriptor(&self) -> Option<RawFd> {
         self.bell.as_ref().map(|bell| bell.inside.as_raw_fd())
     }

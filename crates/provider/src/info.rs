@@ -1,4 +1,4 @@
-//! What the provider offers, and what it answers to an application's wishes (`fi_getinfo`).
+//! The provider's offer, and its answer to an application's hints (`fi_getinfo`).
 
 use std::ptr::null_mut;
 
@@ -13,20 +13,20 @@ use crate::errno::{Errno, Outcome};
 /// Name of the provider, of its fabric and of its domain.
 pub const NAME: &str = "fishplate";
 
-/// Version of the provider, as libfabric counts.
+/// Version of the provider, in libfabric's encoding.
 pub const VERSION: u32 = fi_version(number(env!("CARGO_PKG_VERSION_MAJOR")), number(env!("CARGO_PKG_VERSION_MINOR")));
 
-/// Most pieces of memory of one operation.
+/// Pieces of local memory of one operation, at most.
 pub const IOV_LIMIT: usize = 8;
 
-/// Most pieces of a peer's memory of one operation.
+/// Pieces of a peer's memory of one operation, at most.
 pub const RMA_IOV_LIMIT: usize = 1;
 
-/// Longest message: what fits into a signed length.
+/// Longest message, in bytes: the greatest signed length.
 pub const MAX_MSG_SIZE: usize = isize::MAX as usize;
 
-/// Longest message, in bytes, that MPI libraries are told to inject, which costs a copy: longer ones are read where they are
-/// by a peer that shares memory. Who asks for more gets up to [`INJECT_SIZE`].
+/// Inject size that MPI libraries get unless they ask for more, up to [`INJECT_SIZE`]. An injected message is copied; peers that
+/// share memory read longer ones from the user's memory.
 pub const USUAL_INJECT_SIZE: usize = 8 << 10;
 
 const SECONDARY_CAPS: u64 = FI_MULTI_RECV | FI_SOURCE | FI_LOCAL_COMM | FI_REMOTE_COMM;
@@ -44,15 +44,15 @@ const DOMAIN_CAPS: u64 = FI_LOCAL_COMM | FI_REMOTE_COMM;
 const TX_OP_FLAGS: u64 = FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE;
 const RX_OP_FLAGS: u64 = FI_COMPLETION | FI_MULTI_RECV;
 
-/// A provider's own protocol: the highest bit, then whatever it likes.
+/// The provider's own protocol: the highest bit, then any number.
 const PROTOCOL: u32 = 0x8000_F15B;
 const PROTOCOL_VERSION: u32 = 1;
 
-/// Depth told to applications that do not ask for one. Nothing here depends on it.
+/// Queue depth for applications that do not ask for one. Nothing depends on it.
 const QUEUE_SIZE: usize = 1024;
-/// Objects of a kind in one domain. Nothing here limits them but memory.
+/// Number of objects of a kind in one domain that is offered. Only memory limits them.
 const OBJECTS: usize = 1 << 16;
-/// Bytes of error data: a sentence.
+/// Longest error data, in bytes: a sentence.
 const MAX_ERR_DATA: usize = 512;
 
 const fn number(digits: &str) -> u32 {
@@ -62,20 +62,20 @@ const fn number(digits: &str) -> u32 {
     }
 }
 
-/// What an application asks for. In the copied attributes pointers mean nothing.
+/// An application's request. Pointers in the copied attributes are invalid.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// Version of the interface it was written for.
     pub version: u32,
     /// Flags of the call.
     pub flags: u64,
-    /// It names a node or a service: peers are known by their blobs only.
+    /// It names a node or a service, which is not supported: peers are known by their blobs only.
     pub names_address: bool,
     /// Its hints, if it gave any.
     pub hints: Option<Hints>,
 }
 
-/// An address as a blob: the start of what was given, zeros if that was shorter.
+/// An address as a blob, cut or padded with zeros to its length.
 pub type Blob = [u8; ADDRESS_LEN];
 
 /// The hints of a request.
@@ -105,14 +105,14 @@ pub struct Hints {
     pub provider_name: Option<String>,
 }
 
-/// What is offered. Pointers are null.
+/// The offer. Pointers are null.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// Capabilities.
     pub caps: u64,
-    /// The address of nobody: what an endpoint's own will look like, and how long it will be.
+    /// A placeholder for the endpoint's address, with the right length.
     pub source: Blob,
-    /// Address of the peer that was asked for.
+    /// The requested address of a peer.
     pub dest: Option<Blob>,
     /// Transmit attributes.
     pub tx: fi_tx_attr,
@@ -128,12 +128,13 @@ pub struct Answer {
 
 /// The offer for `request`; `FI_ENODATA` where something cannot be met.
 pub fn answer(request: &Request) -> Outcome<Answer> {
-    // Providers that would stack on this one bring nothing that it does not do itself.
+    // Layered providers would add nothing to this one.
     require(request.flags & OFI_CORE_PROV_ONLY == 0 && !request.names_address)?;
     let empty = Hints::default();
     let hints = request.hints.as_ref().unwrap_or(&empty);
     require(names_match(hints) && hints.addr_format == FI_FORMAT_UNSPEC)?;
-    // An endpoint's address is made when it is enabled. FI_SOURCE says that the call names one instead of the hints.
+    // An endpoint's address is made when it is enabled, so that none can be requested. With FI_SOURCE the call names it instead of
+    // the hints.
     require(hints.source.is_none_or(|blob| blob == nobody()) || request.flags & FI_SOURCE != 0)?;
     require(hints.dest.is_none_or(|blob| Address::decode(&blob).is_ok()))?;
     let caps = capabilities(hints.caps)?;
@@ -156,13 +157,13 @@ pub fn answer(request: &Request) -> Outcome<Answer> {
 }
 
 impl Answer {
-    /// `FI_ENODATA` where the application wants data to move without its calls and a setting leaves it to these.
+    /// `FI_ENODATA` where the application requires automatic progress and the setting is manual progress.
     pub fn offers_progress(&self, progress: Progress) -> Outcome<()> {
         require(self.domain.data_progress != FI_PROGRESS_AUTO || progress != Progress::Calls)
     }
 }
 
-/// An address that leads nowhere, without a secret.
+/// The placeholder address.
 fn nobody() -> Blob {
     Address::new(Token([0; 16]), 0, Vec::new()).encode()
 }
@@ -185,7 +186,7 @@ fn capabilities(wanted: u64) -> Outcome<u64> {
     if wanted == 0 {
         return Ok(CAPS);
     }
-    // Without any kind of transfer, both kinds of messages are meant; without a direction of one, all directions.
+    // Without any transfer capability, both kinds of messages are meant; without a direction, all directions.
     let kinds = if wanted & (MESSAGES | ONE_SIDED) == 0 { wanted | MESSAGES } else { wanted };
     let missing = |kind: u64, directions: u64| {
         if kinds & kind != 0 && kinds & directions == 0 { directions } else { 0 }
@@ -193,7 +194,7 @@ fn capabilities(wanted: u64) -> Outcome<u64> {
     Ok(kinds | missing(MESSAGES, FI_SEND | FI_RECV) | missing(ONE_SIDED, ACCESSES) | SECONDARY_CAPS)
 }
 
-/// Capabilities of one side: those wanted of it, of those of the whole.
+/// Capabilities of one side, transmit or receive.
 fn side(wanted: u64, caps: u64, of_side: u64) -> Outcome<u64> {
     require(wanted & !CAPS == 0)?;
     let caps = caps & of_side;

@@ -2,7 +2,7 @@
 //!
 //! Its one entry is [`fi_prov_ini`], which libfabric calls when it loads the library; it has no interface for Rust.
 //!
-//! The modules here are safe code; `src/ffi/` converts between them and C and holds everything unsafe.
+//! The modules here are safe code; `src/ffi/` converts between them and C, and has all unsafe code.
 //! Locks are taken in this order: list of endpoints of a queue, registered memory of a domain, endpoint, address table or
 //! entries of a queue.
 #![deny(unsafe_code)]

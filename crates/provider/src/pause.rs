@@ -1,5 +1,5 @@
-//! A time in which reading a queue finds nothing: a look at memory and at the processor's counter register tells. Reads that
-//! follow each other closely, as those of a program that tests in a loop or waits, are mostly of that kind.
+//! A time in which reading a queue finds nothing. Checking it takes a load and the processor's counter register. Reads that follow
+//! each other closely, as those of a program that tests in a loop or waits, mostly fall into such a pause.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -14,14 +14,14 @@ pub struct Pause {
 }
 
 impl Pause {
-    /// Whether it goes on. Who reads it while it is set may see the length of another one; none is longer than a fraction of a
+    /// Whether it is not over yet. A read while it is being set may see the length of the one before; all are fractions of a
     /// millisecond.
     #[inline]
     pub fn goes_on(&self) -> bool {
         Span { since: self.since.load(Ordering::Relaxed), ticks: self.ticks.load(Ordering::Relaxed) }.goes_on()
     }
 
-    /// It is as long as `span`.
+    /// Starts a pause of this length.
     #[inline]
     pub fn set(&self, span: Span) {
         let is_over = span.ticks == 0 && self.ticks.load(Ordering::Relaxed) == 0;
@@ -32,7 +32,7 @@ impl Pause {
         self.ticks.store(span.ticks, Ordering::Relaxed);
     }
 
-    /// There is none from now on: several endpoints are bound to the queue, and none knows of the others' news.
+    /// Allows no pauses any more: several endpoints are bound to the queue, and none knows the others' state.
     pub fn forbid(&self) {
         self.is_forbidden.store(true, Ordering::Relaxed);
         self.ticks.store(0, Ordering::Relaxed);

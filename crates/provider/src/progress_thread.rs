@@ -1,7 +1,6 @@
-//! The progress thread of an endpoint: it does what cannot wait until the application calls MPI again. It sends frames of a
-//! burst that are held back and acknowledgements that peers wait for, and makes progress on posted operations. While there is
-//! nothing of this kind, it sleeps, and looks now and then whether peers wait for an answer of an application that does not
-//! call MPI any more.
+//! The progress thread of an endpoint, for work that cannot wait until the application calls MPI again. It sends held frames of a
+//! burst and acknowledgements that peers wait for, and makes progress on posted operations. Without such work it sleeps, and polls
+//! now and then for peers that wait for an answer of an application that does not call MPI any more.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -19,17 +18,17 @@ use rustix::io::{read, write};
 use crate::errno::lock_plain;
 use crate::shared_processor::{SharedProcessor, scheduling_wait};
 
-/// How often the thread runs, and how long a frame may be held back before it sends it; so nothing waits longer than
-/// about twice this. Far more than the microseconds from one send of a burst to the next, and rare enough to cost nothing.
+/// The thread's period, and how long a frame may be held before it sends it; so no frame waits longer than about twice this. Far
+/// longer than the microseconds from one send of a burst to the next, and rare enough to cost nothing.
 const PERIOD: Duration = Duration::from_millis(1);
-/// How often it runs while it waits for readable sockets: only for finding out that a processor has become idle.
+/// Its period while it waits for readable sockets: only for noticing that a processor has become idle.
 const LONG_PERIOD: Duration = Duration::from_millis(10);
 /// How long an application that computes is in MPI now and then, about: while peers wait for answers, it is found away after that.
 const VISIT: Duration = Duration::from_micros(50);
 /// Time without work before it sleeps: waking it costs a system call, which should be rare.
 const MAX_IDLE: Duration = Duration::from_millis(50);
-/// How often a sleeping one looks around. A peer that ends waits for so long until what it has sent is taken by a process
-/// that computes; and twice a second is nothing to whom it disturbs.
+/// Period of [`Served::look_around`] while it sleeps. A peer that ends may wait this long for a computing process; twice a second
+/// disturbs nobody.
 const LOOK_AROUND: Duration = Duration::from_millis(500);
 /// Enough for a system call and its way there.
 const STACK_BYTES: usize = 128 << 10;
@@ -47,18 +46,18 @@ pub struct ProgressThread {
 
 struct Shared {
     ended: AtomicBool,
-    /// Whether it waits for longer than [`PERIOD`]: one of [`AWAKE`], [`DOZES`], [`SLEEPS`].
+    /// Depth of its sleep: one of [`AWAKE`], [`DOZES`], [`SLEEPS`].
     depth: AtomicU8,
-    /// There may be something to do, or was until just now.
+    /// There may be work, or was recently.
     working: AtomicBool,
     bell: OwnedFd,
 }
 
-/// It runs again after [`PERIOD`] at the latest.
+/// It runs again within [`PERIOD`].
 const AWAKE: u8 = 0;
-/// The bell wakes it for what is to be done soon; it looks by itself for everything else.
+/// The bell wakes it only for urgent work; it polls for all other work.
 const DOZES: u8 = 1;
-/// The bell wakes it for anything.
+/// The bell wakes it for any work.
 const SLEEPS: u8 = 2;
 
 /// When the thread runs next.
@@ -74,25 +73,25 @@ pub enum Next {
     /// A call of the application has the endpoint locked: after [`PERIOD`], or as with [`Next::InMpi`] while peers wait for
     /// answers.
     Locked,
-    /// There is nothing to do, and what may come then can wait: the same.
+    /// There is no work, and new work can wait: as [`Next::InMpi`].
     Idle,
-    /// Once a socket is readable; where no processor is idle, not before [`PERIOD`] is over.
+    /// Once a socket is readable.
     Readable {
-        /// It waits for [`PERIOD`] first.
+        /// Not before [`PERIOD`] is over, as no processor is idle.
         paced: bool,
     },
-    /// After [`scheduling_wait`], unless it is woken: a thread that takes the processor from ranks that wait for it, or is
-    /// preempted with the endpoint locked, delays all of them.
+    /// After [`scheduling_wait`], unless it is woken: a thread that takes the processor from waiting ranks, or is preempted with the
+    /// endpoint locked, delays all of them.
     AfterScheduling,
 }
 
-/// What a progress thread serves: an endpoint.
+/// The object of a progress thread: an endpoint.
 pub trait Served: Send + Sync + 'static {
     /// Sends what has been due for `least`, and makes progress if the application is not in MPI and a processor `is_free`.
     /// Returns when to run next.
     fn service(&self, least: Duration, is_free: impl FnOnce() -> bool) -> Next;
 
-    /// Takes and answers what has come, if the application has not called MPI since the last time.
+    /// Makes progress if the application has not called MPI since the last time.
     fn look_around(&self);
 
     /// A descriptor that is readable while sockets are ready and the application is not in MPI.
@@ -118,19 +117,19 @@ impl ProgressThread {
         Ok(started)
     }
 
-    /// There is something to do, soon or some time. To be called under the endpoint's lock.
+    /// There is work; `soon`: urgent work. To be called under the endpoint's lock.
     #[inline]
     pub fn wake(&self, soon: bool) {
         self.shared.wake(soon);
     }
 
-    /// Whether it knows that there may be something to do. To be called under the endpoint's lock.
+    /// Whether it knows that there may be work. To be called under the endpoint's lock.
     #[inline]
     pub fn is_working(&self) -> bool {
         self.shared.working.load(Ordering::Relaxed)
     }
 
-    /// There is nothing to do any more. To be called under the endpoint's lock.
+    /// There is no work any more. To be called under the endpoint's lock.
     pub fn nothing_to_do(&self) {
         self.shared.working.store(false, Ordering::Relaxed);
     }
@@ -143,18 +142,18 @@ impl ProgressThread {
         }
         self.shared.ended.store(true, Ordering::Relaxed);
         self.shared.ring();
-        // It cannot have panicked in a way that matters here.
+        // A panic of the thread does not matter here.
         let _ = handle.join();
     }
 }
 
-/// Ends all of them.
+/// Ends all progress threads.
 pub fn end_all() {
     let threads = std::mem::take(&mut *lock_plain(&THREADS));
     threads.iter().filter_map(Weak::upgrade).for_each(|thread| thread.end());
 }
 
-/// How long it waits where that grows.
+/// The periods that grow.
 struct Periods {
     in_mpi: Option<Duration>,
     idle: Duration,
@@ -169,8 +168,8 @@ impl Default for Periods {
 }
 
 impl Periods {
-    /// The one to wait for now. Programs that compute with nothing under way, and are found in MPI now and then, stay idle;
-    /// those that post operations and then compute have the thread look often.
+    /// The time to wait now. Programs that compute with nothing under way, and are found in MPI now and then, count as idle; for programs
+    /// that post operations and then compute the thread polls often.
     fn of(&mut self, next: Next) -> Duration {
         match next {
             Next::InMpi { is_asked } => {
@@ -238,7 +237,7 @@ impl Shared {
                 (idle_since, next) = (Instant::now(), Next::Soon);
             }
         }
-        // None is left unless the application has not closed it.
+        // Only an endpoint that the application has not closed is left.
         endpoint.upgrade().iter().for_each(|endpoint| endpoint.close_at_exit());
     }
 
@@ -259,8 +258,8 @@ impl Shared {
         }
     }
 
-    /// Until there is something to do; calls `look` every [`LOOK_AROUND`]. Of this thread and one in
-    /// [`ProgressThread::wake`], at least one sees what the other has set.
+    /// Sleeps until there is work; calls `look` every [`LOOK_AROUND`]. Of this thread and one in [`ProgressThread::wake`], at least one
+    /// sees the other's store.
     fn sleep(&self, look: impl Fn()) {
         self.depth.store(SLEEPS, Ordering::SeqCst);
         let mut looked = Instant::now();
@@ -274,8 +273,7 @@ impl Shared {
         self.depth.store(AWAKE, Ordering::SeqCst);
     }
 
-    /// Until the bell rings, a socket is readable, or `most` has passed; [`ProgressThread::wake`] rings if it is for something
-    /// soon.
+    /// Sleeps until the bell rings, a socket is readable, or `most` has passed; [`ProgressThread::wake`] rings only for urgent work.
     fn sleep_for(&self, readiness: Option<&OwnedFd>, most: Option<Duration>) {
         self.depth.store(DOZES, Ordering::SeqCst);
         self.wait(readiness, most);

@@ -1,5 +1,5 @@
-//! Who reads a completion queue while its endpoints make progress: takes what completes past the queue, which would have
-//! to be locked twice for each entry.
+//! The reader of a completion queue while its endpoints make progress: it gets completions without the queue, which would have to be
+//! locked twice for each entry.
 
 use crate::completion::Entry;
 
@@ -13,22 +13,22 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Of `queue`, with room for `most` entries.
+    /// A reader of `queue` with room for `most` entries.
     pub fn new<Q>(queue: &Q, most: usize, take: &'a mut dyn FnMut(Entry)) -> Reader<'a> {
         Reader { queue: std::ptr::from_ref(queue).addr(), room: most, taken: 0, take: Some(take) }
     }
 
-    /// Nobody reads.
+    /// No reader.
     pub fn none() -> Reader<'a> {
         Reader { queue: 0, room: 0, taken: 0, take: None }
     }
 
-    /// How many entries it has taken.
+    /// Number of entries that it has taken.
     pub fn taken(&self) -> usize {
         self.taken
     }
 
-    /// Offers an entry of `queue`, in which no other waits. False: it has to wait there.
+    /// Offers an entry of `queue`, which is empty. False: the entry has to be added to the queue.
     #[inline]
     pub fn takes<Q>(&mut self, queue: &Q, entry: Entry) -> bool {
         match &mut self.take {

@@ -1,4 +1,4 @@
-//! Registered memory of a domain: what peers of any of its endpoints may access.
+//! Registered memory of a domain, for the peers of all its endpoints.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use ofi_abi::{FI_ENOKEY, FI_REMOTE_READ, FI_REMOTE_WRITE};
 use crate::bound::Bound;
 use crate::errno::{Errno, Outcome, lock_plain};
 
-/// How peers name memory.
+/// How peers address memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Addressing {
     /// By a key of the application's choice, and by offsets (no `mr_mode` at all, or `FI_MR_SCALABLE`).
@@ -20,7 +20,7 @@ pub enum Addressing {
     Virtual,
 }
 
-/// The regions of a domain, and the endpoints that let peers access them. Taken before the lock of any endpoint.
+/// The regions of a domain, and its enabled endpoints. Locked before any endpoint.
 pub struct Regions {
     addressing: Addressing,
     inner: Mutex<Inner>,
@@ -34,7 +34,6 @@ struct Inner {
 }
 
 impl Regions {
-    /// None.
     pub fn new(addressing: Addressing) -> Regions {
         Regions { addressing, inner: Mutex::default() }
     }
@@ -59,14 +58,14 @@ impl Regions {
         Ok(key)
     }
 
-    /// Ends a registration: afterwards the memory is not touched any more.
+    /// Ends a registration: when it returns, the memory is not accessed any more.
     pub fn remove(&self, key: u64) {
         let mut inner = lock_plain(&self.inner);
         inner.regions.remove(&key);
         inner.endpoints.iter().for_each(|endpoint| endpoint.withdraw(key));
     }
 
-    /// Runs `enable`, which opens the transport of `endpoint`; peers may then access the memory over it as well.
+    /// Runs `enable`, which opens the transport of `endpoint`; its peers may then access the regions too.
     pub fn join(
         &self,
         endpoint: Arc<dyn Bound>,
@@ -84,7 +83,7 @@ impl Regions {
     }
 }
 
-/// The regions there are when an endpoint is enabled.
+/// The regions at the time when an endpoint is enabled.
 pub struct RegisteredRegions<'a>(&'a BTreeMap<u64, Registration>);
 
 impl RegisteredRegions<'_> {

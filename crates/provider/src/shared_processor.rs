@@ -1,24 +1,24 @@
-//! Whether ranks share a processor: then one that does not call MPI may just wait for its turn.
+//! Finds out whether ranks share a processor: then a rank that does not call MPI may just wait to be scheduled.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Time over which it is judged, at least.
+/// Shortest time of an observation.
 const PERIOD: Duration = Duration::from_millis(50);
-/// Part of the time in which a rank could have run and others ran, where ranks share a processor. Two that poll have half of
-/// it each; what else a system runs takes some percent.
+/// The processor counts as shared if a rank was ready to run, and others ran, for this part of the time. Of two polling ranks each
+/// waits half of the time; other processes of a system take some percent.
 const SHARED_PART: f64 = 0.25;
 
-/// How long a rank may have to wait for its turn, at least: some dozens of ranks that take less than a millisecond each.
+/// Lower bound of the assumed scheduling wait: some dozens of ranks that take less than a millisecond each.
 const LEAST_SCHEDULING_WAIT: Duration = Duration::from_millis(50);
-/// For each of those that want the processor: kernels with 250 ticks a second look after as long for another one.
+/// Scheduling wait for each process that wants the processor: a tick of kernels with 250 ticks a second.
 const TURN: Duration = Duration::from_millis(4);
-/// More than a hundred that want the same processor get little done, whoever goes first.
+/// Upper bound: more than a hundred processes on one processor get little done in any order.
 const MOST_SCHEDULING_WAIT: Duration = Duration::from_millis(500);
 
-/// What was found last.
+/// The last result.
 static IS_SHARED: AtomicBool = AtomicBool::new(false);
 static SCHEDULING_WAIT_MS: AtomicU64 = AtomicU64::new(LEAST_SCHEDULING_WAIT.as_millis() as u64);
 
@@ -32,31 +32,31 @@ pub fn scheduling_wait() -> Duration {
     Duration::from_millis(SCHEDULING_WAIT_MS.load(Ordering::Relaxed))
 }
 
-/// The same where a rank that wants to run waits for this part of the time, as one of n does for 1 - 1/n.
+/// The scheduling wait where a rank that is ready waits for this part of the time: of n ranks, each waits for 1 - 1/n.
 fn scheduling_wait_at(share: f64) -> Duration {
     let others = 1.0 / (1.0 - share).max(0.001);
     TURN.mul_f64(others).clamp(LEAST_SCHEDULING_WAIT, MOST_SCHEDULING_WAIT)
 }
 
-/// What was known at the last look.
+/// State of the observation.
 #[derive(Default)]
 pub struct SharedProcessor {
     looked_at: Option<Instant>,
-    /// How long the application's thread had waited for a processor by then.
+    /// How long the application's thread had waited for a processor until then.
     waited: Duration,
     /// How long the thread that looks had run by then: the application's may have waited for it.
     ran: Duration,
 }
 
 impl SharedProcessor {
-    /// Looks, if there is enough to judge by.
+    /// Ends the observation if it is long enough.
     pub fn look(&mut self) {
         let now = Instant::now();
         let passed = self.looked_at.map(|before| now - before);
         if passed.is_some_and(|passed| passed < PERIOD) {
             return;
         }
-        // The process's first thread; others that call MPI are in the same position.
+        // The process's first thread stands for all threads that call MPI.
         let waited = waited(&std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default()).unwrap_or_default();
         let ran = own_time();
         let for_others = waited.saturating_sub(self.waited).saturating_sub(ran.saturating_sub(self.ran));
@@ -69,13 +69,13 @@ impl SharedProcessor {
     }
 }
 
-/// How long this thread has run.
+/// The processor time of this thread.
 fn own_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
 }
 
-/// How long a thread was ready to run and did not, as its `schedstat` says: the second number, in nanoseconds
+/// How long a thread was ready without running: the second number of its `schedstat`, in nanoseconds
 /// (Documentation/scheduler/sched-stats.rst).
 fn waited(schedstat: &str) -> Option<Duration> {
     schedstat.split_ascii_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)

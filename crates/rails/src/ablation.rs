@@ -1,12 +1,12 @@
-//! Mechanisms that can be switched off, to measure what each is worth: `bench/claims.py ablation` runs programs with and
-//! without. No setting for users: what is of use to one is a setting by itself.
+//! Mechanisms that can be switched off, to measure the effect of each: `bench/claims.py ablation` runs programs with and
+//! without. Not for users: a mechanism that a user may want to switch off has a setting of its own.
 
 use std::str::FromStr;
 
-/// The environment variable that names those that are off, separated by commas.
+/// The environment variable with the names of the mechanisms that are off, separated by commas.
 pub const VARIABLE: &str = "FISHPLATE_ABLATE";
 
-/// What can be switched off.
+/// A mechanism that can be switched off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mechanism {
     /// Frames of a burst go out in one system call.
@@ -21,7 +21,7 @@ pub enum Mechanism {
     EarlyData,
     /// Rails that fail again and again are kept out longer.
     FlapDamping,
-    /// The kernel is asked what the peer's kernel has.
+    /// The kernel is asked which bytes the peer's kernel has acknowledged.
     KernelAcknowledgements,
     /// More streams where they carry more.
     ParallelStreams,
@@ -46,18 +46,18 @@ const NAMES: [(&str, Mechanism); 10] = [
     ("tail-loss-probe", TailLossProbe),
 ];
 
-/// Those that are off.
+/// The mechanisms that are off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ablation(u32);
 
 impl Ablation {
-    /// Whether it is off.
+    /// Whether `mechanism` is off.
     #[inline]
     pub fn is_off(self, mechanism: Mechanism) -> bool {
         self.0 & (1 << mechanism as u32) != 0
     }
 
-    /// The names of all that can be.
+    /// The names of all mechanisms.
     pub fn names() -> String {
         NAMES.map(|(name, _)| name).join(", ")
     }

@@ -1,4 +1,4 @@
-//! The address of an endpoint: what its peers need in order to reach it, as a blob that the launcher carries.
+//! The address of an endpoint: all that its peers need in order to reach it, as a blob that the launcher carries.
 
 mod entry;
 
@@ -7,24 +7,24 @@ use std::net::IpAddr;
 
 use ring::hmac;
 
-/// Most rails of one endpoint: hosts with so many interfaces exist, and a rail's number has five bits in the blob.
+/// Rails of one endpoint, at most: a rail's number has five bits in the blob. Hosts with as many interfaces exist.
 pub const MAX_RAILS: usize = 32;
-/// Most addresses of one rail that are told to peers: an interface with more has them for other purposes.
+/// Addresses of one rail that are told to peers, at most: an interface with more has them for other purposes.
 pub const MAX_RAIL_ADDRESSES: usize = 8;
 
 /// Length in bytes of an encoded address; MPI libraries reserve room for no more than 64.
 pub const ADDRESS_LEN: usize = 64;
 
-/// Not what any older layout begins with.
+/// First byte. No older layout begins with it.
 const MAGIC: u8 = 0xF6;
 /// Bytes ahead of the list: magic, port, number of rails, token.
 const FIXED_LEN: usize = 20;
-/// In the byte with the number of rails: there are more addresses than are listed.
+/// Flag in the byte with the number of rails: there are more addresses than are listed.
 const MORE: u8 = 0x80;
-/// In the same byte: some are in reserve; the number of the others is in a byte ahead of the list.
+/// Flag in that byte: some interfaces are in reserve; the number of rails that are not is in a byte ahead of the list.
 const RESERVE: u8 = 0x40;
 
-/// The secret of one endpoint: whoever connects must prove to know it.
+/// The secret of one endpoint. A peer that connects must prove to know it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Token(pub [u8; 16]);
 
@@ -39,14 +39,14 @@ impl fmt::Debug for Token {
 pub struct EndpointId(pub u64);
 
 impl EndpointId {
-    /// That of the endpoint with this secret, which it does not betray.
+    /// The id of the endpoint with this secret: a hash, from which the secret does not follow.
     pub fn of(token: &Token) -> EndpointId {
         let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &token.0), b"fishplate id");
         EndpointId(tag.as_ref().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)))
     }
 }
 
-/// Where and as whom an endpoint can be reached.
+/// An endpoint's identity, and its IP addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     /// Its name.
@@ -55,11 +55,12 @@ pub struct Address {
     pub token: Token,
     /// TCP port, the same on every rail.
     pub port: u16,
-    /// The IP addresses of each rail, the likeliest first; at most [`MAX_RAILS`]. A rail can have none that is known here.
+    /// The IP addresses of each rail, those that peers likeliest reach first; at most [`MAX_RAILS`] rails. A rail may have no known
+    /// address.
     pub rails: Vec<Vec<IpAddr>>,
-    /// So many rails come first; those behind them are in reserve.
+    /// Number of rails at the front of `rails`; the interfaces behind them are in reserve.
     pub preferred: usize,
-    /// There are others, which the blob has no room for.
+    /// There are further addresses, for which the blob has no room.
     pub has_more: bool,
 }
 
@@ -69,18 +70,18 @@ pub struct Address {
 pub struct BadAddress;
 
 impl Address {
-    /// That of the endpoint with this secret, listening on `port` at all these addresses.
+    /// The address of the endpoint with this secret, listening on `port` at all these addresses.
     pub fn new(token: Token, port: u16, rails: Vec<Vec<IpAddr>>) -> Address {
         Address { id: EndpointId::of(&token), token, port, preferred: rails.len(), rails, has_more: false }
     }
 
-    /// The same with all in reserve but the first `preferred` rails.
+    /// With all interfaces but the first `preferred` in reserve.
     pub fn with_reserve(self, preferred: usize) -> Address {
         Address { preferred: preferred.min(self.rails.len()), ..self }
     }
 
-    /// The blob, with as many addresses as it has room for: of either family one, one that is in reserve, one of each rail,
-    /// then others of rails, last those in reserve.
+    /// The blob, with as many addresses as fit: one of each family, one in reserve, one of each rail, then further ones of
+    /// rails, last those in reserve.
     pub fn encode(&self) -> [u8; ADDRESS_LEN] {
         let mut blob = [0; ADDRESS_LEN];
         let has_reserve = self.preferred < self.rails.len();
@@ -92,7 +93,7 @@ impl Address {
             match blob.get_mut(at..at + entry.len()) {
                 Some(room) => room.copy_from_slice(&entry),
                 None => {
-                    // For what is in reserve nobody asks: it would keep those waiting who do not need it.
+                    // Peers do not ask for addresses in reserve: the question would delay peers that do not need them.
                     left_out |= usize::from(rail) < self.preferred || self.preferred == 0;
                     continue;
                 }
@@ -125,7 +126,7 @@ impl Address {
         Ok(Address { has_more, preferred, ..Address::new(token, u16::from_le_bytes([blob[1], blob[2]]), rails) })
     }
 
-    /// All addresses, for a peer that has asked for those that the blob has no room for.
+    /// All addresses, for a peer that has asked for those for which the blob has no room.
     pub fn encode_rails(&self) -> Vec<u8> {
         let mut writer = entry::Writer::default();
         let entry = |(rail, ip): (u8, IpAddr)| {
@@ -146,7 +147,7 @@ impl Address {
 }
 
 impl fmt::Display for Address {
-    /// One IP address a rail, without the token; those in reserve where there are no others.
+    /// One IP address a rail, without the token; addresses in reserve only where there are no others.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}@", self.id.0)?;
         let shown = if self.preferred > 0 { &self.rails[..self.preferred] } else { &self.rails };
@@ -157,7 +158,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// Whether an address is of the link that its interface is on: it means nothing elsewhere.
+/// Whether an address is link-local.
 pub fn is_link_local(ip: &IpAddr) -> bool {
     match ip {
         IpAddr::V4(v4) => v4.is_link_local(),
@@ -165,13 +166,13 @@ pub fn is_link_local(ip: &IpAddr) -> bool {
     }
 }
 
-/// Whether an IPv6 address says nothing without an interface.
+/// Whether an IPv6 address needs a scope, that is, an interface.
 pub fn is_scoped(ip: &std::net::Ipv6Addr) -> bool {
     ip.is_unicast_link_local()
 }
 
-/// All addresses with their rails: first one of either family, and one that is in reserve, so that who has only one of them can
-/// ask for the rest; then the first of each rail, the second, and so on, and so those in reserve.
+/// All addresses with their rails: first one of each family, and one in reserve, so that a peer that can reach only one of these
+/// can ask for the rest; then the first address of each rail, the second, and so on; then those in reserve in that order.
 fn by_importance(rails: &[Vec<IpAddr>], preferred: usize) -> impl Iterator<Item = (u8, IpAddr)> {
     let in_turns = (0..MAX_RAIL_ADDRESSES)
         .flat_map(|turn| rails.iter().enumerate().filter_map(move |(rail, ips)| Some((rail as u8, *ips.get(turn)?))));

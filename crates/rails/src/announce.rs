@@ -1,8 +1,8 @@
-//! Tells the network which interface has an address, where several interfaces of this host are in one network.
+//! Tells the network which interface has which address, where several interfaces of this host are in one network.
 //!
-//! There any of them answers the question who has an address of this host (ARP), whosever it is; askers take the first answer.
-//! What comes from the interface itself corrects them: its own question, which the kernel asks before a datagram to an address
-//! that it does not know. So one is sent to an address that hardly anybody has, as no user may send the answer itself.
+//! There each of them answers ARP requests for any address of this host, and askers keep the first answer. An ARP request from
+//! the interface that has the address corrects them. Users may not send ARP packets, but the kernel sends a request before a
+//! datagram to an unknown address: so a datagram is sent to an address that hardly anybody has.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -13,11 +13,11 @@ use crate::socket;
 /// Port of the datagram, which mostly goes nowhere: *discard*.
 const PORT: u16 = 9;
 /// Networks with longer prefixes have no address to spare.
-const LONGEST_PREFIX: u8 = 30;
+const MAX_PREFIX: u8 = 30;
 
-/// Tells of the rail's addresses of IPv4; IPv6 has no such trouble. What cannot be sent is not missed: it only saves time.
+/// Announces the rail's IPv4 addresses; IPv6 does not need it. Errors are ignored: an announcement only saves time.
 pub fn announce(rail: &Rail) {
-    for own in rail.addresses.iter().filter(|own| own.prefix <= LONGEST_PREFIX) {
+    for own in rail.addresses.iter().filter(|own| own.prefix <= MAX_PREFIX) {
         let IpAddr::V4(ip) = own.ip else { continue };
         let Some(nobody) = any_in_network(ip, own.prefix) else { continue };
         if let Ok(socket) = socket::datagrams(SocketAddr::new(own.ip, 0), Some(&rail.interface)) {
@@ -26,7 +26,7 @@ pub fn announce(rail: &Rail) {
     }
 }
 
-/// Another one each time: the kernel does not ask again soon for one that nobody has.
+/// An address of the network, another one each time: the kernel does not soon repeat a request for one that nobody has.
 fn any_in_network(ip: Ipv4Addr, prefix: u8) -> Option<Ipv4Addr> {
     let hosts = u32::MAX >> prefix;
     let host = u32::from_ne_bytes(random().ok()?) % (hosts - 1) + 1;

@@ -8,28 +8,28 @@ use crate::discover::{Interface, are_named, reasons, survey};
 use crate::process;
 use crate::settings::Settings;
 
-/// How often to look.
+/// Time between two looks for interfaces.
 const PAUSE: Duration = Duration::from_millis(50);
-/// How long to wait for the other interfaces once one has an address: what sets them up does so one after the other.
+/// How long to wait for the other interfaces once one has an address: systems configure them one after the other.
 const SETTLING: Duration = Duration::from_secs(1);
-/// How long to wait for better addresses where there are only those that every interface makes up for itself.
+/// How long to wait for better addresses where all are link-local.
 const PATIENCE_WITH_LINK: Duration = Duration::from_secs(2);
 
-/// What is missing, for the user.
+/// Why there are no usable rails yet; the texts are for the user.
 enum Missing {
-    /// Nothing can be done without it.
+    /// No interface leads out yet; one may come.
     Way(String),
-    /// It will not come.
+    /// No interface will come.
     Never(String),
-    /// What was asked for cannot be.
+    /// The setting is wrong.
     Mistake(String),
-    /// There is something to make do with.
+    /// Better addresses may come; these interfaces can be used until then.
     Better(String, Vec<Interface>),
 }
 
 /// The interfaces of this host.
 pub struct Found {
-    /// All of them, rails first, one at least of which is a rail.
+    /// All of them, rails first; at least one is a rail.
     pub interfaces: Vec<Interface>,
     /// Why no rail leads to other hosts, if so.
     pub no_way: Option<String>,
@@ -43,7 +43,7 @@ pub fn await_rails(settings: &Settings) -> Result<Found, String> {
     let start = Instant::now();
     let mut has_told = false;
     loop {
-        let missing = match look(&settings.rails, process::is_alone()) {
+        let missing = match find_interfaces(&settings.rails, process::is_alone()) {
             Ok(interfaces) if has_told => settled(&settings.rails).or(Ok(interfaces)),
             looked => looked,
         };
@@ -71,7 +71,7 @@ pub fn await_rails(settings: &Settings) -> Result<Found, String> {
     }
 }
 
-/// To make do with where nothing leads to other hosts. An error for those who talk to none.
+/// Loopback as the only rail, where nothing leads to other hosts.
 fn loopback_alone(why: String) -> Result<Found, String> {
     let error = |why: String| format!("{}: {why}", process::name());
     if process::is_alone() != Some(false) {
@@ -83,8 +83,8 @@ fn loopback_alone(why: String) -> Result<Found, String> {
     }
 }
 
-/// The interfaces, or what is missing.
-fn look(wanted: &[String], is_alone: Option<bool>) -> Result<Vec<Interface>, Missing> {
+/// The interfaces at present, or why there are none to use.
+fn find_interfaces(wanted: &[String], is_alone: Option<bool>) -> Result<Vec<Interface>, Missing> {
     let interfaces = survey(wanted).map_err(|error| match error.may_pass() {
         true => Missing::Way(error.to_string()),
         false => Missing::Mistake(error.to_string()),
@@ -94,7 +94,7 @@ fn look(wanted: &[String], is_alone: Option<bool>) -> Result<Vec<Interface>, Mis
     if rails.is_empty() && !has_reserve {
         return Err(Missing::Mistake(no_way(&interfaces)));
     }
-    // Nobody has to wait who only talks to this host.
+    // A job within this host need not wait.
     if is_alone != Some(false) || are_named(wanted) {
         return Ok(interfaces);
     }
@@ -124,12 +124,12 @@ fn no_way(interfaces: &[Interface]) -> String {
     format!("no network interface leads to other hosts: {loopback}{}", reasons(interfaces))
 }
 
-/// Whether it has only the address of IPv6 that every interface makes up for itself.
+/// Whether its only address is link-local.
 fn has_own_address_alone(interface: &Interface) -> bool {
     interface.is_of_host_alone() || interface.addresses.iter().all(|own| own.ip.is_ipv6() && is_link_local(&own.ip))
 }
 
-/// The interfaces, once all that are up have an address, or soon.
+/// The interfaces once all that are up have an address, or after [`SETTLING`].
 fn settled(wanted: &[String]) -> Result<Vec<Interface>, Missing> {
     let start = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! Bounce buffers: unexpected messages, for which no receive was posted, and copies of injected ones.
+//! Bounce buffers: payloads of unexpected messages, and copies of injected ones.
 
 use fishplate_engine::BounceId;
 
@@ -53,7 +53,7 @@ impl BounceBuffers {
         outcome
     }
 
-    /// Lets go of the buffer called `id`.
+    /// Frees the buffer called `id`.
     pub fn release(&mut self, id: BounceId) {
         let Some(buffer) = self.buffers.get_mut(id.0 as usize) else { return };
         let buffer = std::mem::take(buffer);

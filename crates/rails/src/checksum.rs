@@ -25,7 +25,7 @@ impl Checksum {
         self.0 = short.unwrap_or_else(|| append(self.0, bytes));
     }
 
-    /// As it is sent.
+    /// Its bytes on the wire.
     pub fn encode(self) -> [u8; CHECK_LEN] {
         self.0.to_le_bytes()
     }

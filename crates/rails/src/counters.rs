@@ -1,4 +1,4 @@
-//! Per-rail counters, and the lines that tell them at the end. See `docs/reference/stats.md`.
+//! Per-rail counters, and the lines with them that are written at the end. See `docs/reference/stats.md`.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -28,7 +28,7 @@ struct RailCounters {
     last: Instant,
 }
 
-/// Round trips of one rail's links, as the kernel tells them.
+/// Round trips of one rail's links, from the kernel.
 #[derive(Clone, Copy, Debug, Default)]
 struct RoundTrips {
     least_ns: Option<u64>,
@@ -84,7 +84,6 @@ struct Line<'a> {
 }
 
 impl Counters {
-    /// All zero.
     pub fn new(rails: usize) -> Self {
         Counters { rails: vec![RailCounters::default(); rails] }
     }
@@ -99,14 +98,14 @@ impl Counters {
         }
     }
 
-    /// A link has come up, with which its rail has so many to that peer.
+    /// A link has come up, with which its rail has `streams` links to that peer.
     pub fn connected(&mut self, rail: RailId, streams: usize, info: &TcpInfo) {
         let rail = &mut self.rails[usize::from(rail.0)];
         rail.streams = rail.streams.max(streams);
         rail.round_trips.add(info);
     }
 
-    /// A link that is in use was looked at.
+    /// A link in use was sampled.
     pub fn measured(&mut self, rail: RailId, info: &TcpInfo) {
         self.rails[usize::from(rail.0)].round_trips.add(info);
     }
@@ -119,7 +118,7 @@ impl Counters {
         rail.counts.add(counts);
     }
 
-    /// What the closed links of a rail have counted.
+    /// Counts of the closed links of a rail.
     pub fn ended(&self, rail: usize) -> &Counts {
         &self.rails[rail].counts
     }
@@ -129,8 +128,8 @@ impl Counters {
         self.rails[rail].links > 0
     }
 
-    /// Appends a line a rail to `file`, and one for each that is in reserve, and of the `others`, without addresses, that was
-    /// used, all in one write, so that processes do not tear each other's lines.
+    /// Appends one line for each rail to `file`, and one for each interface in reserve, and each of the `others`, which have no
+    /// addresses, that was used. All in one write, so that lines of several processes do not mix.
     pub fn append<'a>(&self, file: &Path, rails: &[Rail], others: impl Iterator<Item = &'a str>) -> io::Result<()> {
         let mut text = Vec::new();
         let named =

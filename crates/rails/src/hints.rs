@@ -1,4 +1,4 @@
-//! What keeps rails in one network from carrying at the same time, and what the administrator can do.
+//! Obstacles for rails that share a network, and what the administrator can do about them.
 
 use std::io::ErrorKind;
 use std::net::IpAddr;
@@ -7,7 +7,7 @@ use crate::address::is_scoped;
 use crate::rail::Rail;
 use crate::socket::may_bind_to;
 
-/// What is to be said of a rail, if it shares a network with another one: whatever stands in its way.
+/// The hints for a rail, if it shares a network with another one.
 pub fn hints(rail: &Rail, rails: &[Rail]) -> Vec<String> {
     let Some(other) = rail.neighbour(rails) else { return Vec::new() };
     let Some(device) = rail.device() else { return Vec::new() };
@@ -15,7 +15,7 @@ pub fn hints(rail: &Rail, rails: &[Rail]) -> Vec<String> {
     if may_bind_to(device).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied) {
         return vec![format!("{shares}: only one carries, as this kernel lets only root bind sockets to interfaces")];
     }
-    // Addresses of a link are the interface's own: neither setting touches them.
+    // Link-local addresses are the interface's own: neither setting affects them.
     if rail.addresses.iter().any(|own| matches!(own.ip, IpAddr::V6(v6) if is_scoped(&v6))) {
         return Vec::new();
     }

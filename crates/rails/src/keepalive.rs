@@ -1,42 +1,42 @@
-//! How often the kernel asks idle peers whether they are still there.
+//! The interval of TCP keep-alive probes.
 //!
-//! Each connection asks for itself, so what that costs a host grows with its ranks times their peers: 256 ranks of two hosts
-//! have 32 768 connections, whose questions and answers, once a second, would take all of a processor and be lost in its
-//! queues. So they are asked more rarely the more there are.
+//! Each connection has probes of its own, so that their cost for a host grows with its ranks times their peers: 256 ranks of two
+//! hosts have 32 768 connections, whose probes and answers, once a second, would take all of a processor and be lost in its
+//! queues. So the interval grows with the number of connections.
 
 use std::time::Duration;
 
-/// How often where connections are few: so an end that does not know that the other has given the connection up learns of it
-/// soon after the path has healed.
+/// The interval where connections are few. It is short so that an end learns soon after a path has healed that the other end has
+/// given the connection up.
 pub const KEEPALIVE_AFTER: Duration = Duration::from_secs(1);
-/// Questions that one host asks in a second, at most; each takes some 20 us of the processors of both hosts.
-const MOST_A_SECOND: usize = 1024;
+/// Probes of one host in a second, at most; each takes some 20 us of the processors of both hosts.
+const MAX_PER_SECOND: usize = 1024;
 
-/// The pace of one endpoint.
+/// The keep-alive interval of one endpoint.
 #[derive(Debug)]
 pub struct Keepalive {
     every: Duration,
-    /// Processes of this host that ask as often, as far as is known.
+    /// Number of processes of this host that are assumed to probe as often.
     ranks: usize,
 }
 
 impl Keepalive {
-    /// Of an endpoint of a host with so many ranks.
+    /// `ranks`: of the job on this host.
     pub fn new(ranks: usize) -> Keepalive {
         Keepalive { every: KEEPALIVE_AFTER, ranks: ranks.max(1) }
     }
 
-    /// How often each connection asks.
+    /// The interval of each connection.
     pub fn every(&self) -> Duration {
         self.every
     }
 
-    /// There are so many connections. True: all of them are to ask at another pace. It doubles and halves, so that this is
-    /// rare.
+    /// Adapts to the number of connections. True: the interval of all connections has to be changed. It changes by factors of two, so
+    /// that this is rare.
     pub fn adapt(&mut self, connections: usize) -> bool {
-        let seconds = (self.ranks * connections).div_ceil(MOST_A_SECOND).max(1).next_power_of_two();
+        let seconds = (self.ranks * connections).div_ceil(MAX_PER_SECOND).max(1).next_power_of_two();
         let every = KEEPALIVE_AFTER * seconds as u32;
-        // Those that come and go at a limit change nothing.
+        // Hysteresis: connections that come and go at a limit change nothing.
         let changes = every > self.every || every * 4 <= self.every;
         if changes {
             self.every = every;

@@ -1,7 +1,7 @@
-//! What every link is to its endpoint: one subchannel to a peer, over whatever carries its frames.
+//! The interface between an endpoint and a link of any kind: one subchannel to a peer.
 //!
-//! [`Link`] has what the endpoint asks and says alike; what a kind of link has of its own (how it is set up, watched and read)
-//! is in `endpoint/` under its name. `docs/internals/architecture.md` says what a new kind has to bring along.
+//! [`Link`] has the operations that all kinds share; set-up, polling and reading of each kind are in `endpoint/` under its name.
+//! `docs/internals/architecture.md` says what a new kind needs.
 
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, Payload, RailId, SubchannelId};
@@ -16,89 +16,85 @@ pub enum LinkId {
     Tcp(usize),
     /// Memory that a peer of this host shares.
     Memory(usize),
-    /// An endpoint of a libfabric's provider.
+    /// An endpoint of a libfabric provider.
     Ofi(usize),
 }
 
-/// What every link has.
+/// State that links of all kinds have.
 pub struct Common {
     /// The engine's name for it.
     pub subchannel: SubchannelId,
-    /// The rail that it runs over, or under whose number it is counted.
+    /// Its rail, or the number under which its kind is counted.
     pub rail: RailId,
-    /// What was counted.
     pub counts: Counts,
     /// The peer has sent its goodbye.
     pub goodbye_received: bool,
-    /// This side has.
+    /// This side has sent its goodbye.
     pub goodbye_sent: bool,
 }
 
 impl Common {
-    /// Of a link that has just come up.
+    /// For a link that has just come up.
     pub fn new(subchannel: SubchannelId, rail: RailId) -> Common {
         Common { subchannel, rail, counts: Counts::default(), goodbye_received: false, goodbye_sent: false }
     }
 }
 
-/// A link, whatever its kind. Each has a queue: a frame that it is given is its to deliver.
+/// A link of any kind. Each has a queue, and delivers every frame that it takes.
 pub trait Link {
-    /// What it has as all others.
+    /// State that links of all kinds have.
     fn common(&self) -> &Common;
 
-    /// The same, to be changed.
+    /// State that links of all kinds have, mutably.
     fn common_mut(&mut self) -> &mut Common;
 
-    /// The newest of what the peer has acknowledged, `frames` included, which a header says: a kind may have headers out of
-    /// order.
+    /// The newest acknowledgement so far, including the one of a header, `frames`: headers of some kinds come out of order.
     #[inline]
     fn newest_acknowledgement(&mut self, frames: u32, _now: Instant) -> u32 {
         frames
     }
 
-    /// How the peer has ended it, given that nothing more will come.
+    /// How the peer has ended it, once nothing more will come.
     fn ending(&self) -> Ending;
 
-    /// Whether frames that it has taken wait in this process, and so need more calls of the endpoint.
+    /// Whether it has queued frames in this process, which need further calls of the endpoint.
     fn has_waiting(&self) -> bool;
 
-    /// Whether the peer, or a device, may yet read of `payload`, which is this process's memory.
+    /// Whether the peer, or a device, may still read `payload` in this process's memory.
     fn has_lent(&self, payload: &Payload) -> bool;
 
-    /// The memory `ended` is not there any more once this returns: what waits of it is copied. False if it may yet be read,
-    /// as [`Link::has_lent`] says.
+    /// Copies queued bytes in the memory `ended`, which becomes invalid once this returns. False if the peer may still read there
+    /// ([`Link::has_lent`]).
     fn detach(&mut self, ended: &Payload, places: Places<'_>) -> bool;
 
-    /// What is not in place yet of a payload that is being received goes nowhere: into copies, of which all have what they will
-    /// have, and into user memory.
+    /// Drops the rest of payloads that are being received: bounce buffers and user memory are not written any more.
     fn discard(&mut self, bounces: &mut BounceBuffers);
 
-    /// Copies the payload, of `len` bytes, of counted frame number `frame`: one that only this link has, as its memory was
-    /// given back when it was sent. Kinds that leave copies to the engine have none. False if the peer has taken it: then it
-    /// is blank.
+    /// Copies the payload, of `len` bytes, of counted frame number `frame`, of which only this link has a copy, as the user got the
+    /// memory back when it was sent. Only for kinds with such copies. False if the peer has taken it: `into` then gets zeros.
     fn recover(&self, frame: u32, len: u64, into: &mut Vec<u8>) -> bool;
 
-    /// Sends `bye`: this side closes. What still comes is taken, and acknowledged.
-    fn say_goodbye(&mut self, bye: &Header, places: Places<'_>);
+    /// Sends `bye`, as this side closes. Frames that still come are handled and acknowledged.
+    fn send_goodbye(&mut self, bye: &Header, places: Places<'_>);
 
     /// Whether the engine may send over it: it is not being retired.
     fn is_usable(&self) -> bool {
         true
     }
 
-    /// How messages tell its way, where the name of its rail does not.
+    /// Its way, for messages, where the name of its rail does not tell it.
     fn way(&self) -> Option<String> {
         None
     }
 
-    /// What it has counted by its end.
+    /// Its counts at its end.
     fn final_counts(&self) -> Counts {
         self.common().counts
     }
 
-    /// A header has come: counts it, and puts into it the newest acknowledgement.
+    /// A header has come: counts it, and replaces its acknowledgement by the newest one.
     #[inline]
-    fn header_came(&mut self, header: &mut Header, now: Instant) -> SubchannelId {
+    fn header_received(&mut self, header: &mut Header, now: Instant) -> SubchannelId {
         header.ack = self.newest_acknowledgement(header.ack, now);
         let common = self.common_mut();
         common.counts.rx_messages += u64::from(carries_data(&header.body));
@@ -106,15 +102,15 @@ pub trait Link {
         common.subchannel
     }
 
-    /// A payload of `len` bytes is where it belongs: counts it.
+    /// A payload of `len` bytes is in place: counts it.
     #[inline]
-    fn payload_came(&mut self, len: u64) -> SubchannelId {
+    fn payload_received(&mut self, len: u64) -> SubchannelId {
         let common = self.common_mut();
         common.counts.rx_bytes += len;
         common.subchannel
     }
 
-    /// A frame is to be sent: counts it.
+    /// A frame will be sent: counts it.
     #[inline]
     fn count_sent(&mut self, body: &Body, len: u64) {
         let counts = &mut self.common_mut().counts;
@@ -123,29 +119,29 @@ pub trait Link {
     }
 }
 
-/// A frame that has come over a link was changed on its way.
+/// Message for a frame with a wrong checksum.
 pub const CHANGED: &str = "a frame was changed on its way: its checksum is wrong";
 
 /// How a peer has ended a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// Both have let go of it, while others stay.
-    LetGo,
+    /// Both sides have retired it.
+    Retired,
     /// After a goodbye of either side, and between two frames.
     InOrder,
-    /// In the middle of something.
+    /// In the middle of a frame, or without a goodbye.
     Abrupt,
 }
 
 impl Ending {
-    /// Of a link that nobody has let go of.
+    /// For a link that is not retired.
     pub fn of(common: &Common, is_within_frame: bool) -> Ending {
         let is_over = common.goodbye_received || common.goodbye_sent;
         if is_over && !is_within_frame { Ending::InOrder } else { Ending::Abrupt }
     }
 }
 
-/// Where this process has the bytes of payloads.
+/// The memory of payloads in this process.
 #[derive(Clone, Copy)]
 pub struct Places<'a> {
     /// User memory.
@@ -176,7 +172,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Adds what another link has counted.
+    /// Adds the counts of another link.
     pub fn add(&mut self, other: &Counts) {
         self.tx_bytes += other.tx_bytes;
         self.tx_messages += other.tx_messages;

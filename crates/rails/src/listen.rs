@@ -12,7 +12,7 @@ use crate::socket::stream;
 
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
-/// How often listeners look for a port that is free for both families.
+/// Tries to find a port that is free for both address families.
 const PORT_TRIES: usize = 32;
 
 /// A socket that peers connect to.
@@ -20,26 +20,26 @@ const PORT_TRIES: usize = 32;
 pub struct Listener {
     /// The socket.
     pub socket: TcpListener,
-    /// It takes what comes over this rail, whichever address is meant: position in the list. `None`: what comes over any
-    /// other interface.
+    /// Position of its rail: it takes connections over the rail's interface, to any address. `None`: it takes connections over all
+    /// other interfaces.
     pub rail: Option<u8>,
 }
 
-/// Where a rail is listened on.
+/// Interface and addresses that a rail listens at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place<'a> {
     /// Its interface; `None`: a rail without one.
     pub device: Option<&'a str>,
-    /// Its addresses, where it is not all that comes over the interface.
+    /// Its addresses; empty: all that come over the interface.
     pub addresses: Vec<IpAddr>,
 }
 
 /// Why nothing listens.
 #[derive(Debug)]
 pub enum ListenError {
-    /// No port of the user's is free.
+    /// No port of the user's range is free.
     AllTaken(Ports),
-    /// The kernel says so.
+    /// An error of the kernel.
     System(io::Error),
 }
 
@@ -66,8 +66,8 @@ impl From<io::Error> for ListenError {
     }
 }
 
-/// Listens on one port, of `ports` if there are any: at every place of a rail that has an interface, and for what comes over
-/// others. `congestion`: see [`crate::socket::connect`]; accepted connections inherit it.
+/// Listens on one port, of `ports` if there are any: at every place of a rail with an interface, and for connections over other
+/// interfaces. `congestion`: see [`crate::socket::connect`]; accepted connections inherit it.
 ///
 /// An accepted connection stays on its interface in both directions, with the answer that sets it up: without that, two rails
 /// in one network would be one, as routes lead to it over the first. Old kernels let only root bind sockets to interfaces;
@@ -90,7 +90,7 @@ pub fn listen(
 /// On `port`; 0: one that is free.
 fn listen_on(port: u16, places: &[Place<'_>], congestion: &str) -> io::Result<(Vec<Listener>, u16)> {
     let all = [IpAddr::from(Ipv4Addr::UNSPECIFIED), IpAddr::from(Ipv6Addr::UNSPECIFIED)];
-    // Those that are not bound to an interface come first: no other process has a port that they get, on any interface.
+    // Sockets without an interface come first: no other process has their port, on any interface.
     let (mut chosen, mut listeners) = (port, Vec::new());
     for ip in all {
         match listen_at(ip, chosen, None, congestion) {
@@ -102,12 +102,12 @@ fn listen_on(port: u16, places: &[Place<'_>], congestion: &str) -> io::Result<(V
             Err(error) => return Err(error),
         }
     }
-    // Only now may others of this process have the port as well: before, another process of this user could have it too.
+    // Port sharing is allowed only now: before, another process of this user could have got the port too.
     for listener in &listeners {
         SockRef::from(&listener.socket).set_reuse_port(true)?;
     }
     for (rail, place) in places.iter().enumerate().filter(|(_, place)| place.device.is_some()) {
-        // Of listeners the kernel takes one that has the address first, so a path gets what is meant for it.
+        // The kernel prefers a listener with the address, so that a path gets the connections to its addresses.
         let ips = if place.addresses.is_empty() { &all[..] } else { &place.addresses };
         for ip in ips {
             match listen_at(*ip, chosen, place.device, congestion) {
@@ -122,10 +122,10 @@ fn listen_on(port: u16, places: &[Place<'_>], congestion: &str) -> io::Result<(V
 
 fn listen_at(ip: IpAddr, port: u16, device: Option<&str>, congestion: &str) -> io::Result<TcpListener> {
     let socket = stream(ip, congestion)?;
-    // Connections of a process that has ended do not keep the port for the minute that the kernel remembers them.
+    // Otherwise connections of an ended process would block the port for a minute (TIME_WAIT).
     socket.set_reuse_address(port != 0)?;
     if let Some(device) = device {
-        // For the sockets of this endpoint: of several that would take a connection, the one bound to its interface does.
+        // For the sockets of this endpoint. The kernel prefers the one that is bound to the interface of a connection.
         socket.set_reuse_port(true)?;
         socket.bind_device(Some(device.as_bytes()))?;
     }

@@ -1,5 +1,4 @@
-//! Live diagnostics of a running process: a small file that only its user can read, as `fishplate top` does. See
-//! `docs/guide/top.md`.
+//! Live diagnostics of a running process for `fishplate top`: a small file that only its user can read. See `docs/guide/top.md`.
 //!
 //! The file is in memory (`/dev/shm`), is locked while its process runs, and removed at its end. A file without a lock was
 //! left by a killed process; the next process that makes one, or looks for all, removes it.
@@ -19,18 +18,18 @@ use serde::{Deserialize, Serialize};
 
 /// Name and version of the page's layout.
 pub const SCHEMA: &str = "fishplate-live/1";
-/// How the files begin.
+/// Prefix of the files' names.
 const PREFIX: &str = "fishplate-live-";
-/// Their folder: the first of these that exists. The first is not on a disk, for which a process might wait.
+/// The folder of the files: the first of these that exists. /dev/shm comes first, as it is not on a disk that may be slow.
 const FOLDERS: [&str; 2] = ["dev/shm", "tmp"];
 /// Length of a file in bytes: as many rails as there may be, with the longest names, shared memory, and room for more fields.
 const PAGE_LEN: usize = 24 << 10;
-/// What was written so long ago may have been left by a process that was killed.
+/// A file that was not written for this time may have been left by a killed process.
 const ABANDONED_AFTER: Duration = Duration::from_secs(10);
 /// Longest name of a host, a program, a rail or a peer that is shown, in characters: other users write their pages themselves.
-const LONGEST_NAME: usize = 128;
-/// How often a page that changes under its reader is read again.
-const MOST_READS: usize = 5;
+const MAX_NAME_LEN: usize = 128;
+/// Reads of a page that changes under its reader, at most.
+const MAX_READS: usize = 5;
 
 /// The page of a process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,7 +38,7 @@ pub struct Page {
     pub schema: String,
     /// Name of its host.
     pub host: String,
-    /// Which host that is; older ones do not tell.
+    /// Identity of its host; `None` in pages of older versions.
     #[serde(default)]
     pub host_id: Option<HostId>,
     /// Its number, in its own namespace.
@@ -52,7 +51,7 @@ pub struct Page {
     pub seconds: f64,
     /// Peers that it is connected to.
     pub peers: u32,
-    /// For whom it has waited for long, without an answer.
+    /// The peer that has been silent longest while it waits.
     #[serde(default)]
     pub waits: Option<Wait>,
     /// Its rails.
@@ -60,27 +59,27 @@ pub struct Page {
 }
 
 impl Page {
-    /// The host: by its name where the page does not tell more.
+    /// The identity of its host, made of the name where the page has none.
     pub fn host_id(&self) -> HostId {
         self.host_id.unwrap_or_else(|| Host::named(&self.host).id())
     }
 
-    /// What a terminal takes for commands is not shown.
+    /// Replaces control characters, which a terminal would obey.
     fn printable(mut self) -> Page {
         let names = self.rails.iter_mut().map(|rail| &mut rail.name);
         let waits = self.waits.iter_mut().map(|wait| &mut wait.peer);
         for text in [&mut self.host, &mut self.program].into_iter().chain(names).chain(waits) {
             let shown = printable(text).replace(['\n', '\t'], "?");
-            *text = shown.chars().take(LONGEST_NAME).collect();
+            *text = shown.chars().take(MAX_NAME_LEN).collect();
         }
         self
     }
 }
 
-/// A wait of a process for one that does not answer.
+/// A wait of a process for a silent peer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Wait {
-    /// Which one.
+    /// Name of the peer.
     pub peer: String,
     /// For how many seconds.
     pub seconds: f64,
@@ -91,19 +90,19 @@ pub struct Wait {
 pub struct Rail {
     /// Its interface.
     pub name: String,
-    /// The address that is used on it; none of shared memory.
+    /// Its address; shared memory has none.
     pub address: Option<IpAddr>,
     /// Its state.
     pub state: State,
     /// Connections over it.
     pub links: u32,
-    /// Those to one peer, at most.
+    /// Greatest number of connections to one peer.
     #[serde(default)]
     pub streams: u32,
-    /// Bytes a second that one connection gets, where several get clearly more.
+    /// Bytes per second of one connection, where several get clearly more.
     #[serde(default)]
     pub flow_rate: Option<u64>,
-    /// Bytes a second that its port has sent, whoever had it sent, while messages waited.
+    /// Bytes per second that its port has sent for all processes while messages waited.
     #[serde(default)]
     pub port_rate: Option<u64>,
     /// Bytes of messages sent.
@@ -131,11 +130,11 @@ pub enum State {
     Up,
     /// Connections over it are being set up.
     Connecting,
-    /// Those that it had have failed, and none has come back.
+    /// All connections have failed.
     Failed,
     /// No connection was needed so far.
     Idle,
-    /// Those that it had have ended.
+    /// All connections have ended.
     Ended,
 }
 
@@ -177,15 +176,15 @@ impl StatusFile {
 
 impl Drop for StatusFile {
     fn drop(&mut self) {
-        // Not a child that was forked.
+        // A forked child does not remove the file.
         if std::process::id() == self.owner {
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// The pages of all processes that this user may see, those in other namespaces as well, with the names of their files.
-/// Removes what killed ones have left.
+/// The pages of all processes that this user may see, including those in other namespaces, with the names of their files. Removes
+/// files of killed processes.
 pub fn pages() -> Vec<(String, Page)> {
     let places = once("/".into()).chain(other_roots());
     let folders = places.flat_map(|root| FOLDERS.map(|folder| root.join(folder)));
@@ -199,8 +198,8 @@ pub fn pages() -> Vec<(String, Page)> {
     pages
 }
 
-/// Removes what killed processes have left in a folder: not looked for among pages that were written just now, so that a
-/// thousand ranks that start need not open each other's.
+/// Removes files of killed processes in a folder. Skips files that were written recently, so that a thousand starting ranks need not
+/// open each other's.
 fn remove_abandoned(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let is_old = |entry: &fs::DirEntry| {
@@ -220,8 +219,8 @@ fn other_roots() -> impl Iterator<Item = PathBuf> {
         .map(|process| process.join("root"))
 }
 
-/// The page in a file, unless its process has ended, the file has none, or it is of another user, who may write there what he
-/// wants. Root is told of all users' processes.
+/// The page in a file. `None` if its process has ended, if it is no page, or if it belongs to another user, who may write anything
+/// there. Root sees the processes of all users.
 fn page(path: &Path) -> Option<Page> {
     let user = rustix::process::geteuid();
     if !user.is_root() && fs::symlink_metadata(path).ok()?.uid() != user.as_raw() {
@@ -233,7 +232,7 @@ fn page(path: &Path) -> Option<Page> {
         return None;
     }
     let mut before = Vec::new();
-    for _ in 0..MOST_READS {
+    for _ in 0..MAX_READS {
         let mut bytes = vec![0; PAGE_LEN];
         let len = file.read_at(&mut bytes, 0).ok()?;
         bytes.truncate(len);
@@ -246,7 +245,7 @@ fn page(path: &Path) -> Option<Page> {
     None
 }
 
-/// What `ps` calls this process.
+/// Name of this process in `ps`.
 pub fn program() -> String {
     let mut name = String::new();
     let _ = File::open("/proc/self/comm").and_then(|mut file| file.read_to_string(&mut name));
@@ -258,12 +257,12 @@ mod tests {
     use super::*;
     use crate::address::MAX_RAILS;
     use crate::process;
-    use crate::rail::LONGEST_RAIL_NAME;
+    use crate::rail::MAX_RAIL_NAME_LEN;
 
     fn shown(pid: u32) -> Page {
         let (schema, host, program) = (SCHEMA.to_string(), "here".into(), "x".into());
         let rail = Rail {
-            name: "n".repeat(LONGEST_RAIL_NAME),
+            name: "n".repeat(MAX_RAIL_NAME_LEN),
             address: "fd00:1111:2222:3333:4444:5555:6666:7777".parse().ok(),
             state: State::Connecting,
             links: u32::MAX,
@@ -326,7 +325,7 @@ mod tests {
         page.waits = Some(Wait { peer: "\u{1b}]0;x".into(), seconds: 1.0 });
         page.rails.push(Rail { name: "n".repeat(20_000), ..page.rails[0].clone() });
         let page = page.printable();
-        assert_eq!(page.rails[1].name.len(), LONGEST_NAME);
+        assert_eq!(page.rails[1].name.len(), MAX_NAME_LEN);
         let texts = [&page.host, &page.program, &page.rails[0].name, &page.waits.unwrap().peer];
         assert_eq!(texts, ["a?[2J", "b??c?31m", "?r0", "?]0;x"]);
     }

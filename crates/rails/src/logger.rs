@@ -13,18 +13,18 @@ use log::{Level, LevelFilter, Log, Metadata, Record};
 
 use crate::process;
 
-/// The target of what is said of those who connect and have not proven who they are. They have a limit of their own: a flood of a
-/// port must not keep other warnings out of the log.
+/// Log target of events about unproven connections. They have a rate limit of their own: a flood of a port must not keep other
+/// warnings out of the log.
 pub const STRANGERS: &str = "fishplate::strangers";
 /// Rate limit of warnings: lines in a burst.
 const BURST: u32 = 20;
 /// After a burst, one more line in this time.
 const REFILL_INTERVAL: Duration = Duration::from_secs(1);
-/// The same for the more detailed levels.
+/// [`BURST`] of the more detailed levels.
 const DETAILS_BURST: u32 = 500;
 const DETAILS_REFILL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// From now on events of `level` and graver ones are written. The endpoint opened last decides for the whole process.
+/// Writes events of `level` and above from now on. The endpoint that is opened last decides for the whole process.
 pub fn start(level: LevelFilter) {
     static LOGGER: OnceLock<Logger> = OnceLock::new();
     let logger = LOGGER.get_or_init(|| Logger {
@@ -33,7 +33,7 @@ pub fn start(level: LevelFilter) {
         strangers: Mutex::new(RateLimit::new(BURST, REFILL_INTERVAL)),
         details: Mutex::new(RateLimit::new(DETAILS_BURST, DETAILS_REFILL_INTERVAL)),
     });
-    // Refused the second time, and where the process has a logger of its own in the same library.
+    // Fails the second time, and where the library has another logger.
     let _ = log::set_logger(logger);
     log::set_max_level(level);
 }
@@ -86,7 +86,7 @@ impl Logger {
     }
 }
 
-/// In one system call, so that lines of several processes do not mix.
+/// Writes a line in one system call, so that lines of several processes do not mix.
 fn write_line(line: &str) {
     let line = printable(&line.replace('\n', " ")).into_owned() + "\n";
     let _ = std::io::stderr().lock().write_all(line.as_bytes());
@@ -105,7 +105,7 @@ struct RateLimit {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Decision {
-    /// The line is written; so many before it were suppressed.
+    /// The line is written; the number of lines before it that were suppressed.
     Write(u32),
     /// The first line that is suppressed: a notice is written in its place.
     SuppressFromNow,

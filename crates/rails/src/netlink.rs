@@ -1,4 +1,4 @@
-//! What the kernel tells by netlink alone (rtnetlink(7)): other names of interfaces, who owns them, and routes.
+//! Queries that need netlink (rtnetlink(7)): altnames and masters of interfaces, and routes.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
@@ -14,18 +14,18 @@ pub struct Link {
     pub index: u32,
     /// Its name.
     pub name: String,
-    /// Other names that it has (`ip link property add altname`).
+    /// Its altnames (`ip link property add altname`).
     pub altnames: Vec<String>,
     /// Number of the bridge or bond that it is a part of.
     pub master: Option<u32>,
 }
 
-/// Where the kernel sends what goes from one address to another.
+/// The route of packets from one address to another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Route {
     /// Number of the interface.
     pub device: u32,
-    /// The router that takes it further; `None`: its network is at hand.
+    /// The next hop; `None`: the destination is on the link.
     pub gateway: Option<IpAddr>,
 }
 
@@ -34,7 +34,7 @@ const HEADER_LEN: usize = 16;
 const LINK_LEN: usize = 16;
 const NLM_F_REQUEST: u16 = 1;
 const NLM_F_DUMP: u16 = 0x300;
-/// In the header of each of several messages that make one answer.
+/// Flag in the header of each message of a multipart answer.
 const NLM_F_MULTI: u16 = 2;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
@@ -46,7 +46,7 @@ const RTM_NEWRULE: u16 = 32;
 const RTM_GETRULE: u16 = 34;
 /// `struct fib_rule_hdr`.
 const RULE_LEN: usize = 12;
-/// Where the length of the source's prefix is in it.
+/// Offset of the source's prefix length in it.
 const RULE_SOURCE_LEN: usize = 2;
 const FRA_SRC: u16 = 2;
 const RTA_DST: u16 = 1;
@@ -54,7 +54,7 @@ const RTA_SRC: u16 = 2;
 const RTA_OIF: u16 = 4;
 const RTA_GATEWAY: u16 = 5;
 const RTA_MULTIPATH: u16 = 9;
-/// Where the kind of a route is in `struct rtmsg`.
+/// Offset of the route's type in `struct rtmsg`.
 const RTM_TYPE: usize = 7;
 const RTN_UNICAST: u8 = 1;
 const RTM_NEWLINK: u16 = 16;
@@ -63,12 +63,12 @@ const IFLA_IFNAME: u16 = 3;
 const IFLA_MASTER: u16 = 10;
 const IFLA_PROP_LIST: u16 = 52;
 const IFLA_ALT_IFNAME: u16 = 53;
-/// In the kind of an attribute: it has attributes in it, or is big-endian.
+/// Flags in the type of an attribute: nested, or big-endian.
 const FLAGS: u16 = 0xc000;
-/// Long enough for a kernel to answer; it does not wait for anything.
+/// Timeout of an answer: the kernel answers at once.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// What the kernel sends at once is not longer than this.
-const MOST_BYTES: usize = 64 << 10;
+/// Longest message of the kernel, in bytes.
+const MAX_BYTES: usize = 64 << 10;
 
 /// All interfaces of this network namespace. Altnames are empty on kernels before 5.5, which have none.
 pub fn links() -> io::Result<Vec<Link>> {
@@ -97,14 +97,14 @@ pub fn route(source: IpAddr, remote: IpAddr) -> io::Result<Route> {
     found.ok_or_else(|| io::ErrorKind::NetworkUnreachable.into())
 }
 
-/// Numbers of the interfaces over which routes lead to other hosts than those of the link alone.
+/// Numbers of the interfaces over which routes lead beyond their link.
 pub fn routed_devices(is_ipv4: bool) -> io::Result<BTreeSet<u32>> {
     let mut devices = BTreeSet::new();
     each_route(is_ipv4, |_, list| devices.extend(devices_of(list)))?;
     Ok(devices)
 }
 
-/// Numbers of the interfaces over several of which one route leads (equal-cost multipath).
+/// Numbers of the interfaces of routes over several interfaces (equal-cost multipath).
 pub fn multipath_devices(is_ipv4: bool) -> io::Result<BTreeSet<u32>> {
     let mut devices = BTreeSet::new();
     each_route(is_ipv4, |_, list| {
@@ -116,8 +116,8 @@ pub fn multipath_devices(is_ipv4: bool) -> io::Result<BTreeSet<u32>> {
     Ok(devices)
 }
 
-/// Networks that a route leads to over `device`, by a gateway; of all routing tables, at most `most`. Those that a route leads to
-/// by several gateways are left out: the kernel takes any of them.
+/// Destination networks of routes over `device` with a gateway, in all routing tables; at most `most`. Routes with several gateways
+/// are left out, as the kernel may use any of these.
 pub fn routed_networks(is_ipv4: bool, device: u32, most: usize) -> io::Result<BTreeSet<(IpAddr, u8)>> {
     let (mut networks, mut by_several) = (BTreeSet::new(), BTreeSet::new());
     each_route(is_ipv4, |prefix, list| {
@@ -135,7 +135,7 @@ pub fn routed_networks(is_ipv4: bool, device: u32, most: usize) -> io::Result<BT
     Ok(&networks - &by_several)
 }
 
-/// Networks from which packets take routes of their own (`ip rule from NETWORK table N`).
+/// Source networks of routing rules (`ip rule from NETWORK table N`).
 pub fn rule_sources(is_ipv4: bool) -> io::Result<BTreeSet<(IpAddr, u8)>> {
     let mut sources = BTreeSet::new();
     ask(&message(RTM_GETRULE, NLM_F_DUMP, &family_of(is_ipv4)), |kind, body| {
@@ -148,7 +148,7 @@ pub fn rule_sources(is_ipv4: bool) -> io::Result<BTreeSet<(IpAddr, u8)>> {
     Ok(sources)
 }
 
-/// Hands over every route to other hosts, of all tables: the length of its destination's prefix, and its attributes.
+/// Calls `take` for every unicast route of all tables, with its destination's prefix length and its attributes.
 fn each_route(is_ipv4: bool, mut take: impl FnMut(u8, &[u8])) -> io::Result<()> {
     ask(&message(RTM_GETROUTE, NLM_F_DUMP, &family_of(is_ipv4)), |kind, body| {
         if let (RTM_NEWROUTE, Some(&RTN_UNICAST), Some(list)) = (kind, body.get(RTM_TYPE), body.get(ROUTE_LEN..)) {
@@ -157,7 +157,7 @@ fn each_route(is_ipv4: bool, mut take: impl FnMut(u8, &[u8])) -> io::Result<()> 
     })
 }
 
-/// What begins a request for all routes or rules of a family: the rest of the structure is zero.
+/// The start of a request for all routes or rules of a family; the rest of the structure is zero.
 fn family_of(is_ipv4: bool) -> [u8; ROUTE_LEN] {
     let mut body = [0; ROUTE_LEN];
     body[0] = if is_ipv4 { libc::AF_INET } else { libc::AF_INET6 } as u8;
@@ -178,7 +178,7 @@ fn ip_of(bytes: &[u8]) -> Option<IpAddr> {
     v4.or_else(|| bytes.first_chunk::<16>().map(|bytes| IpAddr::from(*bytes)))
 }
 
-/// Those of a route, which may have several; none of one that leads to what is of a link alone.
+/// The interfaces of a route; none of a route to link-local addresses.
 fn devices_of(list: &[u8]) -> Vec<u32> {
     let number = |bytes: &[u8]| bytes.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
     let mut devices = Vec::new();
@@ -235,13 +235,13 @@ fn message(kind: u16, flags: u16, body: &[u8]) -> Vec<u8> {
     message
 }
 
-/// Sends a request and hands over every message of the answer, with its kind.
+/// Sends a request, and calls `take` for every message of the answer, with its type.
 fn ask(request: &[u8], mut take: impl FnMut(u16, &[u8])) -> io::Result<()> {
     let mut socket =
         Socket::new(Domain::from(libc::AF_NETLINK), Type::RAW.cloexec(), Some(Protocol::from(libc::NETLINK_ROUTE)))?;
     socket.set_read_timeout(Some(PATIENCE))?;
     socket.write_all(request)?;
-    let mut bytes = vec![0; MOST_BYTES];
+    let mut bytes = vec![0; MAX_BYTES];
     loop {
         let got = socket.read(&mut bytes)?;
         let mut rest = &bytes[..got];

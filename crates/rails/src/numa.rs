@@ -1,4 +1,4 @@
-//! Which NUMA node an interface's device is at: memory of another node is farther from it.
+//! The NUMA node of an interface's device: memory of other nodes is farther from it.
 
 use std::path::Path;
 
@@ -13,9 +13,9 @@ pub fn node(name: &str, index: u32) -> Option<u32> {
 fn node_in(sysfs: &Path, name: &str, index: u32) -> Option<u32> {
     let number =
         |file: &str| -> Option<i64> { std::fs::read_to_string(sysfs.join(name).join(file)).ok()?.trim().parse().ok() };
-    // It may show another namespace, which has other interfaces of these names.
+    // /sys may show another namespace, with other interfaces of the same names.
     let is_it = number("ifindex")? == i64::from(index);
-    // -1: a machine of one node, or nobody knows.
+    // -1: a machine with one node, or not known.
     u32::try_from(number("device/numa_node").filter(|_| is_it)?).ok()
 }
 

@@ -1,42 +1,41 @@
-//! Open files: how many the process may have, and what that means for connections.
+//! The limit of open files, and its consequences for connections.
 
 use std::fmt;
 
 use crate::process;
 use crate::sys::limits;
 
-/// Files that are left to the program and its MPI.
+/// File descriptors that are left to the program and its MPI.
 const LEFT_TO_THE_PROGRAM: usize = 6;
 
-/// All connections, when more streams are set up while others carry, take no more than this part of the files that the
-/// process may open.
+/// Additional streams are set up only while all connections use at most the limit of open files divided by this.
 const PART_OF_FILES: usize = 4;
 
-/// How the user is told of what follows where not even one connection to each peer fits.
+/// Text for the user where not even one connection to each peer fits.
 const GIVES_BACK: &str = "idle connections are given back, and set up again when they are needed";
 
-/// What a process may have open.
+/// File descriptors of the process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenFiles {
     /// `ulimit -n`.
     limit: usize,
-    /// Numbers of those that were open at the start. A launcher can leave many to the ranks that it starts last, some above the
-    /// limit: a higher one would count them.
+    /// File descriptors that were open at the start. A launcher can leave many to the ranks that it starts last, some above the limit,
+    /// which a higher limit would include.
     open: Vec<usize>,
-    /// Connections that there is room for beside all that was open at the start.
+    /// Number of connections that fit beside the files that were open at the start.
     room: usize,
-    /// Peers that connections lead to in the end, if all of the job talk to each other; `None`: not known.
+    /// Number of peers if all ranks of the job communicate; `None`: not known.
     peers: Option<usize>,
     rails: usize,
     /// Connections have been given back.
     has_run_short: bool,
-    /// A connection has a file of those that are left to the program.
+    /// A connection uses a descriptor that is to be left to the program.
     is_reserve_in_use: bool,
 }
 
 impl OpenFiles {
-    /// Looks what is open beside `rails` rails and all that they need, and raises the limit where that is too little. No further:
-    /// programs that use `select` take no file of a number from 1024 on, and some close all numbers below the limit.
+    /// Counts open files, including those that `rails` rails need, and raises the limit where it is too low. Only as far as needed:
+    /// `select` cannot handle descriptors from 1024 on, and some programs close all numbers below the limit.
     pub fn begin(rails: usize) -> OpenFiles {
         let (open, peers) = (limits::open_file_numbers(), process::connected_ranks());
         let files = OpenFiles::new(limits::open_files(), open.clone(), peers, rails);
@@ -50,67 +49,67 @@ impl OpenFiles {
         OpenFiles { limit, open, room, peers, rails, has_run_short: false, is_reserve_in_use: false }
     }
 
-    /// Whether there is too little room for a connection over every rail to each peer, so that each gets one.
+    /// Whether there are too few files for a connection over every rail to each peer, so that each peer gets one.
     pub fn is_short(&self) -> bool {
         self.has_run_short || self.is_foreseen()
     }
 
-    /// Whether that was known from the start.
+    /// Whether [`OpenFiles::is_short`] was known at the start.
     fn is_foreseen(&self) -> bool {
         self.peers.is_some_and(|peers| peers * self.rails > self.room)
     }
 
-    /// A connection was given back. Whether the user does not know yet that files are short.
+    /// A connection was given back. Returns whether the user is to be told that files are short.
     pub fn ran_short(&mut self) -> bool {
         let was_known = self.is_foreseen() || self.has_run_short;
         self.has_run_short = true;
         !was_known
     }
 
-    /// A file was opened: the kernel gives the least number that is free.
+    /// A file was opened with this number. (The kernel gives the lowest free one.)
     pub fn opened(&mut self, number: usize) {
         self.is_reserve_in_use |= number + LEFT_TO_THE_PROGRAM >= self.limit;
     }
 
-    /// Whether a connection has taken one of the files that are left to the program since the last time.
+    /// Whether a connection has taken a descriptor that is to be left to the program since the last call.
     pub fn take_reserve_in_use(&mut self) -> bool {
         std::mem::take(&mut self.is_reserve_in_use)
     }
 
-    /// Whether there may be so many connections with another stream beside one that carries.
+    /// Whether an additional stream may be set up, with which there are `connections`.
     pub fn has_room_for_streams(&self, connections: usize) -> bool {
         !self.is_short() && connections <= self.limit / PART_OF_FILES
     }
 
-    /// Whether one of `connections` may have a socket for datagrams beside it, as `others` have: every connection that is still to
-    /// come has a file.
+    /// Whether one of `connections` may have a socket for datagrams, beside `others` that have one: files must remain for all
+    /// connections that are still to come.
     pub fn has_room_for_datagrams(&self, connections: usize, others: usize) -> bool {
         let wanted = connections.max(self.peers.unwrap_or(0) * self.rails);
         !self.is_short() && wanted + others < self.room
     }
 
-    /// Connections that may be there unproven, beside `others`.
+    /// Number of unproven connections that are allowed beside `others`.
     pub fn most_unproven(&self, others: usize) -> usize {
         (self.room.saturating_sub(others) / 2).max(1)
     }
 
-    /// The limit with which every peer gets so many connections.
+    /// The limit with which every peer can have this number of connections.
     fn wanted(&self, connections: usize) -> Option<usize> {
         let beside = LEFT_TO_THE_PROGRAM + self.peers? * connections;
         let mut limit = beside;
-        // The limit that would count all is enough.
+        // A limit that includes all open files is enough.
         while limit < beside + open_below(&self.open, limit) {
             limit = beside + open_below(&self.open, limit);
         }
         Some(limit)
     }
 
-    /// Why a connection cannot be had at all.
+    /// Message that a connection is not possible at all.
     pub fn exhausted(&self) -> String {
         format!("no file is left for the connection: {}", self.remedy())
     }
 
-    /// That connections are given back, which was not known from the start.
+    /// Message that connections are given back, where that was not known at the start.
     pub fn gives_back(&self) -> String {
         format!("no file is left for a connection, so that {GIVES_BACK}: {}", self.remedy())
     }
@@ -124,13 +123,13 @@ impl OpenFiles {
     }
 }
 
-/// How many of the numbers count against a limit.
+/// Number of open files below a limit.
 fn open_below(open: &[usize], limit: usize) -> usize {
     open.iter().filter(|number| **number < limit).count()
 }
 
 impl fmt::Display for OpenFiles {
-    /// That it is short, as is known from the start.
+    /// Message that files are short, as known at the start.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (limit, peers) = (self.limit, self.peers.unwrap_or_default());
         let all = self.wanted(self.rails).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Which of the process's sockets are this library's: for who looks for traffic that goes past the rails (`fishplate run`).
+//! The sockets of this library: `fishplate run` looks for traffic of the process over other sockets.
 
 use std::collections::HashSet;
 use std::os::fd::AsFd;
@@ -6,17 +6,17 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::fstat;
 
-/// Their numbers (inodes). Those of closed ones stay: the kernel gives numbers again only after 2^32 others.
+/// Inode numbers of the sockets. Closed ones stay: the kernel reuses numbers only after 2^32 others.
 static NUMBERS: Mutex<Option<HashSet<u64>>> = Mutex::new(None);
 
-/// A connection that carries frames is there.
+/// Adds a connection that carries frames.
 pub fn add(socket: impl AsFd) {
     let Ok(status) = fstat(socket) else { return };
     let mut numbers = NUMBERS.lock().unwrap_or_else(PoisonError::into_inner);
     numbers.get_or_insert_default().insert(status.st_ino);
 }
 
-/// Whether one with this number was added.
+/// Whether the socket with this inode number was added.
 pub fn has(number: u64) -> bool {
     let numbers = NUMBERS.lock().unwrap_or_else(PoisonError::into_inner);
     numbers.as_ref().is_some_and(|numbers| numbers.contains(&number))

@@ -1,4 +1,4 @@
-//! Which of our rails talks to which rail of a peer, and by which of its addresses. Those in reserve are paired apart.
+//! Pairs local rails with rails of a peer, and chooses the addresses. Interfaces in reserve are paired separately.
 
 use std::net::IpAddr;
 
@@ -7,33 +7,33 @@ use crate::discover::{Class, route_to};
 use crate::netlink;
 use crate::rail::Rail;
 
-/// A rail of ours, and where the peer may be reached over it.
+/// A local rail, and the addresses at which the peer may be reached over it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// Position among our rails.
+    /// Position among the local rails.
     pub local: usize,
-    /// Addresses of the peer, the likeliest first; one at least.
+    /// Addresses of the peer, the likeliest first; at least one.
     pub remotes: Vec<IpAddr>,
 }
 
-/// How one of our rails may reach a rail of the peer, the surest way first.
+/// How a local rail may reach a rail of the peer, the surest way first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Way {
     /// They have a network in common.
     Network,
     /// There is a route.
     Route,
-    /// Both have addresses that are of a link alone, which may be the same.
+    /// Both have link-local addresses, possibly on one link.
     Link,
 }
 
-/// Pairs rails: first those in the same network; then what is left on either side, so that each rail that can be
-/// routed is used once at least.
+/// Pairs rails: first those in one network, then the remaining ones of either side by routes, so that each rail with a route is
+/// used at least once.
 pub fn pair(locals: &[Rail], remotes: &[Vec<IpAddr>]) -> Vec<Pair> {
     pair_with(locals, remotes, |local, remote| route_to(local, remote).is_ok())
 }
 
-/// Whether each of our rails is paired with one of its own in the same network, so that no other addresses are needed.
+/// Whether each local rail is paired with a rail of its own in one network, so that no further addresses are needed.
 pub fn is_complete(locals: &[Rail], remotes: &[Vec<IpAddr>]) -> bool {
     let ways = Ways { locals, remotes, routed: &|_, _| false };
     let reached = |remote: usize| (0..locals.len()).any(|local| ways.shares_network(local, remote));
@@ -42,24 +42,25 @@ pub fn is_complete(locals: &[Rail], remotes: &[Vec<IpAddr>]) -> bool {
     all_lead && (0..remotes.len()).all(reached)
 }
 
-/// Where a peer may be, and who asks.
+/// The addresses of a peer, and of this host.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer<'a> {
     /// Addresses of its rails.
     pub rails: &'a [Vec<IpAddr>],
-    /// So many of them come first; the others are in reserve.
+    /// Number of rails at the front of `rails`; the others are in reserve.
     pub preferred: usize,
-    /// Addresses of this host. Networks of containers have the same on many hosts: unless the peer is here, none of them is its.
+    /// Addresses of this host. Container networks use the same addresses on many hosts: such an address is the peer's only if the peer
+    /// is on this host.
     pub own: &'a [IpAddr],
 }
 
-/// Pairs the rails of one class: the first as [`pair`] does. Of the others, each rail of ours is paired with all addresses to
-/// which the kernel's routes lead over it, and those that are not in reserve with the peer's that are.
+/// Pairs the rails of one class. The first class as [`pair`] does; in other classes, a local interface is paired with all addresses
+/// to which the kernel routes over it, and local rails with addresses of the peer in reserve.
 pub fn pair_class(locals: &[Rail], peer: Peer<'_>, class: Class) -> Vec<Pair> {
     match class {
         Class::Rail => pair(Rail::preferred(locals), &peer.rails[..peer.preferred.min(peer.rails.len())]),
         _ => pair_reserve(locals, peer, class, |rail, source, remote| match rail.class {
-            // What the routes lead over is never this interface, or several.
+            // Routes never lead over loopback, or over several links.
             Class::OfHost => route_to(source, remote).is_ok(),
             _ if rail.is_loopback => route_to(source, remote).is_ok(),
             _ => netlink::route(source, remote).is_ok_and(|route| route.device == rail.index),
@@ -82,14 +83,14 @@ fn pair_reserve(
         let of_way = match (rail.class, direct) {
             (Class::Rail, _) if !is_in_reserve => return None,
             (Class::Rail, Some(Way::Network)) => Class::OfHost,
-            // The way out to the rest of the world seems to lead to the networks of all containers.
+            // A default route seems to lead to all container networks: last class.
             (Class::Rail, _) => Class::LAST,
             (of_rail, _) => of_rail,
         };
         if of_way != class || !is_here && peer.own.contains(&remote) {
             return None;
         }
-        // The kernel is asked last.
+        // The route is queried last, as that takes system calls.
         direct.or_else(|| leads(rail, rail.source_for(remote)?, remote).then_some(Way::Route))
     };
     let pair_of = |local: usize| {
@@ -124,7 +125,7 @@ fn pair_with(locals: &[Rail], remotes: &[Vec<IpAddr>], routed: impl Fn(IpAddr, I
             None => free_locals.push(local),
         }
     }
-    // A rail whose network the peer is in, only with fewer rails, shares the peer's rail there.
+    // A rail in a network where the peer has fewer rails shares one of these.
     free_locals.retain(|local| {
         let shared = (0..remotes.len()).find(|remote| ways.shares_network(*local, *remote));
         chosen.extend(shared.map(|remote| (*local, remote)));
@@ -138,7 +139,7 @@ fn pair_with(locals: &[Rail], remotes: &[Vec<IpAddr>], routed: impl Fn(IpAddr, I
         });
     }
     for remote in free_remotes {
-        // Over a route that only seems to be independent, the far rail may be one that is paired already.
+        // The remote rail may be paired already: the routes may then share a path.
         let local = (0..locals.len()).find(|local| ways.best(*local, remote).is_some_and(|way| way <= Way::Route));
         chosen.extend(local.map(|local| (local, remote)));
     }
@@ -146,7 +147,7 @@ fn pair_with(locals: &[Rail], remotes: &[Vec<IpAddr>], routed: impl Fn(IpAddr, I
 }
 
 impl Ways<'_> {
-    /// Both are on this host, and nothing else leads anywhere.
+    /// Pairs loopback addresses, if both are on this host and no other addresses exist.
     fn loopback(&self) -> Option<Pair> {
         let loops = |ip: &IpAddr| ip.is_loopback();
         let remote = self.remotes.iter().flatten().copied().find(loops)?;
@@ -161,7 +162,7 @@ impl Ways<'_> {
         })
     }
 
-    /// The same, unless it is a route.
+    /// The way between a local rail and an address without routes.
     fn direct_way(&self, local: usize, remote: IpAddr) -> Option<Way> {
         let rail = &self.locals[local];
         match remote {
@@ -178,15 +179,14 @@ impl Ways<'_> {
         self.remotes[remote].iter().filter_map(|ip| self.way(local, *ip)).min()
     }
 
-    /// Several rails of either side are in one network of this rail's: there, addresses of IPv4 do not tell interfaces from
-    /// each other, as any of them may answer for all (ARP of the weak host model).
+    /// Whether several rails of either side are in a network of this rail. There, IPv4 addresses do not identify interfaces, as each
+    /// interface may answer for all (ARP in the weak host model).
     fn is_crowded(&self, local: usize) -> bool {
         let of_peer = (0..self.remotes.len()).filter(|remote| self.shares_network(local, *remote));
         of_peer.count() > 1 || self.locals[local].neighbour(self.locals).is_some()
     }
 
-    /// Addresses by which `local` may reach `remote`, or another rail of the peer in its place, where there are several on
-    /// the same link.
+    /// Addresses by which `local` may reach `remote`, or other rails of the peer on its link.
     fn candidates(&self, local: usize, remote: usize) -> Vec<IpAddr> {
         let is_crowded = self.is_crowded(local);
         let mut ranked: Vec<(bool, usize, IpAddr)> = Vec::new();
@@ -204,7 +204,7 @@ impl Ways<'_> {
                 ranked.push((is_other, rank, *ip));
             }
         }
-        // What is of a link alone comes first for all rails before anything else is tried: it tells interfaces apart.
+        // Link-local addresses come first, as they identify interfaces.
         ranked.sort_by_key(|(is_other, rank, _)| (*rank != 0, *is_other, *rank));
         ranked.into_iter().map(|(_, _, ip)| ip).collect()
     }

@@ -1,13 +1,13 @@
-//! The ports that peers come to, where a firewall lets through only some: FISHPLATE_PORTS.
+//! The ports that peers connect to, where a firewall allows only some: FISHPLATE_PORTS.
 //!
-//! Each process of a host takes one for its connections, the first that is free. Its datagrams take others, as far as there
-//! are any. Ports from which connections go out are the kernel's choice: firewalls judge by where they lead.
+//! Each process of a host listens on the first free one. Its datagrams use others, as far as there are any. The kernel chooses the
+//! local ports of outgoing connections: firewalls judge by the destination.
 
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-/// Ports below this are root's.
+/// Lowest port for users other than root.
 const FIRST_OF_USERS: u16 = 1024;
 
 /// A range of ports.
@@ -18,7 +18,7 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// What a user may say.
+    /// The allowed values, for messages.
     pub const ALLOWED: &str = "FIRST-LAST, both from 1024 to 65535 and the first not the greater one";
 
     /// All of them.

@@ -1,5 +1,4 @@
-//! How long a round trip to a host takes over a rail, without a program there: its kernel answers whoever wants to connect,
-//! mostly that nobody listens.
+//! Measures the round trip to a host over a rail without a program there: its kernel answers a SYN, mostly with a refusal.
 
 use std::io;
 use std::net::IpAddr;
@@ -8,15 +7,14 @@ use std::time::{Duration, Instant};
 use crate::rail::Rail;
 use crate::socket;
 
-/// Port that is asked for: *discard*, where hardly anybody listens, and who does expects nothing.
+/// Port of the SYN: *discard*, where hardly anybody listens.
 const PORT: u16 = 9;
-/// How often it is asked for. The least time counts: what is longer is chance.
+/// Number of tries, of which the minimum counts.
 const TIMES: usize = 5;
 /// How long to wait for an answer: longer than around the world.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The least of a few round trips over `rail` to `remote`, which `is_here` if it is an address of this host. `None`: no answer
-/// came.
+/// The minimum of a few round trips over `rail` to `remote`. `is_here`: that is an address of this host. `None`: no answer came.
 pub fn round_trip(rail: &Rail, remote: IpAddr, is_here: bool) -> io::Result<Option<Duration>> {
     let source = rail.source_for(remote).ok_or(io::ErrorKind::AddrNotAvailable)?;
     let device = rail.device().filter(|_| !is_here);

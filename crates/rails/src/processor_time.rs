@@ -1,19 +1,19 @@
-//! Measures what sending and receiving cost the processor: the time of a system call, and of each byte beyond it.
+//! Measures the processor time of sending and receiving: of a system call, and of each byte.
 
 use fishplate_engine::ProcessorCost;
 
-/// Calls with no more bytes show what a call costs, and those with at least so many what a byte does.
+/// Calls with at most [`SHORT`] bytes show the time of a call, calls with at least [`LONG`] that of a byte.
 const SHORT: u64 = 2 << 10;
 const LONG: u64 = 16 << 10;
-/// One of so many short calls is timed.
+/// One of this number of short calls is timed.
 const SHORT_EACH: u32 = 16;
-/// A measurement that is higher counts as little: the process may not have been running.
+/// Weight of a measurement above the estimate: low, as the process may have been descheduled.
 const WEIGHT_HIGHER: f32 = 1.0 / 32.0;
 const WEIGHT_LOWER: f32 = 1.0 / 4.0;
-/// One measurement is no more than this factor above what was known.
+/// A measurement counts as at most the estimate times this.
 const MAX_FACTOR: f32 = 4.0;
 
-/// What the calls of one direction cost, in nanoseconds.
+/// Cost of the calls of one direction, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct CallCost {
     call_ns: f32,
@@ -22,7 +22,7 @@ pub struct CallCost {
 }
 
 impl CallCost {
-    /// Until it is measured.
+    /// Assumed costs, until they are measured.
     pub fn new() -> CallCost {
         let ProcessorCost { piece_ns, byte_ns } = ProcessorCost::default();
         CallCost { call_ns: piece_ns / 4.0, byte_ns, short_calls: 0 }
@@ -53,7 +53,7 @@ impl CallCost {
     }
 }
 
-/// What both directions cost.
+/// Costs of both directions.
 #[derive(Debug)]
 pub struct ProcessorTime {
     /// Sending.
@@ -64,14 +64,12 @@ pub struct ProcessorTime {
 }
 
 impl ProcessorTime {
-    /// Nothing is measured.
     pub fn new() -> ProcessorTime {
         ProcessorTime { send: CallCost::new(), receive: CallCost::new(), told: ProcessorCost::default() }
     }
 
-    /// The cost at the end that is busier, if it is not about what was told before: one sends the bytes and the other receives
-    /// them; a piece is sent and received by both, as its acknowledgement is. So many payloads as are `parallel` are moved at a
-    /// time.
+    /// The cost at the busier end, if it differs clearly from the last one returned. One end sends the bytes and the other receives
+    /// them; both send and receive for each piece, because of its acknowledgement. `parallel`: payloads that are copied at a time.
     pub fn news(&mut self, parallel: usize) -> Option<ProcessorCost> {
         let piece_ns = 2.0 * (self.send.call_ns + self.receive.call_ns);
         let byte_ns = self.send.byte_ns.max(self.receive.byte_ns) / parallel as f32;

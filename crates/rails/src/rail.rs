@@ -6,32 +6,32 @@ use crate::address::is_scoped;
 use crate::discover::{Class, Interface, Network};
 use crate::listen::Place;
 
-/// Bytes of the longest name: an interface's, and an address of IPv6.
-pub const LONGEST_RAIL_NAME: usize = 15 + 1 + 39;
+/// Length of the longest name, in bytes: an interface, a slash, and an IPv6 address.
+pub const MAX_RAIL_NAME_LEN: usize = 15 + 1 + 39;
 
 /// A rail of this endpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rail {
-    /// What it is called: the interface, and the address if it is one of its paths (`eth0/10.1.0.5`).
+    /// Its name: the interface, with the address if it is a path (`eth0/10.1.0.5`).
     pub name: String,
     /// Name of the interface.
     pub interface: String,
     /// The kernel's number of it.
     pub index: u32,
-    /// It is one of several paths over its interface: what comes to its addresses, and leaves from them.
+    /// It is one of several paths over its interface: only packets to and from its addresses.
     pub is_path: bool,
-    /// Its addresses, those that peers are likeliest to reach first; one at least.
+    /// Its addresses, those that peers likeliest reach first; at least one.
     pub addresses: Vec<Network>,
-    /// It leads to no other host by itself; an address of it may, over other interfaces.
+    /// It leads to no other host itself; others may reach its address over other interfaces.
     pub is_loopback: bool,
     /// Bytes per second, where the driver says.
     pub speed: Option<f64>,
-    /// Its class: in reserve, unless it is the first.
+    /// Its class; all but the first are in reserve.
     pub class: Class,
 }
 
 impl Rail {
-    /// Those among `interfaces`, in their order, with those in reserve.
+    /// The rails among `interfaces`, in their order, including those in reserve.
     pub fn all(interfaces: &[Interface]) -> Vec<Rail> {
         let rail = |interface: &Interface| Rail {
             name: interface.rail_name(),
@@ -46,12 +46,12 @@ impl Rail {
         interfaces.iter().filter(|interface| interface.class().is_some()).map(rail).collect()
     }
 
-    /// Those among `rails` that are not in reserve: these come behind.
+    /// The rails that are not in reserve, which come first in `rails`.
     pub fn preferred(rails: &[Rail]) -> &[Rail] {
         &rails[..rails.iter().take_while(|rail| rail.class == Class::Rail).count()]
     }
 
-    /// What messages call it.
+    /// Its name for messages.
     pub fn describe(&self) -> String {
         match self.class {
             Class::Rail => format!("rail {}", self.name),
@@ -59,40 +59,40 @@ impl Rail {
         }
     }
 
-    /// Whether others can have no route to any of its addresses.
+    /// Whether other hosts cannot reach any of its addresses.
     pub fn is_of_host_alone(&self) -> bool {
         self.addresses.iter().all(|own| own.ip.is_loopback())
     }
 
-    /// The address that stands for it in what users see.
+    /// The address that is shown to users.
     pub fn ip(&self) -> IpAddr {
         self.addresses[0].ip
     }
 
-    /// The interface to which its sockets are bound; none where its address is reached over others.
+    /// The interface to which its sockets are bound; `None` where its address is reached over other interfaces.
     pub fn device(&self) -> Option<&str> {
         (!self.is_loopback).then_some(self.interface.as_str())
     }
 
-    /// The interface whose counters tell what its port sends. `None` where the interface has several paths, or other interfaces
-    /// lead to the rail's address.
+    /// The interface whose counters show the bytes of its port. `None` where the interface has several paths, or other interfaces lead
+    /// to the rail's address.
     pub fn counted_interface(&self) -> Option<&str> {
         self.device().filter(|_| !self.is_path)
     }
 
-    /// Where it listens.
+    /// Interface and addresses that it listens at.
     pub(crate) fn place(&self) -> Place<'_> {
         let addresses = if self.is_path { self.addresses.iter().map(|own| own.ip).collect() } else { Vec::new() };
         Place { device: self.device(), addresses }
     }
 
-    /// Whether `other` is this rail, looked at again.
+    /// Whether `other` is this rail in a later survey.
     pub(crate) fn is(&self, other: &Rail) -> bool {
         let is_path = (self.is_path, other.is_path);
         self.index == other.index && (is_path == (false, false) || is_path == (true, true) && self.name == other.name)
     }
 
-    /// The address from which it talks to `remote`: one of the same network, else one that reaches as far.
+    /// The local address for connections to `remote`: one in the same network, else one of at least the same scope.
     pub fn source_for(&self, remote: IpAddr) -> Option<IpAddr> {
         let reach = |ip: &IpAddr| (ip.is_ipv4(), matches!(ip, IpAddr::V6(v6) if is_scoped(v6)));
         let near = self.addresses.iter().find(|own| own.contains(remote));
@@ -100,7 +100,7 @@ impl Rail {
         near.or_else(far).map(|own| own.ip)
     }
 
-    /// The socket address of an IP address on this rail: what is of a link alone needs an interface.
+    /// The socket address of an IP address on this rail: a link-local one needs the interface.
     pub fn at(&self, ip: IpAddr, port: u16) -> SocketAddr {
         match ip {
             IpAddr::V6(v6) if is_scoped(&v6) => SocketAddrV6::new(v6, port, 0, self.index).into(),
@@ -113,7 +113,7 @@ impl Rail {
         self.addresses.iter().any(|own| other.addresses.iter().any(|theirs| own.contains(theirs.ip)))
     }
 
-    /// Another one among `rails` in whose network it is. Then hosts may take one interface for the other.
+    /// Another rail in its network. ARP may then mix up the two interfaces.
     pub fn neighbour<'a>(&self, rails: &'a [Rail]) -> Option<&'a Rail> {
         rails.iter().find(|other| other.index != self.index && self.shares_network(other))
     }

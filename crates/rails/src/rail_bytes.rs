@@ -1,13 +1,13 @@
-//! Bytes that this process has sent and received over its rails, for those who look from inside of the process: a profile
-//! of an MPI program. [`crate::live`] is for those outside, and is written less often.
+//! Bytes that this process has sent and received over its rails, for readers in the process: profiles of MPI programs.
+//! [`crate::live`] is for readers outside of it, and is written less often.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// A rail.
+/// Counts of a rail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RailBytes {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Bytes sent since the start, by all endpoints.
     pub sent: u64,
@@ -15,12 +15,12 @@ pub struct RailBytes {
     pub received: u64,
 }
 
-/// Whether somebody looks.
+/// Whether there is a reader.
 static IS_WANTED: AtomicBool = AtomicBool::new(false);
-/// The rails of each endpoint that there was.
+/// The rails of each endpoint so far.
 static ENDPOINTS: Mutex<Vec<Vec<RailBytes>>> = Mutex::new(Vec::new());
 
-/// What all endpoints have carried; from the first call on they say so.
+/// The counts of all endpoints, which publish them from the first call on.
 pub fn all() -> Vec<RailBytes> {
     IS_WANTED.store(true, Ordering::Relaxed);
     let endpoints = ENDPOINTS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -34,20 +34,20 @@ pub fn all() -> Vec<RailBytes> {
     sums
 }
 
-/// The place of an endpoint.
+/// Publishes the counts of an endpoint.
 pub struct Publisher {
     endpoint: usize,
 }
 
 impl Publisher {
-    /// An endpoint with these rails is there.
+    /// Adds an endpoint with these rails.
     pub fn begin(names: impl Iterator<Item = String>) -> Publisher {
         let mut endpoints = ENDPOINTS.lock().unwrap_or_else(PoisonError::into_inner);
         endpoints.push(names.map(|name| RailBytes { name, sent: 0, received: 0 }).collect());
         Publisher { endpoint: endpoints.len() - 1 }
     }
 
-    /// Whether somebody looks.
+    /// Whether there is a reader.
     pub fn is_wanted(&self) -> bool {
         IS_WANTED.load(Ordering::Relaxed)
     }

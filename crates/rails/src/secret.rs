@@ -1,4 +1,4 @@
-//! A secret of the user's, from a file, that all processes of a job have beside what the launcher carries.
+//! A secret file of the user, which all processes of a job share, beside the secrets that the launcher carries.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -11,10 +11,10 @@ use ring::hmac;
 
 use crate::address::Token;
 
-/// Least bytes of the file: 128 random bits.
-const LEAST: usize = 16;
-/// Most bytes: what is longer is no secret, but another file.
-const MOST: usize = 4096;
+/// Shortest file, in bytes: 128 random bits.
+const MIN_BYTES: usize = 16;
+/// Longest file, in bytes: a longer one is likely another file.
+const MAX_BYTES: usize = 4096;
 
 /// The secret: the digest of all bytes of the file.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,10 +26,10 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Why a file is not taken.
+/// Why a file is not accepted.
 #[derive(Debug)]
 pub enum SecretError {
-    /// The system does not give it.
+    /// It cannot be read.
     System(io::Error),
     /// It is a folder, a pipe or the like.
     NoFile,
@@ -37,7 +37,7 @@ pub enum SecretError {
     Owner(u32),
     /// Others may read or change it: its mode.
     Mode(u32),
-    /// It has so many bytes, and that is too few or too many.
+    /// Its length, in bytes, is too short or too long.
     Length(usize),
 }
 
@@ -53,16 +53,16 @@ impl fmt::Display for SecretError {
                 write!(f, "others may read or change it, as its mode is {mode:04o} (`chmod 600` makes it right)")
             }
             SecretError::Length(len) => {
-                write!(f, "it has {len} bytes, and a secret has {LEAST} to {MOST} (`head -c 32 /dev/urandom`)")
+                write!(f, "it has {len} bytes, and a secret has {MIN_BYTES} to {MAX_BYTES} (`head -c 32 /dev/urandom`)")
             }
         }
     }
 }
 
 impl Secret {
-    /// That in the file at `path`, which nobody else may have written or read.
+    /// Reads the file at `path`, which nobody else may be able to read or write.
     pub fn read(path: &Path) -> Result<Secret, SecretError> {
-        // A pipe would have the process wait for its other end.
+        // Without O_NONBLOCK a pipe would block until its other end is open.
         let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
         Secret::of(&file.map_err(SecretError::System)?)
     }
@@ -74,14 +74,14 @@ impl Secret {
         }
         check_access(about.uid(), rustix::process::geteuid().as_raw(), about.mode() & 0o7777)?;
         let mut bytes = Vec::new();
-        file.take(MOST as u64 + 1).read_to_end(&mut bytes).map_err(SecretError::System)?;
-        if !(LEAST..=MOST).contains(&bytes.len()) {
+        file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(SecretError::System)?;
+        if !(MIN_BYTES..=MAX_BYTES).contains(&bytes.len()) {
             return Err(SecretError::Length(bytes.len()));
         }
         Ok(Secret::from_bytes(&bytes))
     }
 
-    /// That of a file with these bytes.
+    /// The secret of a file with these bytes.
     pub fn from_bytes(bytes: &[u8]) -> Secret {
         let mut secret = [0; 32];
         secret.copy_from_slice(digest(&SHA256, bytes).as_ref());
@@ -89,7 +89,7 @@ impl Secret {
     }
 }
 
-/// What proofs of a token are made with: the token, and where there is one the secret, so that each alone is worth nothing.
+/// The key of proofs of a token: made of the token and the secret, if there is one, so that either alone is not enough.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct TokenKey([u8; 32]);
 
@@ -100,7 +100,7 @@ impl fmt::Debug for TokenKey {
 }
 
 impl TokenKey {
-    /// That of a token, among those who have `secret` in common.
+    /// The key of a token, for processes that share `secret`.
     pub fn of(token: &Token, secret: Option<&Secret>) -> TokenKey {
         let mut key = [0; 32];
         match secret {
@@ -110,7 +110,7 @@ impl TokenKey {
                 context.update(&token.0);
                 key.copy_from_slice(context.sign().as_ref());
             }
-            // An HMAC takes zeros at the end of a key for nothing.
+            // HMAC ignores zeros at the end of a key.
             None => key[..token.0.len()].copy_from_slice(&token.0),
         }
         TokenKey(key)
@@ -122,7 +122,7 @@ impl TokenKey {
     }
 }
 
-/// Whether a file with this owner and mode is known to the user `me` and to root alone.
+/// Checks that only the user `me` and root can access a file with this owner and mode.
 fn check_access(owner: u32, me: u32, mode: u32) -> Result<(), SecretError> {
     if owner != me && owner != 0 {
         return Err(SecretError::Owner(owner));
@@ -133,7 +133,7 @@ fn check_access(owner: u32, me: u32, mode: u32) -> Result<(), SecretError> {
     Ok(())
 }
 
-/// What is wrong with the file at `path`, if anything is.
+/// The problem with the file at `path`, if there is one.
 pub fn complaint(path: &str) -> Option<String> {
     Secret::read(Path::new(path)).err().map(|error| error.to_string())
 }

@@ -1,4 +1,4 @@
-//! What a user can set: one `FISHPLATE_*` environment variable each.
+//! The settings of users: one `FISHPLATE_*` environment variable each.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -18,12 +18,12 @@ use crate::socket::may_use_congestion;
 use crate::streams::Streams;
 use crate::transfer::ThreadLimit;
 
-/// Everything that the environment can say.
+/// All settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Interfaces to use as rails, in this order, as [`crate::discover::survey`] takes them; empty: found by themselves.
+    /// Interfaces to use as rails, in this order, as [`crate::discover::survey`] takes them; empty: the automatic choice.
     pub rails: Vec<String>,
-    /// Ports that peers come to; `None`: any.
+    /// Ports that peers connect to; `None`: any.
     pub ports: Option<Ports>,
     /// TCP connections for each rail and peer.
     pub streams: Streams,
@@ -31,21 +31,21 @@ pub struct Settings {
     pub striping: Striping,
     /// How whole messages are spread.
     pub multiplexing: Multiplexing,
-    /// Longest message, in bytes, sent without a handshake; `None`: as path and grant suggest.
+    /// Longest message, in bytes, sent without a handshake; `None`: chosen by path and grant.
     pub eager_limit: Option<u64>,
-    /// Bytes of unexpected messages that a peer may leave here; `None`: as paths and memory suggest.
+    /// Bytes of unexpected messages that a peer may leave here; `None`: chosen by path and memory.
     pub grant: Option<u64>,
-    /// How long a peer that was reached may be out of reach before its operations fail.
+    /// How long a peer that was connected may be out of reach before its operations fail.
     pub timeout: Duration,
-    /// The same of a peer that was never reached, and how long to wait for this host's own network.
+    /// How long a peer may be out of reach that was never connected, and how long to wait for this host's own network.
     pub start_timeout: Duration,
     /// TCP congestion control of the rails' sockets; `None`: the system's.
     pub congestion: Option<String>,
     /// Whether connections between endpoints are encrypted.
     pub encryption: bool,
-    /// Whether frames have checksums where nothing else shows that they were changed.
+    /// Whether frames have checksums where nothing else detects changes.
     pub checksum: bool,
-    /// A secret of the user's that all processes of the job have.
+    /// A secret that all processes of the job share.
     pub secret: Option<Secret>,
     /// Whether short frames to near peers may go as datagrams.
     pub datagrams: bool,
@@ -53,26 +53,26 @@ pub struct Settings {
     pub shared_memory: bool,
     /// Who makes progress while the program computes.
     pub progress: Progress,
-    /// How many threads move long payloads.
+    /// Number of threads that copy long payloads.
     pub threads: ThreadLimit,
-    /// Where counters are appended at the end.
+    /// File to which counters are appended at the end.
     pub stats: Option<PathBuf>,
     /// Events from this level on become lines on standard error.
     pub log: LevelFilter,
     /// Whether `fishplate top` can see the process.
     pub top: bool,
-    /// What is switched off to measure what it is worth.
+    /// Mechanisms that are switched off for measurements.
     pub ablation: Ablation,
 }
 
 /// Who makes progress while the program does not call its MPI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// A thread: it sends what waits for a full socket, and reads as well where a processor is free for it.
+    /// A thread: it sends frames that wait for a full socket, and also reads where a processor is free for it.
     Automatic,
-    /// Nobody; a thread sends only what peers wait for.
+    /// Calls of the program alone; a thread sends only what peers wait for.
     Calls,
-    /// A thread, all of it.
+    /// A thread makes all progress.
     Thread,
 }
 
@@ -80,11 +80,11 @@ pub enum Progress {
 pub struct Variable {
     /// Its name.
     pub name: &'static str,
-    /// What it sets.
+    /// Its meaning.
     pub meaning: &'static str,
-    /// Which values it may have.
+    /// Its allowed values.
     pub allowed: &'static str,
-    /// What holds when it is not set.
+    /// Its default.
     pub default: &'static str,
 }
 
@@ -206,7 +206,7 @@ pub const VARIABLES: &[Variable] = &[
     },
 ];
 
-/// A variable with a value that it cannot have.
+/// A variable with an invalid value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}=\"{value}\" is not a valid setting; allowed: {allowed}")]
 pub struct SettingError {
@@ -288,12 +288,12 @@ impl Settings {
         })
     }
 
-    /// What must be the same at both ends of a connection.
+    /// The settings that must be equal at both ends of a connection.
     pub fn terms(&self) -> Terms {
         Terms { encryption: self.encryption, secret: self.secret, checksum: self.checksum }
     }
 
-    /// The part that the engine needs. `reserve`: numbers of the rails in reserve, which have weights that nobody has given.
+    /// The engine's settings. `reserve`: numbers of the rails in reserve, for which users give no weights.
     pub fn engine_config(&self, reserve: Range<usize>) -> fishplate_engine::Config {
         let default = fishplate_engine::Config::default();
         let (mut multiplexing, mut striping) = (self.multiplexing.clone(), self.striping.clone());
@@ -312,7 +312,7 @@ impl Settings {
             max_grant: self.grant.unwrap_or(default.max_grant),
             rail_timeout_ns: self.timeout.as_nanos() as u64,
             early_data: !self.ablation.is_off(Mechanism::EarlyData),
-            // A checksum is that of bytes which may change meanwhile.
+            // Registered memory may change between the checksum and the send.
             copies_responses: self.checksum && !self.encryption,
             ..default
         }
@@ -333,7 +333,7 @@ impl<L: Fn(&'static str) -> Option<String>> Reader<L> {
     }
 }
 
-/// What `name` may be set to, with this machine's choices where it depends on the machine.
+/// The allowed values of `name`, with this machine's choices where they depend on the machine.
 fn allowed(name: &str, value: &str) -> String {
     if name == "FISHPLATE_CONGESTION" {
         return congestion_controls().join(", ");
@@ -348,7 +348,7 @@ fn allowed(name: &str, value: &str) -> String {
     }
 }
 
-/// The congestion controls that this process may use; root may use what others may not.
+/// The congestion controls that this process may use, which depend on its user.
 pub fn congestion_controls() -> Vec<String> {
     let listed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
     listed.split_whitespace().filter(|name| may_use_congestion(name)).map(str::to_string).collect()

@@ -1,4 +1,4 @@
-//! Sockets of rails: how they are made and set.
+//! Sockets of rails, and their options.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
@@ -11,19 +11,19 @@ use crate::keepalive::KEEPALIVE_AFTER;
 use crate::ports::Ports;
 use crate::sys::option::set_max_rto;
 
-/// Bytes that the kernel holds unsent before a socket counts as full: enough to keep a wire busy while the process
-/// does something else for a moment, little enough that a slow rail binds little (late binding).
-const LEAST_UNSENT: u64 = 128 << 10;
-/// The same for far peers, at most.
-pub const MOST_UNSENT: u64 = 1 << 20;
-/// What counts as little: this part of what a round trip holds. A far path must not run dry either: BBR would take that
-/// for the path's rate.
+/// Unsent bytes in the kernel (`TCP_NOTSENT_LOWAT`) from which on a socket counts as full: enough to keep a wire busy while the
+/// process does something else for a moment, little enough that a slow rail binds little (late binding).
+const MIN_UNSENT: u64 = 128 << 10;
+/// [`MIN_UNSENT`] for distant peers, at most.
+pub const MAX_UNSENT: u64 = 1 << 20;
+/// The limit is this part of the bandwidth-delay product. A distant path must not run idle: BBR would take that for the path's
+/// rate.
 const UNSENT_PART: f64 = 0.25;
-/// So often without an answer, and the connection has failed.
+/// Keep-alive probes without an answer after which the connection has failed.
 const KEEPALIVE_PROBES: u32 = 3;
-/// So it has when what was sent is not answered for as long, in nanoseconds.
+/// Time without an acknowledgement of sent data, in nanoseconds, after which it has failed too.
 pub const SILENT_FOR_NS: u64 = KEEPALIVE_AFTER.as_nanos() as u64 * KEEPALIVE_PROBES as u64;
-/// Bytes of a short segment, options included: it fits the least MTU of IPv6 (RFC 8200, section 5).
+/// Length of a short segment, options included, in bytes: it fits the minimum MTU of IPv6 (RFC 8200, section 5).
 pub const SHORT_SEGMENT: u32 = 1280 - 60;
 
 /// Whether this process may bind sockets to an interface: [`io::ErrorKind::PermissionDenied`] on Linux before 5.7.
@@ -68,7 +68,7 @@ pub fn datagrams(local: SocketAddr, device: Option<&str>) -> io::Result<UdpSocke
     Ok(socket.into())
 }
 
-/// The same on a port that peers can reach: one of `ports`, looked for from that of `local` on, if there are any.
+/// A socket for datagrams on a port that peers can reach: one of `ports`, if there are any, tried from that of `local` on.
 pub fn datagrams_on(mut local: SocketAddr, device: Option<&str>, ports: Option<Ports>) -> io::Result<UdpSocket> {
     let Some(ports) = ports else {
         local.set_port(0);
@@ -99,39 +99,39 @@ fn bind(socket: &Socket, local: SocketAddr, device: Option<&str>) -> io::Result<
     socket.bind(&local.into())
 }
 
-/// Sets a connection up as a rail's.
+/// Sets the options of a rail's connection.
 ///
-/// No `TCP_USER_TIMEOUT`: it would also end a connection whose peer computes for so long and does not read. Whoever
-/// waits for an acknowledgement sees that none comes; where nobody waits, the kernel asks whether the peer is there.
+/// No `TCP_USER_TIMEOUT`: it would also end a connection whose peer computes for as long and does not read. Where an acknowledgement
+/// is awaited, its absence is noticed; otherwise the kernel sends keep-alive probes.
 ///
-/// True: the kernel repeats often what is not answered. (Old ones do so ever more rarely.)
+/// True: the kernel's retransmission timeout is bounded. (On old kernels it grows up to two minutes.)
 pub fn tune(stream: &TcpStream, keepalive: Duration) -> io::Result<bool> {
     let socket = SockRef::from(stream);
     socket.set_tcp_nodelay(true)?;
-    socket.set_tcp_notsent_lowat(LEAST_UNSENT as u32)?;
+    socket.set_tcp_notsent_lowat(MIN_UNSENT as u32)?;
     ask_every(stream, keepalive)?;
-    // What is lost is sent again as often: so a path that heals carries soon.
+    // A path that heals carries soon again.
     Ok(set_max_rto(stream.as_fd(), KEEPALIVE_AFTER).is_ok())
 }
 
-/// Has the kernel ask the peer's, after so long without traffic, whether it is still there.
+/// Sets the keep-alive interval.
 pub fn ask_every(stream: &TcpStream, keepalive: Duration) -> io::Result<()> {
     let asked = TcpKeepalive::new().with_time(keepalive).with_interval(keepalive).with_retries(KEEPALIVE_PROBES);
     SockRef::from(stream).set_tcp_keepalive(&asked)
 }
 
-/// Has the closing of a connection tell the peer at once, and drop what was not sent.
+/// Has the closing of a connection reset it, and drop unsent bytes.
 pub fn abort_on_close(stream: &TcpStream) {
     let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
 }
 
-/// Has the kernel hold as much unsent as fits a path that takes `bytes` in a round trip.
+/// Sets the limit of unsent bytes for a path with this bandwidth-delay product.
 pub fn set_unsent_limit(stream: &TcpStream, bytes: f64) -> io::Result<()> {
-    let unsent = ((bytes * UNSENT_PART) as u64).clamp(LEAST_UNSENT, MOST_UNSENT);
+    let unsent = ((bytes * UNSENT_PART) as u64).clamp(MIN_UNSENT, MAX_UNSENT);
     SockRef::from(stream).set_tcp_notsent_lowat(unsent as u32)
 }
 
-/// A socket that is not connected, to ask the system what there is.
+/// A socket that is not connected, for queries.
 pub fn unconnected(ip: IpAddr) -> io::Result<Socket> {
     new_of(ip, Type::STREAM)
 }
@@ -150,7 +150,7 @@ pub fn may_use_congestion(name: &str) -> bool {
 /// A socket for a connection with that congestion control.
 pub fn stream(ip: IpAddr, congestion: &str) -> io::Result<Socket> {
     let socket = unconnected(ip)?;
-    // A name that the user set has been checked; without the other, which every kernel has, it would just be slower.
+    // A name that the user set has been checked; the other is in every kernel, and without it the connection would just be slower.
     let _ = socket.set_tcp_congestion(congestion.as_bytes());
     if ip.is_ipv6() {
         socket.set_only_v6(true)?;

@@ -1,5 +1,5 @@
-//! Time by the processor's counter register, for short waits in calls that should cost next to nothing. Nothing depends on how
-//! exact it is: who waits by it looks a little earlier or later.
+//! Time by the processor's counter register, for short waits in very cheap calls. Its accuracy does not matter: a wait ends a little
+//! earlier or later.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use crate::sys::counter_register;
 
-/// The rate is known once so much time has passed.
-const LEAST_MEASURED: Duration = Duration::from_millis(1);
-/// By which the rate is multiplied.
+/// Time after which the rate of the register is known.
+const MIN_MEASURED: Duration = Duration::from_millis(1);
+/// Fixed-point factor of the rate.
 const UNIT: u64 = 1 << 20;
 
 /// Ticks in [`UNIT`] nanoseconds; zero while they are not known.
@@ -21,7 +21,7 @@ pub fn now() -> u64 {
     counter_register::read()
 }
 
-/// How many ticks are in some nanoseconds, less than a second; zero while [`measure`] has not been called for long enough.
+/// Ticks in `ns` nanoseconds, less than a second; 0 until [`measure`] was called over [`MIN_MEASURED`].
 #[inline]
 pub fn of_ns(ns: u64) -> u64 {
     ns * RATE.load(Ordering::Relaxed) / UNIT
@@ -32,13 +32,13 @@ pub fn measure() {
     static ORIGIN: OnceLock<(Instant, u64)> = OnceLock::new();
     let &(since, ticks) = ORIGIN.get_or_init(|| (Instant::now(), now()));
     let passed = since.elapsed();
-    if passed >= LEAST_MEASURED {
+    if passed >= MIN_MEASURED {
         let rate = u128::from(now().wrapping_sub(ticks)) * u128::from(UNIT) / passed.as_nanos();
         RATE.store(u64::try_from(rate).unwrap_or(0), Ordering::Relaxed);
     }
 }
 
-/// A time from now on, in ticks: `since`, and how many follow.
+/// A period of time, in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     /// When it began.
@@ -48,10 +48,10 @@ pub struct Span {
 }
 
 impl Span {
-    /// Over.
+    /// A period that is over.
     pub const OVER: Span = Span { since: 0, ticks: 0 };
 
-    /// Whether it goes on. A register that goes backwards ends it.
+    /// Whether it is not over yet. A register that goes backwards ends it.
     #[inline]
     pub fn goes_on(&self) -> bool {
         self.ticks != 0 && now().wrapping_sub(self.since) < self.ticks
@@ -66,7 +66,7 @@ mod tests {
     fn ticks_are_as_many_as_the_clock_says() {
         measure();
         let (start, ticks) = (Instant::now(), now());
-        while start.elapsed() < 10 * LEAST_MEASURED {}
+        while start.elapsed() < 10 * MIN_MEASURED {}
         let counted = now().wrapping_sub(ticks);
         let passed = start.elapsed();
         measure();

@@ -1,4 +1,4 @@
-//! A frame that a link has taken and could not send yet, or not all of it.
+//! A frame that a link has queued, as it could not send it yet, or not all of it.
 
 use fishplate_engine::wire::Header;
 use fishplate_engine::{Payload, Source};
@@ -6,17 +6,17 @@ use fishplate_engine::{Payload, Source};
 use crate::link_kind::Places;
 use crate::sys::memory::overlaps;
 
-/// A frame that waits.
+/// A queued frame.
 pub struct WaitingFrame {
     pub header: Header,
     pub payload: Held,
-    /// Its payload may stay where it is, for the peer to read.
+    /// Its payload may be lent to the peer.
     pub may_lend: bool,
-    /// Bytes of the payload that were sent; the header was as well, if there are any.
+    /// Bytes of the payload that were sent; the header was sent if this is not 0.
     pub done: u64,
 }
 
-/// The payload of a frame that waits.
+/// The payload of a queued frame.
 pub enum Held {
     /// Where it is.
     Where(Source),
@@ -34,7 +34,7 @@ pub enum Content<'a> {
 }
 
 impl WaitingFrame {
-    /// The memory `ended` is not there any more soon: what waits of it is copied.
+    /// Copies the payload if it is in the memory `ended`, which becomes invalid.
     pub fn detach(&mut self, ended: &Payload, places: Places<'_>) {
         if matches!(&self.payload, Held::Where(Source::User(payload)) if overlaps(payload, ended)) {
             (self.payload, self.may_lend) = (self.payload.content().copied(places), false);
@@ -60,7 +60,7 @@ impl Content<'_> {
         }
     }
 
-    /// Calls `take` with `len` bytes from byte `from` on, piece by piece. There are so many.
+    /// Calls `take` with `len` bytes from offset `from` on, piece by piece. They must be within the payload.
     #[inline]
     pub fn for_each(self, from: u64, len: usize, places: Places<'_>, mut take: impl FnMut(&[u8])) {
         match self {

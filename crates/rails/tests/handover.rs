@@ -22,13 +22,13 @@ use slot::{Fate, Slot};
 #[derive(Debug, PartialEq, Eq)]
 struct Job(u32);
 
-/// Posts a job while another thread looks for one `looks` times, and gets it back as `get_back` does.
-fn in_all_orders(looks: u32, get_back: impl Fn(&Slot<Job>) -> Job + Send + Sync + 'static) {
+/// Posts a job while another thread polls for one `polls` times, and gets it back as `get_back` does.
+fn in_all_orders(polls: u32, get_back: impl Fn(&Slot<Job>) -> Job + Send + Sync + 'static) {
     loom::model(move || {
         let slot = Arc::new(Slot::default());
         let theirs = slot.clone();
         let thread =
-            thread::spawn(move || (0..looks).filter(|_| theirs.run(|job: &mut Job| job.0 += 1)).count() as u32);
+            thread::spawn(move || (0..polls).filter(|_| theirs.run(|job: &mut Job| job.0 += 1)).count() as u32);
         slot.post(Job(0)).unwrap();
         let Job(times) = get_back(&slot);
         assert_eq!(thread.join().unwrap(), times);
@@ -48,7 +48,7 @@ fn a_job_that_is_withdrawn_is_not_carried_out_any_more() {
 
 #[test]
 fn a_job_that_is_looked_for_comes_back_once() {
-    in_all_orders(1, |slot| match slot.look() {
+    in_all_orders(1, |slot| match slot.try_take() {
         Fate::Done(job) => job,
         Fate::Runs | Fate::Waits => slot.wait().unwrap(),
     });

@@ -1,41 +1,42 @@
-//! Many calls, compressed. Loops of the program repeat the same bytes, which zstd finds; times lie apart from these.
+//! A compressed block of calls. Loops of the program yield repeated byte sequences, which zstd finds; times, which vary, are
+//! stored apart from the operations.
 //!
-//! Before compression: number of bytes of definitions; definitions, each with its length; number of calls; their
-//! operations; processor times; what elapsed beyond these. Numbers are LEB128.
+//! Layout before compression: length of the definitions in bytes; the definitions, each preceded by its length; number of
+//! calls; their operations; their processor times; their idle times. Numbers are LEB128.
 
 use std::io;
 
 use super::duration_code;
 
-/// Between speed and size; a block takes about a millisecond.
+/// Compression level: a compromise of speed and size; a block takes about a millisecond.
 const LEVEL: i32 = 3;
-/// Longest block before compression, in bytes: what a file says is not believed.
-const LONGEST: usize = 64 << 20;
+/// Limit of a block before compression, in bytes: protects against a wrong length in a damaged file.
+const MAX_RAW_BYTES: usize = 64 << 20;
 
-/// A call, as it is written.
+/// A call in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Number of its operation among the definitions.
+    /// Index of its operation among the definitions.
     pub operation: u32,
-    /// Code of the processor time before it.
+    /// Duration code of the processor time before the call.
     pub processor: u16,
-    /// Code of the time before it in which the processor was not used.
+    /// Duration code of the time before the call in which the thread did not use the processor.
     pub idle: u16,
 }
 
-/// A block's contents.
+/// The contents of a block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// Operations that are new, coded.
+    /// Encoded operations that occur for the first time.
     pub definitions: Vec<Vec<u8>>,
     /// Calls.
     pub events: Vec<Event>,
 }
 
-/// Compresses.
+/// Compresses a block.
 ///
 /// # Errors
-/// When there is no memory.
+/// If memory is exhausted.
 pub fn encode(block: &Block) -> io::Result<Vec<u8>> {
     let mut definitions = Vec::new();
     for definition in &block.definitions {
@@ -52,9 +53,9 @@ pub fn encode(block: &Block) -> io::Result<Vec<u8>> {
     zstd::bulk::compress(&raw, LEVEL)
 }
 
-/// Reads what [`encode`] has written; nothing where it is something else.
+/// Decodes the output of [`encode`]; `None` for other bytes.
 pub fn decode(bytes: &[u8]) -> Option<Block> {
-    let raw = zstd::bulk::decompress(bytes, LONGEST).ok()?;
+    let raw = zstd::bulk::decompress(bytes, MAX_RAW_BYTES).ok()?;
     let mut rest = &raw[..];
     let bytes = usize::try_from(read_number(&mut rest)?).ok()?;
     let (mut defined, mut rest) = rest.split_at_checked(bytes)?;
@@ -65,7 +66,7 @@ pub fn decode(bytes: &[u8]) -> Option<Block> {
         definitions.push(definition.to_vec());
         defined = further;
     }
-    // Each takes three bytes at least.
+    // Each call takes at least three bytes.
     let count = usize::try_from(read_number(&mut rest)?).ok().filter(|count| *count <= rest.len() / 3)?;
     let operations: Vec<u32> =
         (0..count).map(|_| u32::try_from(read_number(&mut rest)?).ok()).collect::<Option<_>>()?;

@@ -1,7 +1,7 @@
-//! One iteration of a program's loop, in place of all of them: a small file that says what a long program does.
+//! One iteration of a program's main loop, standing for all iterations: a small file that describes a long run.
 //!
-//! Calls are those that each rank repeats, computation before each is the mean of what it was in all iterations. Lengths in
-//! vectors of lengths may differ from one iteration to the next; those of the first one are kept.
+//! It contains the calls that each rank repeats; the computation before each call is the mean over all iterations. Lengths in
+//! vectors of lengths may differ between iterations; those of the first iteration are kept.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,14 +14,14 @@ use super::operation::{CollectiveKind, Operation, Sizes};
 use super::rank_file::Header;
 use super::read::{RankTrace, Step, Trace};
 
-/// How a file begins, before compression; the last byte is the format's version.
+/// First bytes of a file, before compression; the last byte is the version of the format.
 const MAGIC: [u8; 8] = *b"FPCYCLE\x02";
-/// Files are written once and kept.
+/// Compression level: high, as files are written once and kept.
 const LEVEL: i32 = 19;
-/// Largest file before compression, in bytes.
-const LONGEST: usize = 64 << 20;
-/// Most calls between the last barrier before the loop and the loop.
-const MOST_BEFORE: usize = 64;
+/// Limit of a file before compression, in bytes.
+const MAX_RAW_BYTES: usize = 64 << 20;
+/// Limit of the number of calls between the last barrier before the loop and the loop.
+const MAX_BEFORE: usize = 64;
 
 /// One iteration of all ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,21 +32,21 @@ pub struct Cycle {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct RankCycle {
-    /// What was defined before the loop.
+    /// Definitions of communicators before the loop.
     communicators: Vec<Operation>,
     operations: Vec<Operation>,
-    /// Place of the operation, code of the computation before it.
+    /// Index into `operations`, duration code of the computation before the call.
     calls: Vec<(u32, u16)>,
 }
 
-/// Why there is no cycle.
+/// Why no cycle was found or read.
 #[derive(Debug, PartialEq, Eq)]
 pub enum CycleError {
-    /// No barrier stands before a loop.
+    /// This rank has no barrier before a loop.
     NoBarrier(u32),
-    /// Nothing is repeated so often after the last barrier.
+    /// This rank repeats no sequence of calls that often after the last barrier.
     NoLoop(u32),
-    /// A file is something else, or of another version.
+    /// A file is not a cycle, or of another version.
     NotACycle,
 }
 
@@ -65,16 +65,16 @@ impl fmt::Display for CycleError {
 impl std::error::Error for CycleError {}
 
 impl Cycle {
-    /// Finds the loop of so many iterations that follows the last barrier.
+    /// Finds the loop of `iterations` iterations after the last barrier.
     ///
-    /// All ranks begin it after the same number of calls, so what is left out before it is whole.
+    /// All ranks begin the loop after the same number of calls, so that no message crosses its beginning.
     ///
     /// # Errors
-    /// When there is none.
+    /// If there is no such loop.
     pub fn of(trace: &Trace, iterations: u32) -> Result<Cycle, CycleError> {
         let begun = trace.ranks.iter().map(|rank| Ok((rank, after_barrier(rank)?))).collect::<Result<Vec<_>, _>>()?;
         let shapes: Vec<Vec<u32>> = begun.iter().map(|(rank, begin)| shapes(rank, *begin)).collect();
-        for before in 0..MOST_BEFORE {
+        for before in 0..MAX_BEFORE {
             let periods = shapes.iter().map(|shapes| period(shapes.get(before..)?, iterations as usize));
             if let Some(periods) = periods.collect::<Option<Vec<usize>>>() {
                 let ranks = begun.iter().zip(periods);
@@ -86,38 +86,38 @@ impl Cycle {
         Err(CycleError::NoLoop(iterations))
     }
 
-    /// A program that does it so many times. Its times are computation alone.
+    /// A trace of `times` iterations. It contains processor times but no idle times.
     pub fn repeated(&self, times: u32) -> Trace {
         let count = self.ranks.len() as u32;
         Trace { ranks: (0..).zip(&self.ranks).map(|(number, rank)| rank.repeated((number, count), times)).collect() }
     }
 
-    /// How many ranks.
+    /// Number of ranks.
     pub fn ranks(&self) -> u32 {
         self.ranks.len() as u32
     }
 
-    /// The calls of a rank in one iteration.
+    /// Number of calls of a rank in one iteration.
     pub fn calls(&self, rank: u32) -> impl Iterator<Item = &Operation> {
         let rank = &self.ranks[rank as usize];
         rank.calls.iter().map(|(operation, _)| &rank.operations[*operation as usize])
     }
 
-    /// For a file.
+    /// Encodes the cycle as a file.
     ///
     /// # Errors
-    /// When there is no memory.
+    /// If memory is exhausted.
     pub fn encode(&self) -> Result<Vec<u8>, std::io::Error> {
         let bytes = postcard::to_stdvec(self).map_err(std::io::Error::other)?;
         zstd::bulk::compress(&bytes, LEVEL)
     }
 
-    /// Reads what [`Cycle::encode`] has written.
+    /// Decodes the output of [`Cycle::encode`].
     ///
     /// # Errors
-    /// When it is something else.
+    /// If the bytes are not a cycle of this version.
     pub fn decode(bytes: &[u8]) -> Result<Cycle, CycleError> {
-        let raw = zstd::bulk::decompress(bytes, LONGEST).map_err(|_| CycleError::NotACycle)?;
+        let raw = zstd::bulk::decompress(bytes, MAX_RAW_BYTES).map_err(|_| CycleError::NotACycle)?;
         let cycle: Cycle = postcard::from_bytes(&raw).map_err(|_| CycleError::NotACycle)?;
         let is_whole =
             |rank: &RankCycle| rank.calls.iter().all(|(operation, _)| (*operation as usize) < rank.operations.len());
@@ -166,7 +166,7 @@ impl RankCycle {
     }
 }
 
-/// The call that follows a rank's last barrier.
+/// Index of the call after a rank's last barrier.
 fn after_barrier(rank: &RankTrace) -> Result<usize, CycleError> {
     let is_barrier = |step: &Step| match &rank.operations[step.operation as usize] {
         Operation::Collective(collective) => collective.kind == CollectiveKind::Barrier,
@@ -176,7 +176,7 @@ fn after_barrier(rank: &RankTrace) -> Result<usize, CycleError> {
     last.map(|at| at + 1).ok_or(CycleError::NoBarrier(rank.header.rank))
 }
 
-/// What calls are, by number: the same number where only vectors of lengths differ.
+/// The shapes of calls, numbered: calls that differ only in vectors of lengths have equal numbers.
 fn shapes(rank: &RankTrace, begin: usize) -> Vec<u32> {
     let mut numbers = FxHashMap::default();
     let of_operation: Vec<u32> = rank
@@ -202,7 +202,7 @@ fn shape(operation: &Operation) -> Operation {
     shape
 }
 
-/// The longest that is repeated so often from the beginning on.
+/// Length of the longest sequence that is repeated `iterations` times from the beginning on.
 fn period(shapes: &[u32], iterations: usize) -> Option<usize> {
     let is_repeated = |period: &usize| {
         let until = period * iterations;

@@ -1,58 +1,58 @@
-//! Times in one or two bytes: short ones in steps of 4 %, long ones in steps of 0.1 %.
+//! Durations in one or two bytes: short ones in steps of 4 %, long ones in steps of 0.1 %.
 //!
-//! What a code is off by is made good by the next one, so sums are right to a step of the last.
+//! The rounding error of each code is carried over to the next one, so that a sum is exact up to one step of the last code.
 
-/// Codes of one byte; further ones take two.
+/// Number of codes of one byte; further codes take two.
 const SHORT: u16 = 192;
 const SHORT_FACTOR: f64 = 1.0395;
 const LONG: u16 = 64 * 256;
 const LONG_FACTOR: f64 = 1.0011;
-/// Shortest time that is not nothing, in nanoseconds.
-const LEAST_NS: f64 = 10.0;
-/// The longest of one byte: 10 ns after 191 steps, 16 us.
+/// Duration of code 1, in nanoseconds; code 0 is none.
+const MIN_NS: f64 = 10.0;
+/// Longest duration of one byte: 10 ns increased by 191 steps, 16 us.
 fn longest_short() -> f64 {
-    LEAST_NS * SHORT_FACTOR.powi(i32::from(SHORT) - 2)
+    MIN_NS * SHORT_FACTOR.powi(i32::from(SHORT) - 2)
 }
 
-/// Codes times.
+/// Encodes durations, carrying the rounding error.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Coder {
-    owed_ns: i64,
+    carried_ns: i64,
 }
 
 impl Coder {
-    /// The code of a time in nanoseconds.
+    /// The code of a duration in nanoseconds.
     pub fn encode(&mut self, ns: u64) -> u16 {
-        let wanted = self.owed_ns + ns as i64;
+        let wanted = self.carried_ns + ns as i64;
         let code = nearest(wanted.max(0) as f64);
-        self.owed_ns = wanted - decode(code) as i64;
+        self.carried_ns = wanted - decode(code) as i64;
         code
     }
 }
 
 fn nearest(ns: f64) -> u16 {
-    if ns < LEAST_NS / 2.0 {
+    if ns < MIN_NS / 2.0 {
         return 0;
     }
     let steps = |from: f64, factor: f64| ((ns.max(from) / from).ln() / factor.ln()).round();
-    let short = steps(LEAST_NS, SHORT_FACTOR) + 1.0;
+    let short = steps(MIN_NS, SHORT_FACTOR) + 1.0;
     if short < f64::from(SHORT) {
         return short as u16;
     }
     SHORT + steps(longest_short(), LONG_FACTOR).min(f64::from(LONG - 1)) as u16
 }
 
-/// The time of a code, in nanoseconds.
+/// The duration of a code, in nanoseconds.
 pub fn decode(code: u16) -> u64 {
     let ns = match code {
         0 => 0.0,
-        1..SHORT => LEAST_NS * SHORT_FACTOR.powi(i32::from(code) - 1),
+        1..SHORT => MIN_NS * SHORT_FACTOR.powi(i32::from(code) - 1),
         _ => longest_short() * LONG_FACTOR.powi(i32::from(code - SHORT)),
     };
     ns.round() as u64
 }
 
-/// Writes a code.
+/// Appends a code.
 pub fn write(code: u16, to: &mut Vec<u8>) {
     if code < SHORT {
         return to.push(code as u8);
@@ -61,7 +61,7 @@ pub fn write(code: u16, to: &mut Vec<u8>) {
     to.extend([SHORT as u8 + high, low]);
 }
 
-/// Reads a code, and moves `from` on; nothing where there is none.
+/// Reads a code and advances `from`; `None` if `from` is too short.
 pub fn read(from: &mut &[u8]) -> Option<u16> {
     let (first, rest) = from.split_first()?;
     let first = u16::from(*first);

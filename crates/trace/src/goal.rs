@@ -1,4 +1,4 @@
-//! Programs in GOAL, the text format of LogGOPSim and ATLAHS: operations of each rank, and which come after which.
+//! Programs in GOAL, the text format of LogGOPSim and ATLAHS: the operations of each rank and their dependencies.
 //!
 //! ```text
 //! num_ranks 2
@@ -13,57 +13,57 @@
 //! ```
 //!
 //! Computation is in nanoseconds. An operation starts when those that it `requires` are complete, and those that it
-//! `irequires` have started. Which processor or adapter of a rank is meant (`cpu`, `nic`) is read and left out.
+//! `irequires` have started. The processor and the adapter of an operation (`cpu`, `nic`) are parsed and ignored.
 
 use std::fmt;
 use std::io;
 
 use rustc_hash::FxHashMap;
 
-/// A program.
+/// A GOAL program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
-    /// By rank.
+    /// Operations by rank.
     pub ranks: Vec<Vec<Task>>,
 }
 
 /// An operation of a rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// What it is.
+    /// What the operation does.
     pub action: Action,
-    /// Places of those that are to be complete before.
+    /// Indexes of the operations that must be complete before.
     pub requires: Vec<u32>,
-    /// Places of those that are to be started before.
+    /// Indexes of the operations that must have started before.
     pub irequires: Vec<u32>,
 }
 
-/// What an operation is.
+/// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Computes for so many nanoseconds.
+    /// Computes for this number of nanoseconds.
     Compute(u64),
     /// Sends.
     Send {
-        /// How much.
+        /// Size in bytes.
         bytes: u64,
-        /// To whom.
+        /// Destination rank.
         to: u32,
-        /// With which tag.
+        /// Tag.
         tag: u32,
     },
     /// Receives.
     Receive {
-        /// How much.
+        /// Size in bytes.
         bytes: u64,
-        /// From whom.
+        /// Source rank.
         from: u32,
-        /// With which tag.
+        /// Tag.
         tag: u32,
     },
 }
 
-/// What is wrong, and in which line; the first is 1.
+/// A syntax error and its line, counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GoalError {
     line: usize,
@@ -78,15 +78,15 @@ impl fmt::Display for GoalError {
 
 impl std::error::Error for GoalError {}
 
-/// Whether a text looks like one of these, rather than something else.
+/// Whether a text looks like a GOAL program.
 pub fn is_goal(text: &str) -> bool {
     text.lines().map(without_comment).find(|line| !line.is_empty()).is_some_and(|line| line.starts_with("num_ranks"))
 }
 
-/// Reads a program.
+/// Parses a program.
 ///
 /// # Errors
-/// With the line that is wrong.
+/// The first syntax error.
 pub fn parse(text: &str) -> Result<Program, GoalError> {
     let mut parser = Parser::default();
     let mut last = 0;
@@ -104,10 +104,10 @@ pub fn parse(text: &str) -> Result<Program, GoalError> {
     Ok(parser.program)
 }
 
-/// Writes a program; [`parse`] reads the same from it.
+/// Writes a program in the form that [`parse`] reads.
 ///
 /// # Errors
-/// When it cannot be written there.
+/// If `to` cannot be written.
 pub fn write(program: &Program, to: &mut impl io::Write) -> io::Result<()> {
     writeln!(to, "num_ranks {}", program.ranks.len())?;
     for (rank, tasks) in program.ranks.iter().enumerate() {
@@ -133,9 +133,9 @@ fn without_comment(line: &str) -> &str {
 #[derive(Default)]
 struct Parser {
     program: Program,
-    /// The rank whose operations are read.
+    /// The rank whose operations are being read.
     rank: Option<usize>,
-    /// Places of its operations, by name.
+    /// Indexes of its operations, by name.
     names: FxHashMap<String, u32>,
 }
 
@@ -146,7 +146,7 @@ impl Parser {
             ([], _) => Ok(()),
             (["num_ranks", count], None) => {
                 let count = number(count)?;
-                // What is not there cannot be described in a text of any length.
+                // Refuses a count that no file of reasonable length can describe.
                 if count == 0 || count > 1 << 24 || !self.program.ranks.is_empty() {
                     return Err(format!("num_ranks {count}: given once, and from 1 to {}", 1 << 24));
                 }
@@ -225,7 +225,7 @@ fn bytes(text: &str) -> Result<u64, String> {
     number(text.strip_suffix('b').unwrap_or(text))
 }
 
-/// What follows an operation: its tag.
+/// The options after an operation; returns its tag.
 fn options(words: &[&str]) -> Result<u32, String> {
     let mut tag = 0;
     for pair in words.chunks(2) {

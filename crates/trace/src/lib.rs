@@ -1,14 +1,13 @@
-//! Traces: what each rank of an MPI program did, call by call, and how long it computed in between
-//! (docs/guide/trace.md).
+//! Traces: the MPI calls of each rank of a program, and the computation between them (docs/guide/trace.md).
 //!
 //! - [`operation`]: what a call does, without times;
-//! - [`duration_code`]: times in one or two bytes;
-//! - [`block`]: many calls, compressed;
-//! - [`rank_file`]: the file of one rank, and what is not in it yet while the rank runs;
-//! - [`write`](mod@write): a rank's file while it grows;
-//! - [`read`]: the traces of all ranks, checked.
-//! - [`goal`], [`ti`]: programs of others;
-//! - [`cycle`]: one iteration of a program, in place of all.
+//! - [`duration_code`]: durations in one or two bytes;
+//! - [`block`]: compressed blocks of calls;
+//! - [`rank_file`]: layout of the file of one rank, and of the tail that is not in it yet while the rank runs;
+//! - [`write`](mod@write): writes a rank's file;
+//! - [`read`]: reads and checks the traces of all ranks;
+//! - [`goal`], [`ti`]: formats of other programs;
+//! - [`cycle`]: one iteration of a program, standing for all.
 #![forbid(unsafe_code)]
 
 pub mod block;
@@ -24,5 +23,5 @@ pub mod write;
 pub use operation::{Collective, CollectiveKind, Completed, Epoch, Mode, Operation, Receive, Send, Sizes};
 pub use read::{RankTrace, Step, Trace};
 
-/// The variable that names the folder where ranks write their traces.
+/// The environment variable with the folder that ranks write their traces to.
 pub const VARIABLE: &str = "FISHPLATE_TRACE";

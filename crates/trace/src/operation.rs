@@ -1,30 +1,30 @@
-//! What a call of MPI does, without its time: the same call in a loop is the same value.
+//! What an MPI call does, without its time: each iteration of a loop yields equal values.
 
 use serde::{Deserialize, Serialize};
 
-/// A request that is under way, by the lowest number that was free when it was made.
+/// An active request: the lowest number that was free when it was created.
 pub type Slot = u32;
 
-/// A communicator, by its place among the definitions of its rank.
+/// A communicator: its index among the definitions of its rank.
 pub type CommunicatorNumber = u32;
 
-/// What a call does. Ranks are those of MPI_COMM_WORLD, unless it says otherwise; sizes are in bytes.
+/// What a call does. Ranks are ranks in MPI_COMM_WORLD unless stated otherwise; sizes are in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Operation {
-    /// No call: from here on a communicator has this number.
+    /// Not a call: defines the communicator of a number, from here on.
     Communicator {
         /// The number.
         number: CommunicatorNumber,
-        /// The same on all its ranks, and of no other communicator that exists at the same time. 0: not known.
+        /// Identifier: equal on all its ranks and unique among communicators that exist at the same time. 0: unknown.
         context: u64,
-        /// Its ranks, in order; of an intercommunicator, those of the other group.
+        /// Its ranks, in order; for an intercommunicator, those of the remote group.
         members: Vec<u32>,
     },
-    /// No call: those that follow are of this thread of the process, in the order in which they returned.
+    /// Not a call: the calls that follow are of this thread of the process, in the order in which they returned.
     Thread {
-        /// Which; the first one is 0.
+        /// Number of the thread; the first one is 0.
         number: u32,
-        /// It was in MPI while another one was.
+        /// Whether the thread was in MPI at the same time as another thread.
         is_beside: bool,
     },
     /// Sends.
@@ -33,120 +33,120 @@ pub enum Operation {
     Receive(Receive),
     /// Sends and receives at the same time.
     Exchange(Send, Receive),
-    /// Waits until requests are complete. Looks at requests that found nothing are not recorded.
+    /// Waits until requests are complete. Unsuccessful tests are not recorded.
     Wait(Vec<Completed>),
     /// A collective operation.
     Collective(Collective),
     /// A one-sided operation.
     OneSided {
-        /// Ranks of the window, as a communicator.
+        /// Communicator of the window.
         window: CommunicatorNumber,
-        /// To which rank.
+        /// Target rank.
         target: u32,
-        /// What is written there.
+        /// Bytes written to the target.
         written: u64,
-        /// What is read from there.
+        /// Bytes read from the target.
         read: u64,
-        /// Where it has one.
+        /// The request, if the call creates one.
         request: Option<Slot>,
     },
-    /// Begin or end of one-sided operations.
+    /// Synchronizes one-sided operations.
     Epoch {
-        /// Ranks of the window.
+        /// Communicator of the window.
         window: CommunicatorNumber,
-        /// Which.
+        /// Kind of synchronization.
         kind: Epoch,
     },
-    /// MPI_Buffer_detach, MPI_Buffer_flush: waits until what is in buffers of the program's has gone.
+    /// MPI_Buffer_detach, MPI_Buffer_flush: waits until all messages in the program's buffers are sent.
     Flush,
     /// MPI_Finalize, or the end of the trace.
     End,
     /// MPI_Comm_attach_buffer, MPI_Comm_flush_buffer, MPI_Comm_detach_buffer: from here on the communicator has a buffer of
-    /// its own; waits until what is in it has gone.
+    /// its own; waits until all messages in it are sent.
     FlushCommunicator {
-        /// Which.
+        /// The communicator.
         communicator: CommunicatorNumber,
     },
 }
 
-/// What is sent.
+/// A message to send.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Send {
-    /// In which communicator.
+    /// Communicator of the message.
     pub communicator: CommunicatorNumber,
-    /// To which rank.
+    /// Destination rank.
     pub to: u32,
-    /// Its tag.
+    /// Tag.
     pub tag: i32,
-    /// How much.
+    /// Size of the message.
     pub bytes: u64,
-    /// When it is complete.
+    /// When the send is complete.
     pub mode: Mode,
-    /// The data have gaps.
+    /// Whether the datatype has gaps.
     pub has_gaps: bool,
-    /// Where the call does not wait for it.
+    /// The request of a nonblocking send.
     pub request: Option<Slot>,
 }
 
 /// When a send is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Mode {
-    /// When its buffer may be used again, which is the MPI's choice: MPI_Send, MPI_Rsend.
+    /// When its buffer may be reused, as the MPI library decides: MPI_Send, MPI_Rsend.
     Standard,
-    /// At once, as it goes by way of a buffer of the program's: MPI_Bsend.
+    /// At once, as the message is copied to a buffer of the program: MPI_Bsend.
     Buffered,
-    /// When it is received: MPI_Ssend.
+    /// When the receive has started: MPI_Ssend.
     Synchronous,
 }
 
-/// What is received.
+/// A message to receive.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Receive {
-    /// In which communicator.
+    /// Communicator of the message.
     pub communicator: CommunicatorNumber,
-    /// From which rank; nothing: from any.
+    /// Source rank; `None`: MPI_ANY_SOURCE.
     pub from: Option<u32>,
-    /// Its tag; nothing: any.
+    /// Tag; `None`: MPI_ANY_TAG.
     pub tag: Option<i32>,
-    /// Room for so much.
+    /// Size of the receive buffer.
     pub bytes: u64,
-    /// The data have gaps.
+    /// Whether the datatype has gaps.
     pub has_gaps: bool,
-    /// Where the call does not wait for it.
+    /// The request of a nonblocking receive.
     pub request: Option<Slot>,
 }
 
 /// A request that is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Completed {
-    /// Which.
+    /// The request.
     pub request: Slot,
-    /// Where it came from, with which tag, if it was a receive that took any.
+    /// Source and tag of the message, for a receive with MPI_ANY_SOURCE or MPI_ANY_TAG.
     pub source: Option<(u32, i32)>,
-    /// It has done nothing, as it was cancelled.
+    /// Whether it was cancelled.
     pub is_cancelled: bool,
 }
 
 /// A collective operation of one rank.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Collective {
-    /// Which.
+    /// Which operation.
     pub kind: CollectiveKind,
-    /// Of which communicator.
+    /// Communicator of the operation.
     pub communicator: CommunicatorNumber,
-    /// Rank in the communicator of the one that all others send to or receive from.
+    /// Root, as a rank in the communicator; `None` for operations without a root.
     pub root: Option<u32>,
-    /// What this rank sends.
+    /// Bytes that this rank sends.
     pub sent: Sizes,
-    /// What it receives.
+    /// Bytes that this rank receives.
     pub received: Sizes,
-    /// Between neighbours: who sends to this rank, and to whom it sends.
+    /// For neighbourhood operations: the ranks that send to this rank, and those that it sends to.
     pub neighbors: Option<(Vec<u32>, Vec<u32>)>,
-    /// Where the call does not wait for it.
+    /// The request of a nonblocking operation.
     pub request: Option<Slot>,
 }
 
-/// Which collective operation. Those with a size for each rank are of the same kind as those with one for all.
+/// Kind of a collective operation. Variants with a size for each rank (MPI_Gatherv) are of the kind without (MPI_Gather).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CollectiveKind {
     /// MPI_Barrier.
@@ -173,30 +173,30 @@ pub enum CollectiveKind {
     NeighborAllgather,
     /// MPI_Neighbor_alltoall.
     NeighborAlltoall,
-    /// What makes a communicator or a window.
+    /// Creation of a communicator or a window.
     Make,
 }
 
-/// Sizes by rank of a communicator.
+/// Sizes in bytes, by rank of a communicator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Sizes {
-    /// To or from each rank, or the vector that is combined.
+    /// One size for each rank; in reductions, the size of the vector.
     Each(u64),
-    /// One for each rank; or for each neighbour.
+    /// A size for each rank or each neighbour.
     Of(Vec<u64>),
 }
 
-/// Begin or end of one-sided operations.
+/// Synchronization of one-sided operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Epoch {
-    /// Of all ranks.
+    /// MPI_Win_fence: of all ranks.
     Fence,
-    /// What was begun is complete at this target; nothing: at all.
+    /// Operations begun so far are complete at this target; `None`: at all targets.
     Flush(Option<u32>),
 }
 
 impl Sizes {
-    /// That of one rank.
+    /// The size of one rank.
     pub fn of(&self, rank: usize) -> u64 {
         match self {
             Sizes::Each(bytes) => *bytes,
@@ -204,7 +204,7 @@ impl Sizes {
         }
     }
 
-    /// The sum, among so many ranks.
+    /// The sum over `ranks` ranks.
     pub fn sum(&self, ranks: usize) -> u64 {
         match self {
             Sizes::Each(bytes) => bytes * ranks as u64,

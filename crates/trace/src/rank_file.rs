@@ -1,19 +1,19 @@
-//! The file of one rank, and what is not in it yet.
+//! Layout of the file of one rank, and of its tail.
 //!
-//! `NAME.trace`: [`MAGIC`], then chunks: kind (a byte), length (four bytes, little-endian), contents. The first one is the
-//! [`Header`]; blocks follow, and a last one where the rank has come to its end.
+//! `NAME.trace`: [`MAGIC`], then chunks: kind (one byte), length (four bytes, little-endian), contents. The first chunk is the
+//! [`Header`]; blocks follow; the last chunk is [`chunk::END`] unless the rank was killed.
 //!
-//! `NAME.tail`, while the rank runs, and for ever where it was killed: what the next block will consist of, in memory that
-//! is mapped to this file. Words of 64 bits ([`tail`]), then words of 32 bits: definitions, then calls.
+//! `NAME.tail`: the contents of the next block, in a file mapped to memory. It exists while the rank runs, and stays if the
+//! rank is killed. Words of 64 bits ([`tail`]), then words of 32 bits: definitions, then calls.
 
 use fishplate_host::{Host, HostId};
 use serde::{Deserialize, Serialize};
 
-/// How a file begins; the last byte is the format's version.
+/// First bytes of a file; the last byte is the version of the format.
 pub const MAGIC: [u8; 8] = *b"FPTRACE\x02";
-/// Ending of files.
+/// File name extension of a trace.
 pub const TRACE: &str = "trace";
-/// The same of what is not in the file yet.
+/// File name extension of a tail.
 pub const TAIL: &str = "tail";
 
 /// Kinds of chunks.
@@ -24,74 +24,74 @@ pub mod chunk {
     pub const BLOCK: u8 = 1;
     /// From here on operations are numbered from 0 anew.
     pub const RESTART: u8 = 2;
-    /// The rank has come to its end.
+    /// The rank called MPI_Finalize.
     pub const END: u8 = 3;
 }
 
-/// What `NAME.tail` consists of.
+/// Layout of `NAME.tail`.
 pub mod tail {
-    /// Word: that it is one of these files.
+    /// Word: [`IS_TAIL`].
     pub const MAGIC: usize = 0;
-    /// Its contents.
+    /// Content of word [`MAGIC`].
     pub const IS_TAIL: u64 = u64::from_le_bytes(*b"FPTAIL\0\x01");
-    /// Word: which block of the file it will be.
+    /// Word: number of the block that the tail will become.
     pub const BLOCK: usize = 1;
-    /// Word: calls.
+    /// Word: number of calls.
     pub const EVENTS: usize = 2;
-    /// Word: words of definitions.
+    /// Word: number of words of definitions.
     pub const DEFINITIONS: usize = 3;
-    /// How many words of 64 bits there are.
+    /// Number of 64-bit words.
     pub const WORDS: usize = 4;
-    /// Room for definitions, in words of 32 bits: each its length in bytes, and its bytes.
+    /// Capacity for definitions, in words of 32 bits. A definition is its length in bytes, then its bytes.
     pub const DEFINITION_WORDS: usize = 32 << 10;
-    /// Room for calls, each two words: its operation; processor time, and idle time in the upper half.
-    pub const MOST_EVENTS: usize = 64 << 10;
-    /// Numbers of 32 bits in all.
-    pub const NUMBERS: usize = DEFINITION_WORDS + 2 * MOST_EVENTS;
+    /// Capacity for calls. A call is two words: its operation; its processor time in the lower half, its idle time in the upper.
+    pub const MAX_EVENTS: usize = 64 << 10;
+    /// Number of 32-bit words.
+    pub const NUMBERS: usize = DEFINITION_WORDS + 2 * MAX_EVENTS;
 }
 
-/// Of which rank a trace is.
+/// Describes the rank of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// In MPI_COMM_WORLD.
+    /// Its rank in MPI_COMM_WORLD.
     pub rank: u32,
-    /// Of how many.
+    /// Number of ranks in MPI_COMM_WORLD.
     pub ranks: u32,
-    /// What tells programs apart that run at the same time; 0: not known.
+    /// Identifies the MPI_COMM_WORLD among programs that run at the same time; 0: unknown.
     pub world: u64,
-    /// Whether other ranks have started it, by MPI_Comm_spawn.
+    /// Whether it was started by MPI_Comm_spawn.
     pub is_spawned: bool,
     /// Name of the host.
     pub host: String,
-    /// Which machine, and when it was started. Several hosts (containers) may be on one.
+    /// Identifies the machine and its boot. One machine may run several hosts (containers).
     pub machine: String,
     /// Path of the program.
     pub program: String,
-    /// First line of what the MPI library says of itself.
+    /// First line of MPI_Get_library_version.
     pub library: String,
-    /// Processors that the process may use.
+    /// Number of processors that the process may use.
     pub processors: u32,
-    /// What recording a call takes that is not recorded itself, in nanoseconds. It is subtracted already.
+    /// Overhead of recording one call, in nanoseconds. It is already subtracted from the times.
     pub overhead_ns: u64,
-    /// Which host; headers of before end without this and what follows.
+    /// Identifies the host; `None` in headers of earlier versions, which end before this field.
     pub host_id: Option<HostId>,
-    /// Which processors of the machine it may use: bits, those of the first 64 first. Empty: not known.
+    /// Bit mask of the processors that the process may use; bit 0 of word 0 is processor 0. Empty: unknown.
     pub processor_mask: Vec<u64>,
 }
 
 impl Header {
-    /// Reads a header. One of before ends in front of the two fields that have been added since: a zero is none for each.
+    /// Decodes a header. Headers of earlier versions lack the last two fields: appended zeros decode as absent.
     pub fn decode(bytes: &[u8]) -> Option<Header> {
         postcard::from_bytes(&[bytes, &[0; 2]].concat()).ok()
     }
 
-    /// The host: by machine and name where the header does not tell more.
+    /// The host; derived from machine and name in headers of earlier versions.
     pub fn host(&self) -> HostId {
         let known = || Host { name: self.host.clone(), boot: self.machine.clone(), ..Host::default() };
         self.host_id.unwrap_or_else(|| known().id())
     }
 
-    /// Of a rank that nobody has recorded.
+    /// Header of a rank that was not recorded but generated.
     pub fn synthetic(rank: u32, ranks: u32) -> Header {
         Header {
             rank,

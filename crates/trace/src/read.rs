@@ -1,4 +1,4 @@
-//! The traces of all ranks.
+//! Reads the traces of all ranks.
 
 mod rank;
 mod wildcards;
@@ -12,28 +12,28 @@ use std::path::{Path, PathBuf};
 use super::operation::Operation;
 use super::rank_file::{Header, TRACE};
 
-/// What all ranks of a program did.
+/// The trace of all ranks of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// By rank.
+    /// Traces by rank.
     pub ranks: Vec<RankTrace>,
 }
 
-/// What a rank did.
+/// The trace of one rank.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RankTrace {
-    /// Of which rank.
+    /// Describes the rank.
     pub header: Header,
-    /// All that it does, each once.
+    /// Distinct operations of the rank.
     pub operations: Vec<Operation>,
-    /// What it did, in order. Receives say from whom, as far as the trace does.
+    /// Its calls, in order. Receives with wildcards have the source of their message, if the trace contains it.
     pub steps: Vec<Step>,
-    /// Whether it is there up to MPI_Finalize.
+    /// Whether the trace is complete up to MPI_Finalize.
     pub is_whole: bool,
 }
 
 impl RankTrace {
-    /// Whether threads of it were in MPI at once.
+    /// Whether several of its threads were in MPI at one time.
     pub fn has_threads_beside(&self) -> bool {
         self.operations.iter().any(|operation| matches!(operation, Operation::Thread { is_beside: true, .. }))
     }
@@ -42,38 +42,38 @@ impl RankTrace {
 /// A call, and the time before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Place of what it does.
+    /// Index of its operation.
     pub operation: u32,
     /// Processor time of the thread since the call before, in nanoseconds.
     pub processor_ns: u64,
-    /// What elapsed beyond that.
+    /// Time since the previous call in which the thread did not use the processor, in nanoseconds.
     pub idle_ns: u64,
 }
 
-/// Why there is no trace.
+/// Why a trace cannot be read.
 #[derive(Debug)]
 pub enum ReadError {
     /// A file or folder cannot be read.
     Io(PathBuf, io::Error),
-    /// There is no file of a rank.
+    /// The folder contains no trace.
     Empty(PathBuf),
-    /// A file is something else.
+    /// A file is not a trace.
     NotATrace(PathBuf),
     /// A file is of another version of the format.
     Version(PathBuf, u8),
     /// A file is damaged.
     Damaged(PathBuf),
-    /// Two files are of one rank, so that they are of several runs.
+    /// Two files are of one rank: the folder contains several runs.
     TwoOfARank(PathBuf, u32),
-    /// Files are of programs with these numbers of ranks.
+    /// Files are of programs with different numbers of ranks.
     SeveralSizes(PathBuf, u32, u32),
-    /// Files are of programs that the launcher tells apart.
+    /// Files are of several programs, which have different [`Header::world`]s.
     SeveralPrograms(PathBuf),
-    /// Ranks are missing: which, and of how many.
+    /// Ranks are missing: the missing ranks, and the number of ranks.
     Missing(PathBuf, Vec<u32>, u32),
 }
 
-/// What to do about traces of several runs.
+/// Advice for traces of several runs.
 const APART: &str = "keep each run in a folder of its own";
 
 impl fmt::Display for ReadError {
@@ -130,13 +130,13 @@ impl std::error::Error for ReadError {}
 /// Reads the traces in a folder.
 ///
 /// # Errors
-/// When there are none, some are missing, or files are not what they should be.
+/// If there are no traces, ranks are missing, or a file is damaged.
 pub fn folder(folder: &Path) -> Result<Trace, ReadError> {
     folder_without_spawned(folder).map(|(trace, _)| trace)
 }
 
-/// The same, and how many ranks were left out, as others have started them: what passes between several worlds is in no
-/// trace.
+/// Like [`folder`], but ignores spawned ranks and returns their number: communication between several MPI_COMM_WORLDs is not
+/// traced.
 ///
 /// # Errors
 /// As [`folder`].

@@ -1,7 +1,7 @@
-//! A rank's file while it grows.
+//! Writes the file of a rank.
 //!
-//! What is new goes to memory of the caller's, which outlives the process if it is mapped to a file; from time to time that
-//! becomes a block.
+//! New calls are appended to a [`Tail`] provided by the caller, which outlives the process if it is mapped to a file. A full
+//! tail is written to the file as a block.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -13,10 +13,10 @@ use super::duration_code::Coder;
 use super::operation::Operation;
 use super::rank_file::{Header, MAGIC, chunk, tail};
 
-/// Most operations that are remembered; then numbers begin anew.
-const MOST_OPERATIONS: usize = 1 << 18;
+/// Limit of the number of operations remembered; beyond it, numbering restarts at 0.
+const MAX_OPERATIONS: usize = 1 << 18;
 
-/// Memory for what is not in the file yet, of [`tail::WORDS`] and [`tail::NUMBERS`].
+/// Memory for calls that are not in the file yet: [`tail::WORDS`] and [`tail::NUMBERS`] words.
 pub trait Tail {
     /// Its words of 64 bits.
     fn words(&self) -> &[AtomicU64];
@@ -24,7 +24,7 @@ pub trait Tail {
     fn numbers(&self) -> &[AtomicU32];
 }
 
-/// The same in memory of its own.
+/// A [`Tail`] on the heap.
 #[derive(Debug)]
 pub struct OwnTail {
     words: Vec<AtomicU64>,
@@ -32,7 +32,7 @@ pub struct OwnTail {
 }
 
 impl OwnTail {
-    /// Empty.
+    /// An empty tail.
     pub fn new() -> OwnTail {
         OwnTail {
             words: (0..tail::WORDS).map(|_| AtomicU64::new(0)).collect(),
@@ -40,7 +40,7 @@ impl OwnTail {
         }
     }
 
-    /// As a file has it; nothing where that is too short.
+    /// From the contents of a file; `None` if they are too short.
     pub fn of_bytes(bytes: &[u8]) -> Option<OwnTail> {
         let (words, numbers) = bytes.split_at_checked(tail::WORDS * size_of::<u64>())?;
         let words = words.as_chunks().0.iter().map(|word| AtomicU64::new(u64::from_le_bytes(*word))).collect();
@@ -49,7 +49,7 @@ impl OwnTail {
         (numbers.len() >= tail::NUMBERS).then_some(OwnTail { words, numbers })
     }
 
-    /// For a file.
+    /// The contents of a file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let words = self.words.iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes());
         words.chain(self.numbers.iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes())).collect()
@@ -82,7 +82,7 @@ impl<T: Tail> Tail for &T {
     }
 }
 
-/// The file.
+/// Writes the file of a rank.
 pub struct Writer<F: Write, T: Tail> {
     file: F,
     tail: T,
@@ -94,10 +94,10 @@ pub struct Writer<F: Write, T: Tail> {
 }
 
 impl<F: Write, T: Tail> Writer<F, T> {
-    /// Begins it.
+    /// Writes the header.
     ///
     /// # Errors
-    /// When the header cannot be written.
+    /// If the header cannot be written.
     pub fn begin(mut file: F, tail: T, header: &Header) -> io::Result<Writer<F, T>> {
         let bytes = postcard::to_stdvec(header).map_err(io::Error::other)?;
         file.write_all(&MAGIC)?;
@@ -107,27 +107,27 @@ impl<F: Write, T: Tail> Writer<F, T> {
         Ok(Writer { file, tail, known, coders, blocks: 0, events: 0, definition_words: 0 })
     }
 
-    /// A call after so much processor time and so much time without it, in nanoseconds.
+    /// Appends a call, preceded by `processor` and `idle` nanoseconds of computation.
     ///
     /// # Errors
-    /// When the file cannot be written; nothing may be added then.
+    /// If the file cannot be written. After an error nothing more may be appended.
     pub fn push(&mut self, operation: &Operation, [processor, idle]: [u64; 2]) -> io::Result<()> {
         let number = self.number(operation)?;
         let codes = [self.coders[0].encode(processor), self.coders[1].encode(idle)];
         self.push_event(number, codes)
     }
 
-    /// Writes what is left: the rank has come to its end.
+    /// Writes the tail and [`chunk::END`].
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn finish(&mut self) -> io::Result<()> {
         self.flush()?;
         self.file.write_all(&chunk(super::rank_file::chunk::END, &[]))
     }
 
     fn push_event(&mut self, operation: u32, [processor, idle]: [u16; 2]) -> io::Result<()> {
-        if self.events == tail::MOST_EVENTS {
+        if self.events == tail::MAX_EVENTS {
             self.flush()?;
         }
         let at = tail::DEFINITION_WORDS + 2 * self.events;
@@ -139,12 +139,12 @@ impl<F: Write, T: Tail> Writer<F, T> {
         Ok(())
     }
 
-    /// The number of an operation, which becomes known.
+    /// The number of an operation. Defines it if it is new.
     fn number(&mut self, operation: &Operation) -> io::Result<u32> {
         if let Some(number) = self.known.get(operation) {
             return Ok(*number);
         }
-        if self.known.len() == MOST_OPERATIONS {
+        if self.known.len() == MAX_OPERATIONS {
             self.flush()?;
             self.file.write_all(&chunk(super::rank_file::chunk::RESTART, &[]))?;
             self.known.clear();
@@ -155,7 +155,7 @@ impl<F: Write, T: Tail> Writer<F, T> {
             self.flush()?;
         }
         if words > tail::DEFINITION_WORDS {
-            // A vector for very many ranks: a block of its own.
+            // A definition longer than the tail (a vector of very many ranks) becomes a block of its own.
             self.append(&Block { definitions: vec![bytes], events: Vec::new() })?;
         } else {
             self.define(&bytes);
@@ -177,7 +177,7 @@ impl<F: Write, T: Tail> Writer<F, T> {
         self.tail.words()[tail::DEFINITIONS].store(self.definition_words as u64, Ordering::Release);
     }
 
-    /// Makes a block of what is in memory.
+    /// Writes the contents of the tail as a block.
     fn flush(&mut self) -> io::Result<()> {
         if self.events == 0 && self.definition_words == 0 {
             return Ok(());
@@ -190,8 +190,8 @@ impl<F: Write, T: Tail> Writer<F, T> {
     fn append(&mut self, block: &Block) -> io::Result<()> {
         self.file.write_all(&chunk(super::rank_file::chunk::BLOCK, &block::encode(block)?))?;
         self.blocks += 1;
-        // What is still in memory is in the file as well now. The tail counts only while its number is that of the next
-        // block, so it is emptied before it gets a new one.
+        // The calls are now in the file and in the tail. A reader ignores a tail whose number is not that of the next block, so the
+        // tail is emptied before it gets a new number.
         let words = self.tail.words();
         words[tail::EVENTS].store(0, Ordering::Release);
         words[tail::DEFINITIONS].store(0, Ordering::Release);
@@ -200,14 +200,14 @@ impl<F: Write, T: Tail> Writer<F, T> {
     }
 }
 
-/// What is in a tail, if it will be this block of its file.
+/// The contents of a tail, if its number is `block`.
 pub(super) fn left(tail: &impl Tail, block: u64) -> Option<Block> {
     let word = |at: usize| tail.words()[at].load(Ordering::Relaxed);
     if word(tail::MAGIC) != tail::IS_TAIL || word(tail::BLOCK) != block {
         return None;
     }
     let definitions = (word(tail::DEFINITIONS) as usize).min(tail::DEFINITION_WORDS);
-    Some(contents(tail, definitions, (word(tail::EVENTS) as usize).min(tail::MOST_EVENTS)))
+    Some(contents(tail, definitions, (word(tail::EVENTS) as usize).min(tail::MAX_EVENTS)))
 }
 
 fn contents(tail: &impl Tail, definition_words: usize, events: usize) -> Block {

@@ -26,7 +26,7 @@ fn send(bytes: u64) -> Operation {
     })
 }
 
-/// Writes so many calls of so many kinds; ends well, or not.
+/// Writes `calls` calls of `kinds` kinds; finishes the file, or not.
 fn write(folder: &Path, rank: u32, ranks: u32, calls: u64, kinds: u64, ends: bool) {
     let tail = OwnTail::new();
     let file = File::create(folder.join(format!("{rank}.trace"))).unwrap();

@@ -37,7 +37,7 @@ impl Rng {
         from + self.below(end - from)
     }
 
-    /// True in so many of a hundred cases.
+    /// True with a probability of `chance` percent.
     pub fn percent(&mut self, chance: u64) -> bool {
         self.below(100) < chance
     }

@@ -24,7 +24,7 @@ pub fn barrier_through_one(clocks: &mut RankClocks, group: &[Rank]) {
     clocks.round(&(1..group.len()).map(|index| message(group, 0, index, 0.0)).collect::<Vec<_>>());
 }
 
-/// Broadcast of so many bytes from the rank at `root`.
+/// Broadcast of `bytes` bytes from the rank at `root`.
 pub fn broadcast(clocks: &mut RankClocks, group: &[Rank], root: usize, bytes: f64) {
     let ranks = group.len();
     if bytes < SCATTERED_BYTES || ranks < SCATTERED_RANKS {
@@ -40,7 +40,7 @@ pub fn broadcast(clocks: &mut RankClocks, group: &[Rank], root: usize, bytes: f6
     }
 }
 
-/// Reduction of so many bytes to the rank at `root`: `whole` operands go up a tree, or ranks reduce parts first.
+/// Reduction of `bytes` bytes to the rank at `root`: `whole` operands go up a tree, or ranks reduce parts first.
 pub fn reduce(clocks: &mut RankClocks, group: &[Rank], root: usize, bytes: f64, whole: bool) {
     if whole {
         tree_up(clocks, group, root, &|_| bytes, bytes);
@@ -52,7 +52,7 @@ pub fn reduce(clocks: &mut RankClocks, group: &[Rank], root: usize, bytes: f64, 
     gather_halves(clocks, &group[..even], if root < even { root } else { root - even }, bytes);
 }
 
-/// Reduction of so many bytes for all: ranks exchange `whole` operands, or halves, quarters and so on.
+/// Allreduce of `bytes` bytes: ranks exchange `whole` operands, or halves, quarters and so on.
 pub fn allreduce(clocks: &mut RankClocks, group: &[Rank], bytes: f64, whole: bool) {
     let even = fold(clocks, group, bytes);
     if whole {
@@ -82,7 +82,7 @@ fn unfold(clocks: &mut RankClocks, group: &[Rank], even: usize, bytes: f64) {
     clocks.round(&beyond.map(|low| message(group, low, low + even, bytes)).collect::<Vec<_>>());
 }
 
-/// What partners at each distance exchange of so many bytes: half, a quarter, and so on.
+/// Bytes that partners at each distance exchange of `bytes` bytes: a half, a quarter, and so on.
 fn halves(ranks: usize, bytes: f64) -> impl DoubleEndedIterator<Item = (usize, f64)> {
     powers(ranks).map(move |distance| (distance, bytes / (2 * distance) as f64))
 }
@@ -128,7 +128,7 @@ pub fn reduce_scatter(clocks: &mut RankClocks, group: &[Rank], bytes: f64) {
     unfold(clocks, group, even, bytes / group.len() as f64);
 }
 
-/// Blocks of so many bytes from each, for all.
+/// Allgather of a block from each rank, with `bytes` by rank.
 pub fn allgather(clocks: &mut RankClocks, group: &[Rank], bytes: &[f64]) {
     /// Up to here in all, in groups of a power of two, what is there doubles each round (512 KiB).
     const DOUBLED_BYTES: f64 = 524_288.0;
@@ -147,23 +147,23 @@ pub fn allgather(clocks: &mut RankClocks, group: &[Rank], bytes: &[f64]) {
     }
 }
 
-/// Blocks of so many bytes on the average to the rank at `root`.
+/// Gather of blocks of `mean` bytes on average to the rank at `root`.
 pub fn gather(clocks: &mut RankClocks, group: &[Rank], root: usize, mean: f64) {
     tree_up(clocks, group, root, &|below| mean * below as f64, 0.0);
 }
 
-/// Blocks of so many bytes on the average from the rank at `root`.
+/// Scatter of blocks of `mean` bytes on average from the rank at `root`.
 pub fn scatter(clocks: &mut RankClocks, group: &[Rank], root: usize, mean: f64) {
     tree_down(clocks, group, root, &|below| mean * below as f64);
 }
 
-/// Blocks of so many bytes to the root, from each by itself.
+/// Linear gather: each rank sends a block of `bytes` bytes directly to the root.
 pub fn gather_each(clocks: &mut RankClocks, group: &[Rank], root: Rank, bytes: &dyn Fn(Rank) -> f64) {
     let others = group.iter().filter(|rank| **rank != root && bytes(**rank) > 0.0);
     clocks.round(&others.map(|from| Message { from: *from, to: root, bytes: bytes(*from) }).collect::<Vec<_>>());
 }
 
-/// Blocks of so many bytes from the root, to each by itself.
+/// Linear scatter: the root sends a block of `bytes` bytes directly to each rank.
 pub fn scatter_each(clocks: &mut RankClocks, group: &[Rank], root: Rank, bytes: &dyn Fn(Rank) -> f64) {
     let others = group.iter().filter(|rank| **rank != root && bytes(**rank) > 0.0);
     clocks.round(&others.map(|to| Message { from: root, to: *to, bytes: bytes(*to) }).collect::<Vec<_>>());
@@ -172,9 +172,9 @@ pub fn scatter_each(clocks: &mut RankClocks, group: &[Rank], root: Rank, bytes: 
 /// How a block from each gets to each.
 #[derive(Clone, Copy, Debug)]
 pub enum Delivery {
-    /// Blocks, of so many bytes on the average, travel together, in a logarithmic number of rounds.
+    /// Blocks travel together, in a logarithmic number of rounds.
     Together {
-        /// Bytes.
+        /// Mean size of a block in bytes.
         mean: f64,
     },
     /// All at once.
@@ -183,7 +183,7 @@ pub enum Delivery {
     InPairs,
 }
 
-/// A block from each to each, of so many bytes.
+/// Alltoall: a block of `bytes` bytes from each rank to each rank.
 pub fn alltoall(clocks: &mut RankClocks, group: &[Rank], bytes: &dyn Fn(Rank, Rank) -> f64, delivery: Delivery) {
     let ranks = group.len();
     let to = |distance: usize| {

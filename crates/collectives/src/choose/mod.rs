@@ -64,7 +64,8 @@ pub struct Choice {
     pub why: &'static str,
 }
 
-/// The algorithm for an operation on elements of so many bytes. The same on every rank that gives the same.
+/// The algorithm for an operation on elements of `element_bytes` bytes. Deterministic: equal arguments give equal results on
+/// all ranks.
 ///
 /// Times are modelled message by message, at a cost that grows with ranks squared at worst: keep what was chosen.
 pub fn choose(operation: &Operation, element_bytes: usize, map: &ClusterMap, network: &Network) -> Choice {

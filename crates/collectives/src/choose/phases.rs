@@ -355,7 +355,7 @@ impl<'a> PhaseCosts<'a> {
         messages.map(|(from, to, bytes)| Message { from, to, bytes }).collect()
     }
 
-    /// Bytes that each rank of a cluster carries of so many, by rank.
+    /// Shares of `bytes` bytes carried by each rank of a cluster, by rank.
     fn carried(&self, cluster: Cluster, bytes: f64) -> Vec<f64> {
         let map = self.problem.map;
         let host_leaders = map.host_leaders(cluster);
@@ -366,7 +366,7 @@ impl<'a> PhaseCosts<'a> {
         carried
     }
 
-    /// What the hosts of a cluster send to those of another, of so many bytes.
+    /// The parts of `bytes` bytes that the hosts of a cluster send to those of another.
     fn lanes(&self, from: Cluster, to: Cluster, bytes: f64) -> Vec<(Rank, Rank, f64)> {
         let map = self.problem.map;
         let lanes = overlaps(map.host_leaders(from).len(), map.host_leaders(to).len());

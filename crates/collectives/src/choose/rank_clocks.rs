@@ -38,7 +38,7 @@ impl<'a> RankClocks<'a> {
         RankClocks::of_segments(map, network, 1.0)
     }
 
-    /// Of the first of so many segments, which follow each other.
+    /// Time of the first of a sequence of segments.
     pub fn of_segments(map: &'a ClusterMap, network: &'a Network, segments: f64) -> RankClocks<'a> {
         let ranks = map.ranks();
         RankClocks { map, network, ready_ns: vec![0.0; ranks], crossings: vec![0; ranks], wan_bytes: 0.0, segments }
@@ -72,7 +72,7 @@ impl<'a> RankClocks<'a> {
         self.ready_ns[rank.0] += bytes * NS_PER_S / inside.copy_bytes_per_s as f64;
     }
 
-    /// A rank's rail carries so many bytes first, as fast as inside.
+    /// A rank's rail first carries `bytes` bytes, at the rate within a cluster.
     pub fn occupy(&mut self, rank: Rank, bytes: f64) {
         let inside = self.network.inside(self.map.cluster_of(rank));
         self.ready_ns[rank.0] += bytes * NS_PER_S / inside.bytes_per_s as f64;

@@ -24,7 +24,7 @@ fn of_cluster(problem: &Problem, exchange: &Exchange, cluster: Cluster) -> f64 {
     let members = |cluster| problem.map.members(cluster);
     let sent: f64 = others().map(|other| problem.bytes_exchanged(exchange, members(cluster), members(other))).sum();
     let held: f64 = others().map(|other| held_by_wan(problem, cluster, other)).sum();
-    // One message of each rank is so many bytes.
+    // Bytes of one message of each rank.
     held / (sent / messages_of_each(problem, cluster)).max(1.0)
 }
 

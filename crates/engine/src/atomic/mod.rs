@@ -10,7 +10,7 @@ use value::{Complex, combine};
 /// Longest array of one operation, in bytes: with what it is compared with, an operation fits into an injected message.
 pub const MAX_ATOMIC_LEN: u64 = crate::limits::INJECT_SIZE / 2;
 
-/// What is done to each element.
+/// Operation on each element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum AtomicOperation {
@@ -34,21 +34,21 @@ pub enum AtomicOperation {
     LogicalXor = 8,
     /// Bits of just one.
     BitXor = 9,
-    /// Nothing is done; the value is the result.
+    /// No operation; the result is the old value.
     Read = 10,
     /// It is replaced.
     Write = 11,
     /// It is replaced if it equals the comparand.
     SwapIfEqual = 12,
-    /// If it does not.
+    /// It is replaced unless it equals the comparand.
     SwapUnlessEqual = 13,
-    /// If the comparand is less or equal.
+    /// It is replaced if the comparand is less or equal.
     SwapIfLessOrEqual = 14,
-    /// If the comparand is less.
+    /// It is replaced if the comparand is less.
     SwapIfLess = 15,
-    /// If the comparand is greater or equal.
+    /// It is replaced if the comparand is greater or equal.
     SwapIfGreaterOrEqual = 16,
-    /// If the comparand is greater.
+    /// It is replaced if the comparand is greater.
     SwapIfGreater = 17,
     /// The bits that are set in the comparand are replaced.
     MaskedSwap = 18,
@@ -174,14 +174,14 @@ impl Datatype {
 pub struct Atomic {
     operation: AtomicOperation,
     datatype: Datatype,
-    /// The values before it are the result.
+    /// The initiator gets the values from before the operation.
     fetches: bool,
     count: u32,
 }
 
 impl Atomic {
-    /// `None`: there is no such operation on this type, or it has no elements, or more than fit. Those that compare, and reads,
-    /// have a result.
+    /// `None`: the operation does not exist for this type, or `count` is 0 or above [`Atomic::most`]. Operations that compare,
+    /// and reads, have a result whatever `fetches` says.
     pub fn new(operation: AtomicOperation, datatype: Datatype, fetches: bool, count: u32) -> Option<Atomic> {
         use AtomicOperation::*;
         let is_of_type = match operation {
@@ -205,7 +205,7 @@ impl Atomic {
         operation as u64 | (datatype as u64) << 8 | u64::from(fetches) << 16 | u64::from(count) << 32
     }
 
-    /// The one of that number.
+    /// The operation that [`Atomic::word`] gave as `word`; `None` if there is none.
     pub fn of_word(word: u64) -> Option<Atomic> {
         let operation = *AtomicOperation::ALL.get((word & 0xff) as usize)?;
         let datatype = Datatype::ALL.into_iter().find(|datatype| *datatype as u64 == word >> 8 & 0xff)?;
@@ -213,22 +213,22 @@ impl Atomic {
             .filter(|atomic| atomic.word() == word)
     }
 
-    /// What is done.
+    /// Operation on each element, with its operands.
     pub fn operation(&self) -> AtomicOperation {
         self.operation
     }
 
-    /// To what.
+    /// Type of the elements.
     pub fn datatype(&self) -> Datatype {
         self.datatype
     }
 
-    /// Whether it has a result.
+    /// Whether the initiator gets the values from before the operation.
     pub fn fetches(&self) -> bool {
         self.fetches
     }
 
-    /// To how many.
+    /// Number of elements.
     pub fn count(&self) -> u32 {
         self.count
     }
@@ -252,7 +252,7 @@ impl Atomic {
         if self.fetches { self.target_len() } else { 0 }
     }
 
-    /// What becomes of `old`: values as the bits of their type, in the low end.
+    /// The new value of an element that was `old`. Values are the bits of their type, in the low end.
     pub fn combine(&self, old: u128, operand: u128, comparand: u128) -> u128 {
         let combine = match self.datatype {
             Datatype::Int8 => combine::<i8>,

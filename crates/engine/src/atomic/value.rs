@@ -6,23 +6,21 @@ use super::AtomicOperation;
 
 /// A value of one of the types.
 pub trait Value: Copy + PartialEq {
-    /// Of its bits.
     fn of_bits(bits: u128) -> Self;
-    /// Its bits.
     fn bits(self) -> u128;
     /// Whether it is not 0.
     fn is_true(self) -> bool;
-    /// 1 or 0.
+    /// 1 for true, 0 for false.
     fn truth(is_true: bool) -> Self;
-    /// The sum.
+    /// The sum; integers wrap.
     fn plus(self, other: Self) -> Self;
-    /// The product.
+    /// The product; integers wrap.
     fn times(self, other: Self) -> Self;
-    /// Which is greater, where the type has an order.
+    /// `None` for complex numbers and NaN, which have no order.
     fn order(self, other: Self) -> Option<Ordering>;
 }
 
-/// What becomes of `old`.
+/// The new value of an element that was `old`.
 pub fn combine<V: Value>(operation: AtomicOperation, old: u128, operand: u128, comparand: u128) -> u128 {
     use AtomicOperation::*;
     let (was, by, compared) = (V::of_bits(old), V::of_bits(operand), V::of_bits(comparand));

@@ -43,22 +43,21 @@ use crate::processor::ProcessorCost;
 use crate::time::Instant;
 use crate::wire::{Body, ReceiveRef, SendRef};
 
-/// The grant of a peer covers so many round trips of its path: a message needs half of one to arrive, the credit
-/// that comes back another half, and receives may be posted late.
+/// Round trips of its path that the grant of a peer covers: a message needs half of one to arrive, the credit for it another
+/// half to come back, and receives may be posted late.
 const ROUND_TRIPS_GRANTED: u64 = 4;
-/// Credit above the first grant that is unused for so long, in nanoseconds, is returned.
+/// Credit above the first grant is returned once it was unused for this time, in nanoseconds.
 const IDLE_CREDIT_NS: u64 = 2_000_000_000;
 
-/// What a virtual channel can still do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Carries, or will once a subchannel is up.
+    /// Carries messages, or will once a subchannel is up.
     Open,
-    /// Nothing more; the text says why, for the user.
+    /// Carries nothing any more; the text says why, for the user.
     Lost(Arc<str>),
 }
 
-/// What is to be done about credit that the peer has granted beyond its first grant.
+/// State of the return of unused credit above the first grant.
 #[derive(Default)]
 struct Surplus {
     /// Credit returned since the start, if the peer has to be told.
@@ -88,9 +87,7 @@ pub enum CreditReturn {
 
 /// State of a virtual channel.
 pub struct VirtualChannel {
-    /// Its name.
     pub id: VcId,
-    /// What it can still do.
     pub state: State,
     /// The peer is this endpoint itself: messages do not travel.
     pub loopback: bool,
@@ -106,11 +103,11 @@ pub struct VirtualChannel {
     pub clock: PeerClock,
     /// The subchannel over which the newest counted frame has come.
     pub last_received: Option<u8>,
-    /// What subchannels that have ended leave behind, if any has ended.
+    /// Frames and messages of ended subchannels; `None` while none has ended.
     pub left_behind: Option<Box<LeftBehind>>,
     /// Credit granted by the peer.
     pub credit: Credit,
-    /// What the peer has used of this endpoint's grant.
+    /// Part of this endpoint's grant that the peer has used.
     pub peer_grant: PeerGrant,
     /// Messages that came out of order: keys of unmatched messages.
     pub reorder: Reorder<Key<UnmatchedMessage>>,
@@ -134,17 +131,15 @@ pub struct VirtualChannel {
     striping_queue: VecDeque<Key<Send>>,
     /// CTS frames, refusals of reads, and answers to atomic operations, to send.
     replies: VecDeque<Reply>,
-    /// What is to be done about credit above the first grant.
     surplus: Surplus,
     /// State of remote memory access, if there is any.
     pub remote: Option<Box<RemoteAccess>>,
-    /// Bytes that wait: of `queued` messages and writes, and what may be cut in `striping_queue`.
+    /// Bytes that wait: of `queued` messages and writes, and the part of `striping_queue` that may be cut.
     pending: u64,
     /// Bytes that were sent since the last padding.
     sent_since_padding: u32,
     /// Some subchannel may have to be filled with padding.
     pub has_filled: bool,
-    /// What frames cost the processors of both ends.
     pub processor: ProcessorCost,
     multiplex: Multiplexer,
     cached_choice: Option<CachedChoice>,
@@ -152,7 +147,6 @@ pub struct VirtualChannel {
 }
 
 impl VirtualChannel {
-    /// A channel without subchannels.
     pub fn new(id: VcId, config: &Config, grant: u64, loopback: bool) -> Self {
         let reserve = config.max_announced * MESSAGE_CHARGE;
         let window = u32::try_from((config.max_grant.max(grant) + reserve) / MESSAGE_CHARGE).unwrap_or(u32::MAX / 4);
@@ -223,12 +217,12 @@ impl VirtualChannel {
         }
     }
 
-    /// It has one now, or was discarded.
+    /// The message has a receive now, or was discarded.
     pub fn remove_early_candidate(&mut self, seq: MessageSeq) {
         self.early_candidates.remove(&seq.0);
     }
 
-    /// The oldest such message: its sequence number, and the key of the unmatched message.
+    /// The oldest announced message without early data or receive: its sequence number, and its key.
     pub fn oldest_early_candidate(&self) -> Option<(MessageSeq, Key<UnmatchedMessage>)> {
         self.early_candidates.first_key_value().map(|(seq, key)| (MessageSeq(*seq), *key))
     }
@@ -258,7 +252,7 @@ impl VirtualChannel {
         self.raise_limit(key, before, stripes.allowed());
     }
 
-    /// `allowed` bytes of a send may be cut now; before, it was `before`.
+    /// `allowed` bytes of a send may be cut from now on, instead of `before`.
     fn raise_limit(&mut self, key: Key<Send>, before: u64, allowed: u64) {
         self.pending = self.pending + allowed - before;
         if before == 0 && allowed > 0 {
@@ -272,7 +266,7 @@ impl VirtualChannel {
         self.pending += len;
     }
 
-    /// Whether nothing waits to be handed to a subchannel.
+    /// Whether no frame waits for a subchannel to take it.
     pub fn is_idle(&self) -> bool {
         self.queued.is_empty()
             && self.striping_queue.is_empty()
@@ -283,20 +277,20 @@ impl VirtualChannel {
             && self.subchannels.iter().all(|subchannel| subchannel.assigned.is_empty())
     }
 
-    /// Whether an access of this side to the peer's memory may go past what goes in frames: no write is on its way, and no
-    /// request to read, or long send, waits.
+    /// Whether this side may access the peer's memory directly, ahead of what goes in frames: no write is in flight, and no read
+    /// request or long send waits.
     pub fn may_access_directly(&self) -> bool {
         self.state == State::Open
             && self.striping_queue.is_empty()
             && self.remote.as_deref().is_none_or(RemoteAccess::has_none_on_its_way)
     }
 
-    /// The grant with which the peer's path need not wait for credit, within the limits of `config`, in bytes.
+    /// The grant, in bytes, with which the peer's path never waits for credit, within the limits of `config`.
     pub fn target_grant(&self, config: &Config) -> u64 {
         (ROUND_TRIPS_GRANTED * self.capacity()).min(config.max_grant)
     }
 
-    /// When to call [`VirtualChannel::check_idle`], if ever.
+    /// When to call [`VirtualChannel::check_idle`]; `None` if there is no surplus of credit.
     pub fn idle_check(&self) -> Option<Instant> {
         self.surplus.idle_check.map(|(due, _)| due)
     }
@@ -322,7 +316,7 @@ impl VirtualChannel {
     }
 
     /// Whether acknowledgements or credit have to be sent.
-    pub fn owes_acknowledgement(&self) -> bool {
+    pub fn has_pending_acks(&self) -> bool {
         self.peer_grant.should_advertise() || self.subchannels.iter().any(|subchannel| subchannel.ack_due().is_some())
     }
 
@@ -331,7 +325,7 @@ impl VirtualChannel {
         self.is_idle() && self.subchannels.iter().all(Subchannel::has_delivered)
     }
 
-    /// The policies and their present state, for people.
+    /// The policies and their present state, for `fishplate` to print.
     pub fn explain(&self) -> String {
         format!("{}; {}", self.multiplex.explain(), self.stripe.explain())
     }
@@ -377,7 +371,7 @@ impl VirtualChannel {
         Some(usize::from(only)).filter(|only| self.subchannels[*only].is_in_memory)
     }
 
-    /// Subchannel `index` is in memory: all others stand by while it is up.
+    /// Subchannel `index` is shared memory: all others stand by while it is up.
     pub fn prefer(&mut self, index: usize) {
         self.subchannels[index].is_in_memory = true;
         let others = std::mem::take(&mut self.live);
@@ -410,12 +404,13 @@ impl VirtualChannel {
             .for_each(|all| all.retain(|other| usize::from(*other) != index));
     }
 
-    /// State of remote memory access, which comes about if there is none.
+    /// State of remote memory access, made by the first call.
     pub fn remote(&mut self) -> &mut RemoteAccess {
         self.remote.get_or_insert_default()
     }
 
-    /// Adds a subchannel, in the slot of a dead one if there is one; its index. `None`: there are too many.
+    /// Adds a subchannel, in the slot of a dead one if there is one, and returns its index. `None`: all
+    /// [`MAX_SUBCHANNELS`](crate::MAX_SUBCHANNELS) are up.
     pub fn add(&mut self, mut subchannel: Subchannel) -> Option<usize> {
         let has_ended = |old: &Subchannel| !old.live;
         let is_of_rail = |other: &&Subchannel| other.rail == subchannel.rail;
@@ -424,7 +419,7 @@ impl VirtualChannel {
         if let Some(before) = before.or_else(|| self.subchannels.iter().find(is_of_rail)) {
             subchannel.estimate.inherit(&before.estimate);
         }
-        // What is known of another rail is kept while there is room.
+        // Estimates of another rail are kept while there is room.
         let index = match (of_rail, self.subchannels.len()) {
             (Some(index), _) => index,
             (None, MAX_SUBCHANNELS) => self.subchannels.iter().position(has_ended)?,

@@ -20,7 +20,6 @@ pub struct Transmit {
     pub copy: bool,
 }
 
-/// No payload.
 pub(super) const NO_PAYLOAD: Source = Source::User(Payload::EMPTY);
 
 impl VirtualChannel {

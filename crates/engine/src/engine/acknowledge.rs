@@ -18,7 +18,7 @@ impl Engine {
     ) -> Result<(), ProtocolViolation> {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         let index = usize::from(subchannel.index);
-        let (Acknowledgement::Said { frames, .. } | Acknowledgement::Taken(frames)) = ack;
+        let (Acknowledgement::ByHeader { frames, .. } | Acknowledgement::ByDriver(frames)) = ack;
         if !channel.subchannels[index].is_news(frames) {
             return Ok(());
         }
@@ -69,16 +69,16 @@ impl Engine {
         Ok(())
     }
 
-    /// The peer has taken the first `frames` frames of a subchannel in memory, modulo 2^32, as the driver sees. (Writes, and
-    /// what is behind them, count as delivered only once a header acknowledges them: they may be refused.)
+    /// The driver sees that the peer has taken the first `frames` frames, modulo 2^32, of a subchannel in shared memory. (Writes,
+    /// and frames behind them, count as delivered only once a header acknowledges them: the peer may refuse writes.)
     pub fn delivered(&mut self, now: Instant, subchannel: SubchannelId, frames: u32) -> Result<(), ProtocolViolation> {
         match self.vcs[subchannel.vc.0 as usize].state {
-            State::Open => self.handle_ack(now, subchannel, Acknowledgement::Taken(frames)),
+            State::Open => self.handle_ack(now, subchannel, Acknowledgement::ByDriver(frames)),
             State::Lost(_) => Ok(()),
         }
     }
 
-    /// The completion filter lets one completion through.
+    /// Ends a send whose frames are all acknowledged, unless it has a follow-up frame, and reports its completion.
     pub(super) fn finish_send(&mut self, key: Key<Send>) {
         if self.follow_up(key) {
             return;

@@ -23,18 +23,18 @@ pub(super) struct Applying {
     result: Option<BounceId>,
 }
 
-/// Who wants to know.
+/// Where the result of an operation goes.
 #[derive(Clone, Copy, Debug)]
 enum Origin {
     /// The peer, by its name for the operation.
     Peer(ReceiveRef),
-    /// This endpoint itself: its reassembly.
-    Here(Key<Reassembly>),
+    /// This endpoint, to whose own memory the operation is: the key of the reassembly.
+    Loopback(Key<Reassembly>),
 }
 
 impl Engine {
-    /// Posts an atomic operation on a peer's memory. It completes when it was applied, and its result is here. Poll
-    /// transmits, then call [`Engine::detach`].
+    /// Posts an atomic operation on a peer's memory. It completes when it is applied and its result has arrived. Poll transmits,
+    /// then call [`Engine::detach`].
     pub fn post_atomic(&mut self, request: AtomicRequest) -> Result<SendKey, PostError> {
         let AtomicRequest { vc, to, what, operands, .. } = &request;
         let (vc, to, what) = (*vc, *to, *what);
@@ -47,7 +47,7 @@ impl Engine {
         let number = if is_loopback { 0 } else { self.vcs[vc.0 as usize].remote().atomics.post() };
         let operation = self.reassemblies.insert(Reassembly::of_atomic(request, number));
         if is_loopback {
-            self.apply_here(vc, operation, to, what, operands);
+            self.loop_back_atomic(vc, operation, to, what, operands);
             return Ok(SendKey(None));
         }
         let atomic = AtomicSend { to, what, operation: ReceiveRef(operation.number()) };
@@ -58,7 +58,7 @@ impl Engine {
     }
 
     /// An operation on memory of this endpoint itself.
-    fn apply_here(&mut self, vc: VcId, operation: Key<Reassembly>, at: Remote, what: Atomic, from: Payload) {
+    fn loop_back_atomic(&mut self, vc: VcId, operation: Key<Reassembly>, at: Remote, what: Atomic, from: Payload) {
         let memory = match self.regions.find_array(at.key, at.address, &what) {
             Ok(memory) => memory,
             Err(why) => return self.atomic_ended(operation, Some(why)),
@@ -68,7 +68,7 @@ impl Engine {
             self.actions.push_back(MemoryAction::Fill { into, from });
             into
         });
-        self.apply(vc, Origin::Here(operation), what, memory, operands);
+        self.apply(vc, Origin::Loopback(operation), what, memory, operands);
     }
 
     fn apply(&mut self, vc: VcId, by: Origin, what: Atomic, to: Payload, operands: Option<BounceId>) {
@@ -77,13 +77,13 @@ impl Engine {
         self.actions.push_back(MemoryAction::Apply { id, what, to, operands, result });
     }
 
-    /// The driver has applied an operation ([`MemoryAction::Apply`]), or refuses to, and has not touched the memory.
+    /// The driver has applied an operation ([`MemoryAction::Apply`]), or refused to, leaving the memory unchanged.
     pub fn applied(&mut self, id: ApplyId, outcome: Result<(), Refusal>) {
         let applying = Key::of_number(id.0).and_then(|key| self.applying.remove(key));
         let Some(Applying { vc, by, what, operands, result }) = applying else { return };
         operands.into_iter().for_each(|operands| self.release(operands));
         match by {
-            Origin::Here(operation) => {
+            Origin::Loopback(operation) => {
                 if let (Some(from), Some(reassembly)) = (result, self.reassemblies.get(operation)) {
                     if outcome.is_ok() {
                         let to = reassembly.place().clone();
@@ -99,7 +99,7 @@ impl Engine {
             Origin::Peer(operation) => {
                 let is_refused = outcome.is_err();
                 self.answer(vc, operation, what, outcome, result);
-                // There will be no result, for which others may have waited.
+                // Operations that waited for room for the result need not any more.
                 if is_refused {
                     self.apply_atomics(vc);
                 }
@@ -118,7 +118,7 @@ impl Engine {
         match (outcome, result) {
             (Ok(()), Some(result)) => {
                 let len = what.result_len();
-                // As an injected message: it is kept until the peer has it.
+                // Counted as an injected message: it is kept until it is acknowledged.
                 self.injected += len;
                 let key = self.sends.insert(Send::atomic_result(vc, result, len, operation));
                 let channel = &mut self.vcs[vc.0 as usize];
@@ -136,7 +136,7 @@ impl Engine {
         self.make_ready(vc);
     }
 
-    /// A peer's operation has come; its operands, if it has any, follow.
+    /// The header of a peer's operation has come; its operands, if it has any, follow.
     pub(super) fn handle_atomic(
         &mut self,
         vc: VcId,
@@ -145,7 +145,7 @@ impl Engine {
         atomic: WaitingAtomic,
     ) -> Result<(Target, Placement), ProtocolViolation> {
         let what = atomic.what;
-        self.questions += 1;
+        self.incoming_requests += 1;
         let has = |engine: &mut Engine| engine.vcs[vc.0 as usize].remote().incoming_atomics.has(number);
         if has(self) {
             self.supersede(vc, Name::Atomic(number), repetition);
@@ -162,19 +162,19 @@ impl Engine {
         let operands = (what.operands_len() > 0).then(|| self.bounces.take());
         operations.add(number, WaitingAtomic { operands, ..atomic });
         let Some(operands) = operands else {
-            self.atomic_came(vc, number);
+            self.operands_received(vc, number);
             return Ok((Target::Nothing, Placement::Discard));
         };
         Ok((Target::Atomic(number), Placement::Bounce(operands)))
     }
 
-    /// The operands of a peer's operation are here.
-    pub(super) fn atomic_came(&mut self, vc: VcId, number: u64) {
+    /// The operands of a peer's operation have arrived whole.
+    pub(super) fn operands_received(&mut self, vc: VcId, number: u64) {
         self.vcs[vc.0 as usize].remote().incoming_atomics.complete(number);
         self.apply_atomics(vc);
     }
 
-    /// Has the driver apply what is next of a peer's operations.
+    /// Has the driver apply the peer's operations whose turn it is.
     pub(super) fn apply_atomics(&mut self, vc: VcId) {
         while let Some(next) = self.vcs[vc.0 as usize].remote().incoming_atomics.take_next() {
             let WaitingAtomic { operation, at, what, operands, .. } = next;
@@ -205,7 +205,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether the peer can have answered what `reassembly` waits for: not an atomic operation that was not sent.
+    /// Whether the peer can have answered what `reassembly` waits for. False for an atomic operation that is not sent yet.
     pub(super) fn may_be_answered(&self, reassembly: &Reassembly) -> bool {
         let remote = self.vcs[reassembly.vc.0 as usize].remote.as_ref();
         let was_sent = |number: u64| remote.is_some_and(|remote| remote.atomics.was_sent(number));
@@ -220,7 +220,7 @@ impl Engine {
         self.finish_reassembly(reassembly);
     }
 
-    /// An operation of this side's has ended: others may go.
+    /// An operation of this side has ended: the window may allow others.
     pub(super) fn atomic_answered(&mut self, vc: VcId, operands: u64) {
         let channel = &mut self.vcs[vc.0 as usize];
         if channel.state == State::Open && !channel.loopback && channel.remote().atomics.answered(operands) {

@@ -1,6 +1,6 @@
-//! Buffered sends: once the payload has been copied, a send completes before its acknowledgement. A peer that computes
-//! acknowledges when it is back in MPI, and a distant one after a round trip; a program that waits for each of its sends
-//! would wait for that.
+//! Buffered sends: once its payload has been copied, a send completes before its acknowledgement. A peer that computes
+//! acknowledges only when it is back in MPI, and a distant one after a round trip. A program that waits for each of its sends
+//! would wait as long.
 
 use super::{Engine, SendKey};
 use crate::channel::scheduler::send::Send;
@@ -8,25 +8,25 @@ use crate::generational_slab::Key;
 use crate::memory::{MemoryAction, Payload, Source};
 use crate::time::Instant;
 
-/// Bytes that are copied per nanosecond, or more: what one core of a present machine copies out of its cache.
+/// Assumed rate of copies, in bytes per nanosecond: a core copies at least as fast out of its cache.
 const COPY_RATE: u64 = 4;
-/// No more copies are made when they hold so many bytes, those of injected messages included.
+/// Bytes of copies, those of injected messages included, beyond which no more are made.
 const MAX_COPIED: u64 = 64 << 20;
-/// Most candidates. More sends may be in flight: they complete with their acknowledgement.
+/// Maximum number of candidates. Further sends complete with their acknowledgement.
 const MAX_SENDS: usize = 256;
-/// Bytes that are copied in one call (or one message): nothing else should wait for long.
+/// Bytes that are copied in one call, unless one message is longer: nothing else should wait for long.
 const MAX_COPIED_AT_ONCE: u64 = 256 << 10;
 
 /// A send that may be buffered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     key: Key<Send>,
-    /// Since when the kernel has all of it.
+    /// When the kernel had taken all of it.
     sent_at: Option<Instant>,
 }
 
 impl Engine {
-    /// The user need not wait until a send is acknowledged: [`Engine::buffer_sends`] may end it before.
+    /// [`Engine::buffer_sends`] may complete this send before it is acknowledged.
     pub fn offer_for_buffering(&mut self, key: SendKey) {
         if self.buffer_candidates.len() == MAX_SENDS {
             self.buffer_candidates.retain(|candidate| self.sends.get(candidate.key).is_some());
@@ -39,21 +39,21 @@ impl Engine {
         }
     }
 
-    /// The same of an injected send, whose user has the memory back already: it completes.
+    /// Completes an injected send, whose payload was copied when it was posted.
     pub fn complete_injected(&mut self, key: SendKey) {
         let send = key.0.and_then(|key| self.sends.get_mut(key)).filter(|send| send.inject);
         self.completions.extend(send.and_then(Send::complete));
     }
 
-    /// Whether there is anything for [`Engine::buffer_sends`].
+    /// Whether [`Engine::buffer_sends`] has candidates.
     pub fn has_buffer_candidates(&self) -> bool {
         !self.buffer_candidates.is_empty()
     }
 
-    /// To be called when there is nothing else to do, and the kernel has all frames: messages that wait only for their
-    /// acknowledgement are copied, as they may have to be retransmitted, and their sends complete. Each first waits as
-    /// long as its copy would take: so, whenever the acknowledgement comes, the time spent is at most twice that of the
-    /// best decision in hindsight. Not those whose memory the driver has lent to the peer. True if any have completed.
+    /// Copies messages that wait only for their acknowledgement, as they may have to be retransmitted, and completes their sends.
+    /// To be called when there is nothing else to do and the kernel has taken all frames. Each message first waits for as long as
+    /// its copy would take: so, whenever the acknowledgement comes, the time spent is at most twice that of the best decision in
+    /// hindsight. `is_lent` excludes payloads that the driver has lent to the peer. True if any send has completed.
     pub fn buffer_sends(&mut self, now: Instant, is_lent: impl Fn(&Payload) -> bool) -> bool {
         let (mut copied, mut next) = (0, None);
         let mut buffer_candidates = std::mem::take(&mut self.buffer_candidates);

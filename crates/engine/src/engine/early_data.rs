@@ -1,4 +1,4 @@
-//! Early data: pieces that were sent before the CTS. Their message may have a receive or not.
+//! Early data: pieces that were sent before the CTS, for messages with or without a receive.
 
 use super::incoming::{Name, Target};
 use super::{Engine, ProtocolViolation};
@@ -15,9 +15,7 @@ use crate::wire::{ReceiveRef, SendRef};
 /// A message with early data, as its RTS announces it.
 #[derive(Clone, Copy)]
 pub(super) struct Announced {
-    /// The peer's name for it.
     pub send: SendRef,
-    /// Its position.
     pub seq: MessageSeq,
     /// Bytes of early data.
     pub early: u64,
@@ -48,7 +46,7 @@ impl Engine {
         }
     }
 
-    /// A piece of early data has come, perhaps before the RTS. It is dropped if its message has ended.
+    /// The header of a piece of early data has come, perhaps before the RTS. The piece is dropped if its message has ended.
     pub(super) fn handle_early_data(
         &mut self,
         vc: VcId,
@@ -94,8 +92,8 @@ impl Engine {
             let target = if wanted == 0 { Target::Nothing } else { Target::ReassemblyPart { reassembly: key, wanted } };
             return Ok((target, placement));
         }
-        // Records of pieces are bounded as those of messages are: a piece is longer than its record on average. That of
-        // the first piece of a message that is announced is charged with the message.
+        // The grant bounds records of pieces as it bounds those of messages: a piece is longer than its record on average. The
+        // record of an announced message's first piece is charged with the message.
         let is_charged = early_data.announced.is_some() && early_data.buffered.is_empty();
         let messages = (channel.peer_grant.bytes() + channel.peer_grant.requested()) / MESSAGE_CHARGE;
         if !is_charged && channel.early_data.buffered_count() as u64 > 2 * messages {
@@ -112,7 +110,7 @@ impl Engine {
         Ok((Target::EarlyData { seq, bounce }, Placement::Bounce(bounce)))
     }
 
-    /// The payload of a piece without a receive is in its buffer.
+    /// The payload of a piece whose message has no receive is in its buffer.
     pub(super) fn early_data_buffered(&mut self, vc: VcId, seq: MessageSeq, bounce: BounceId, len: u64) {
         let early_data = self.vcs[vc.0 as usize].early_data.get_mut(seq);
         let found = early_data.and_then(|early_data| {
@@ -129,7 +127,7 @@ impl Engine {
             }
             None if self.is_buffered(vc, seq, bounce) => {}
             None => {
-                // Its message has ended while it came.
+                // Its message has ended while it arrived.
                 self.release(bounce);
                 self.release_charge(vc, len);
             }
@@ -141,7 +139,7 @@ impl Engine {
         early_data.is_some_and(|early_data| early_data.buffered.iter().any(|piece| piece.bounce == bounce))
     }
 
-    /// Copies a piece into its receive. How many bytes of it are wanted.
+    /// Copies a piece into its receive. Returns how many bytes of it are wanted.
     fn copy_buffered(&mut self, reassembly: Key<Reassembly>, piece: BufferedPiece) -> u64 {
         let Some(reassembly) = self.reassemblies.get(reassembly) else { return 0 };
         let wanted = reassembly.wanted_of(piece.offset, piece.len);
@@ -167,10 +165,10 @@ impl Engine {
         early_data.reassembly = Some(key);
         let (here, coming): (Vec<BufferedPiece>, Vec<BufferedPiece>) =
             early_data.buffered.iter().partition(|piece| piece.is_complete);
-        let still_held: u64 = coming.iter().map(|piece| piece.len).sum();
+        let still_arriving: u64 = coming.iter().map(|piece| piece.len).sum();
         early_data.buffered = coming;
         let name = if wanted > early { ReceiveRef(key.number()) } else { ReceiveRef::NONE };
-        self.settle_charge(vc, message, name, wanted, still_held);
+        self.settle_charge(vc, message, name, wanted, still_arriving);
         let bytes_placed = here.into_iter().map(|piece| self.copy_buffered(key, piece)).sum();
         self.bytes_placed(key, bytes_placed);
     }
@@ -178,20 +176,20 @@ impl Engine {
     /// A message with early data is discarded.
     pub(super) fn discard_early_data(&mut self, vc: VcId, message: Announced) {
         let early_data = self.vcs[vc.0 as usize].early_data.remove(message.seq).unwrap_or_default();
-        let still_held = early_data.buffered.iter().filter(|piece| !piece.is_complete).map(|piece| piece.len).sum();
-        self.settle_charge(vc, message, ReceiveRef::NONE, 0, still_held);
+        let still_arriving = early_data.buffered.iter().filter(|piece| !piece.is_complete).map(|piece| piece.len).sum();
+        self.settle_charge(vc, message, ReceiveRef::NONE, 0, still_arriving);
         self.release_buffered(&early_data);
     }
 
-    /// Releases the buffers that are complete; the others are released when they are.
+    /// Releases the complete buffers. Others are released once they are complete.
     fn release_buffered(&mut self, early_data: &EarlyData) {
         early_data.buffered.iter().filter(|piece| piece.is_complete).for_each(|piece| self.release(piece.bounce));
     }
 
-    /// The message no longer counts against the peer's grant, except pieces that are still being read into buffers. Where
-    /// not all of it is early data, a CTS says that `wanted` bytes are to go to `receive`.
-    fn settle_charge(&mut self, vc: VcId, message: Announced, receive: ReceiveRef, wanted: u64, still_held: u64) {
-        let mut charge = message.early + MESSAGE_CHARGE - still_held;
+    /// The message no longer counts against the peer's grant, except pieces that are still being read into buffers. Unless all of
+    /// it is early data, a CTS asks for `wanted` bytes to `receive`.
+    fn settle_charge(&mut self, vc: VcId, message: Announced, receive: ReceiveRef, wanted: u64, still_arriving: u64) {
+        let mut charge = message.early + MESSAGE_CHARGE - still_arriving;
         if message.early < message.len {
             // The CTS is charged until it is sent.
             charge -= MESSAGE_CHARGE;

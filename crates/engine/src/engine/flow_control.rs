@@ -9,7 +9,7 @@ use crate::time::Instant;
 use crate::wire::ReceiveRef;
 
 impl Engine {
-    /// The peer has granted so much credit in all.
+    /// The peer has granted `total` bytes of credit since the start, modulo 2^32.
     #[inline]
     pub(super) fn handle_credit(&mut self, now: Instant, vc: VcId, total: u32) -> Result<(), ProtocolViolation> {
         let channel = &mut self.vcs[vc.0 as usize];
@@ -18,7 +18,7 @@ impl Engine {
         }
         channel.schedule_idle_check(now);
         let check = channel.idle_check();
-        // Nearly every message brings some, and mostly nothing waits for it, but where there are several rails perhaps padding.
+        // Nearly every message brings credit, for which nothing waits mostly; over several rails padding may.
         if channel.live.len() > 1 || !channel.is_idle() {
             self.make_ready(vc);
         }
@@ -26,14 +26,14 @@ impl Engine {
         Ok(())
     }
 
-    /// The peer has returned so much credit in all.
+    /// The peer has returned `total` bytes of credit since the start.
     pub(super) fn handle_relinquish(&mut self, vc: VcId, total: u64) -> Result<(), ProtocolViolation> {
         let news = self.vcs[vc.0 as usize].peer_grant.relinquished(total).map_err(|_| ProtocolViolation::Credit)?;
         self.count_granted(vc, 0, news);
         Ok(())
     }
 
-    /// Payload of the peer no longer counts against its grant.
+    /// `charge` bytes of the peer no longer count against its grant.
     #[inline]
     pub(super) fn release_charge(&mut self, vc: VcId, charge: u64) {
         if charge == 0 {
@@ -62,9 +62,8 @@ impl Engine {
         self.request_early_data(vc);
     }
 
-    /// Requests early data, as the user receives. A peer that sends faster for a while runs out of credit and announces
-    /// the rest; each of these messages would wait for its receive and then for a round trip. So early data of them are
-    /// requested, oldest first.
+    /// Requests early data of announced messages, oldest first. A peer that sends faster than the user receives runs out of credit
+    /// and announces further messages; without early data each of these would wait for its receive and then for a round trip.
     fn request_early_data(&mut self, vc: VcId) {
         let channel = &mut self.vcs[vc.0 as usize];
         let mut wants_probe = false;
@@ -92,7 +91,7 @@ impl Engine {
         }
     }
 
-    /// The peer makes use of its grant: it grows with the path, as far as there is memory.
+    /// The peer has used up its grant: the grant grows to cover the path, as far as there is memory.
     fn grow_grant(&mut self, vc: VcId) {
         let of_all = self.config.memory.saturating_sub(self.granted);
         let of_guests = || self.left_for_guests();

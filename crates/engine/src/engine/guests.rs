@@ -1,5 +1,5 @@
-//! Guests: peers that the user has not named, of which anybody who knows this endpoint's secret can make as many as he likes.
-//! What they leave here is bounded for all of them together, and part of what all peers may leave.
+//! Guests: peers that the user has not named. Anybody who knows this endpoint's secret can make any number of them, so that all
+//! guests together have bounds for the memory that they take here, within the bounds of all peers.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +10,20 @@ use crate::channel::scheduler::atomics::ATOMIC_WINDOW;
 use crate::ids::VcId;
 use crate::limits::{FIRST_GUEST_ATOMICS, GUESTS_ANNOUNCED, GUESTS_ATOMICS, GUESTS_PART, MIN_GRANT, MIN_GUEST_GRANT};
 
-/// Messages that a guest may announce beyond its grant to begin with; twice as many whenever these are used up, as far as there
-/// are some left.
+/// Messages that a guest may announce beyond its grant at first. The number doubles whenever it is used up, within
+/// [`GUESTS_ANNOUNCED`].
 const FIRST_ANNOUNCED: u64 = 64;
 
-/// What all guests have.
+/// Memory granted to all guests together.
 #[derive(Debug, Default)]
 pub struct Guests {
-    /// Bytes granted to them; messages of those that are lost included, while they are kept.
+    /// Bytes granted to guests, and of kept messages of lost guests.
     granted: u64,
     /// Bytes that they may announce beyond that.
     reserve: u64,
     /// Windows of their atomic operations, in bytes.
     atomics: u64,
-    /// What is kept of those that are lost, in bytes.
+    /// Bytes of kept messages of each lost guest, by channel.
     kept: BTreeMap<u32, u64>,
 }
 
@@ -41,8 +41,8 @@ impl Engine {
         vc
     }
 
-    /// The user has named the peer of `vc`, which was a guest.
-    pub fn welcome(&mut self, vc: VcId) {
+    /// The user has named the peer of `vc`, which is no guest any more.
+    pub fn name_guest(&mut self, vc: VcId) {
         let channel = &mut self.vcs[vc.0 as usize];
         if channel.state != State::Open || !std::mem::take(&mut channel.is_guest) {
             return;
@@ -64,7 +64,7 @@ impl Engine {
         (self.config.memory / GUESTS_PART).saturating_sub(self.guests.granted)
     }
 
-    /// The peer of `vc` is granted `more` bytes, or `fewer`.
+    /// The grant of the peer of `vc` grows by `more` bytes, or shrinks by `fewer`.
     pub(super) fn count_granted(&mut self, vc: VcId, more: u64, fewer: u64) {
         let change = |granted: &mut u64| *granted = (*granted + more).saturating_sub(fewer);
         change(&mut self.granted);
@@ -73,7 +73,7 @@ impl Engine {
         }
     }
 
-    /// Charges a peer for what it leaves here. A guest that has announced all that it may is allowed more, if there is some left.
+    /// Charges a peer. A guest whose announcements are used up may announce more, as long as all guests together have some left.
     #[inline]
     pub(super) fn charge(
         &mut self,
@@ -100,8 +100,8 @@ impl Engine {
         more > 0
     }
 
-    /// The peer of `vc` has used up the window of its atomic operations. True if it is wider now: that of a guest as far as there
-    /// is some left for all of them.
+    /// The peer of `vc` has used up the window of its atomic operations. True if the window could be widened: for a guest within
+    /// [`GUESTS_ATOMICS`].
     #[cold]
     pub(super) fn may_have_more_atomics(&mut self, vc: VcId) -> bool {
         let channel = &mut self.vcs[vc.0 as usize];
@@ -119,8 +119,8 @@ impl Engine {
         true
     }
 
-    /// The peer of `vc` is lost, and with it its atomic operations, whose window was `atomics`. What a guest has left that can
-    /// still be received counts until it is.
+    /// The peer of `vc` is lost, and with it its atomic operations, whose window was `atomics`. Messages of a guest that can still
+    /// be received count until they are.
     pub(super) fn count_lost(&mut self, vc: VcId, atomics: u64) {
         let channel = &self.vcs[vc.0 as usize];
         let (is_guest, granted, reserve) = (channel.is_guest, channel.peer_grant.bytes(), channel.peer_grant.reserve());
@@ -137,7 +137,7 @@ impl Engine {
         self.guests.reserve -= reserve;
     }
 
-    /// `charge` bytes of a guest that is lost are not kept any more.
+    /// `charge` bytes of a lost guest are not kept any more.
     #[cold]
     pub(super) fn release_kept(&mut self, vc: VcId, charge: u64) {
         let Some(kept) = self.guests.kept.get_mut(&vc.0) else { return };

@@ -1,4 +1,4 @@
-//! The frames that are being read from a subchannel, and where their payloads go.
+//! The frames that are being read from a subchannel, and the destinations of their payloads.
 
 use std::collections::VecDeque;
 
@@ -11,8 +11,8 @@ use crate::memory::BounceId;
 use crate::registered_memory::RegionId;
 use crate::wire::{Body, ReceiveRef, Urgency};
 
-/// What is being read from a subchannel, in the order of its frames: mostly one, which every short message passes. Drivers
-/// that fetch payloads by themselves have several under way, and bound how many.
+/// Frames that are being read from a subchannel, in order. Mostly one, which is kept outside of the queue as every short message
+/// passes it. Drivers that fetch payloads by remote reads have several under way, and bound their number.
 #[derive(Default)]
 pub(super) struct IncomingFrames {
     oldest: Option<Incoming>,
@@ -29,17 +29,17 @@ pub(super) struct Incoming {
     pub urgency: Urgency,
 }
 
-/// What identifies a frame with payload when it is retransmitted.
+/// Identifies a frame with payload across retransmissions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Name {
-    /// None: no payload is being read, or it is dropped.
+    /// Without payload, or with one that is dropped.
     #[default]
     None,
     /// A whole message.
     Eager(MessageSeq),
     /// The piece of early data at this offset.
     EarlyData(MessageSeq, u64),
-    /// The stripe at this offset, of what has a reassembly.
+    /// The stripe of a reassembly at this offset.
     Stripe(ReceiveRef, u64),
     /// A frame of a write, by number.
     Write(u64),
@@ -61,7 +61,6 @@ impl Name {
 }
 
 impl IncomingFrames {
-    /// Adds a frame, behind all others.
     #[inline]
     pub fn push(&mut self, frame: Incoming) {
         match self.oldest {
@@ -70,7 +69,6 @@ impl IncomingFrames {
         }
     }
 
-    /// Takes the oldest one out.
     #[inline]
     pub fn pop(&mut self) -> Option<Incoming> {
         let oldest = self.oldest.take();
@@ -78,24 +76,20 @@ impl IncomingFrames {
         oldest
     }
 
-    /// The oldest one.
     #[inline]
     pub fn oldest(&self) -> Option<&Incoming> {
         self.oldest.as_ref()
     }
 
-    /// How many there are.
     #[inline]
     pub fn len(&self) -> usize {
         usize::from(self.oldest.is_some()) + self.others.len()
     }
 
-    /// All of them, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Incoming> {
         self.oldest.iter().chain(self.others.iter())
     }
 
-    /// The same, to be changed.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Incoming> {
         self.oldest.iter_mut().chain(self.others.iter_mut())
     }
@@ -113,36 +107,29 @@ impl Incoming {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum Target {
-    /// It is dropped.
+    /// None: the payload is dropped.
     #[default]
     Nothing,
-    /// A receive: its reassembly.
+    /// A receive, by its reassembly.
     Reassembly(Key<Reassembly>),
-    /// A receive, whose buffer ends within this piece.
+    /// A receive whose buffer ends within this piece.
     ReassemblyPart {
-        /// The reassembly.
         reassembly: Key<Reassembly>,
-        /// Bytes that are wanted.
+        /// Bytes that fit.
         wanted: u64,
     },
     /// A piece of early data of a message that has no receive yet.
-    EarlyData {
-        /// The message.
-        seq: MessageSeq,
-        /// Its buffer.
-        bounce: BounceId,
-    },
+    EarlyData { seq: MessageSeq, bounce: BounceId },
     /// A message without a receive.
     Unmatched(Key<UnmatchedMessage>),
-    /// What the peer's atomic operation of this number needs.
+    /// Operands of the peer's atomic operation of this number.
     Atomic(u64),
     /// Registered memory.
     Memory {
-        /// Which.
         region: RegionId,
         /// The frame, as the peer names it.
         frame: WriteFrame,
-        /// What the user is told of it.
+        /// Immediate data for the user.
         data: Option<u64>,
     },
 }

@@ -1,4 +1,4 @@
-//! Messages that have come: they are put in order, matched, and placed; rendezvous messages get a CTS.
+//! Received messages: they are put in order, matched, and placed; rendezvous messages get a CTS.
 
 use super::early_data::Announced;
 use super::incoming::{Name, Target};
@@ -9,7 +9,7 @@ use crate::channel::scheduler::send::{Destination, Stage};
 use crate::generational_slab::Key;
 use crate::ids::{MessageSeq, VcId};
 use crate::matching::reassembly::Reassembly;
-use crate::matching::taken::{Posted, Taken};
+use crate::matching::receive::{MatchedReceive, Posted};
 use crate::matching::unmatched::{self, OnceBuffered, UnmatchedMessage};
 use crate::memory::{MemoryAction, Placement};
 use crate::wire::{ReceiveRef, SendRef};
@@ -29,7 +29,7 @@ impl Engine {
         let (vc, charge) = (message.vc, message.charge);
         match message.content {
             unmatched::Content::Eager { .. } => self.charge(vc, |grant| grant.charge_eager(charge)),
-            // Without early data, no piece of it can have come.
+            // A message without early data of which a piece has come: the peer contradicts itself.
             unmatched::Content::Rendezvous { early: 0, .. } if channel.early_data.get_mut(seq).is_some() => {
                 return Err(ProtocolViolation::Stripe);
             }
@@ -56,7 +56,7 @@ impl Engine {
         Ok(target)
     }
 
-    /// A message that is next in order, and whose payload, if it has one, follows.
+    /// Handles a message that is next in order, and whose payload, if it has one, follows.
     fn handle_in_order(&mut self, message: UnmatchedMessage) -> (Target, Placement) {
         let UnmatchedMessage { vc, envelope, len, .. } = message;
         let eager_with_payload = matches!(message.content, unmatched::Content::Eager { is_complete: false, .. });
@@ -117,7 +117,7 @@ impl Engine {
     }
 
     /// A receive has taken unmatched message `key`.
-    pub(super) fn deliver_to(&mut self, taken: Taken, key: Key<UnmatchedMessage>) {
+    pub(super) fn deliver_to(&mut self, taken: MatchedReceive, key: Key<UnmatchedMessage>) {
         let Some(message) = self.unmatched.get(key).copied() else { return };
         let UnmatchedMessage { vc, len, content, charge, .. } = message;
         let mut reassembly = self.new_reassembly(taken, &message);
@@ -132,7 +132,7 @@ impl Engine {
                 self.deliver_early_data(reassembly, Announced { send, seq, early, len });
             }
             unmatched::Content::Eager { is_complete: false, .. } => {
-                // All of it is on its way: a stripe that names this reassembly is out of place.
+                // The whole payload is in a buffer, or on its way there: a stripe for this reassembly would be out of place.
                 reassembly.place_all();
                 let reassembly = self.reassemblies.insert(reassembly);
                 self.set_once_buffered(key, OnceBuffered::Deliver(reassembly));
@@ -168,7 +168,7 @@ impl Engine {
         receive: ReceiveRef,
         len: u64,
     ) -> Result<(), ProtocolViolation> {
-        // A send that has ended had its CTS before, or needed none.
+        // A send that has ended had its CTS before, or was all early data.
         let Some(key) = Key::of_number(send.0) else { return Ok(()) };
         let Some(send) = self.sends.get_mut(key) else { return Ok(()) };
         if send.vc != vc || len > send.len() {
@@ -212,7 +212,7 @@ impl Engine {
             return Err(ProtocolViolation::Stripe);
         }
         let place = |engine: &mut Engine| {
-            // A reassembly that has ended had all of it before.
+            // A reassembly that has ended had all its stripes before: this one is a duplicate.
             let reassembly = engine.reassemblies.get_mut(key).filter(|reassembly| reassembly.vc == vc)?;
             Some(reassembly.place_stripe(offset, len).map_err(|_| reassembly.contains(offset, len)))
         };
@@ -267,7 +267,7 @@ impl Engine {
     }
 
     /// The reassembly of a message that has matched a receive.
-    pub(super) fn new_reassembly(&mut self, taken: Taken, message: &UnmatchedMessage) -> Reassembly {
+    pub(super) fn new_reassembly(&mut self, taken: MatchedReceive, message: &UnmatchedMessage) -> Reassembly {
         let UnmatchedMessage { vc, envelope, data, len, .. } = *message;
         let mut reassembly = Reassembly::new(taken, vc, envelope, data, len);
         reassembly.report_position = reassembly.multi.map(|_| self.vcs[vc.0 as usize].completion_order.reserve());

@@ -1,10 +1,10 @@
 //! The engine: all virtual channels of one endpoint, and the matching that they share.
 //!
-//! [`Engine`] is all that drivers call; each file here holds the methods of one matter. `post`, `remote_access` and `atomics`
+//! Drivers call [`Engine`] alone; each file here holds its methods for one subject. `post`, `remote_access` and `atomics`
 //! take commands, `receive` events from peers, which `acknowledge`, `flow_control`, `match_message`, `early_data` and
 //! `retransmit` handle; `subchannels`, `eviction` and `peer_loss` take events from the driver; `buffered_send` completes sends early;
-//! `guests` bounds what peers leave here whom the user has not named; `whole_message` has the short ways of messages that pass in
-//! one call.
+//! `guests` bounds the memory for peers that the user has not named; `whole_message` has the fast paths of messages that take one
+//! call.
 //! State of one peer is in `channel/`, of posted and unexpected messages in `matching/`.
 
 mod acknowledge;
@@ -72,17 +72,17 @@ pub struct Engine {
     regions: RegisteredMemory,
     /// Atomic operations that the driver is applying.
     applying: GenerationalSlab<atomics::Applying>,
-    /// What peers have asked for so far, and wait for: short reads, results of atomic operations.
-    questions: u64,
+    /// Number of requests of peers so far whose initiators wait for the answer: short reads, atomic operations with a result.
+    incoming_requests: u64,
     posted: PostedQueue,
     unexpected: Unexpected,
     /// The frames that are being read from each subchannel, by channel and index.
     incoming: Vec<Box<[incoming::IncomingFrames]>>,
     bounces: BounceIds,
-    /// Bytes that peers are granted in all.
+    /// Sum of the grants of all peers, in bytes.
     granted: u64,
     guests: guests::Guests,
-    /// Bytes of copies that are kept until their messages are acknowledged, as the user has the memory back.
+    /// Bytes of payload copies that are kept for retransmission until their messages are acknowledged.
     injected: u64,
     /// Sends that may be buffered; some of them may have ended.
     buffer_candidates: Vec<buffered_send::Candidate>,
@@ -95,13 +95,13 @@ pub struct Engine {
     delivered: Vec<Key<Send>>,
     actions: VecDeque<MemoryAction>,
     completions: VecDeque<Completion>,
-    /// The next timeout, or earlier: delayed acknowledgements, liveness and idle credit checks.
+    /// At or before the next timeout: delayed acknowledgements, checks of liveness and idle credit.
     deadline: Option<Instant>,
-    /// A peer's user waits for an acknowledgement that may not have been sent yet.
+    /// A peer's user may wait for an acknowledgement that may not have been sent yet.
     awaited_ack: bool,
 }
 
-/// A new peer is granted at most this part of the memory that is left.
+/// A new peer is granted at most the memory that is left divided by this.
 const FIRST_GRANT_PART: u64 = 8;
 
 /// Too many subchannels in one virtual channel, or a virtual channel that is lost.
@@ -119,7 +119,7 @@ impl Engine {
             reassemblies: GenerationalSlab::default(),
             regions: RegisteredMemory::default(),
             applying: GenerationalSlab::default(),
-            questions: 0,
+            incoming_requests: 0,
             posted: PostedQueue::default(),
             unexpected: Unexpected::default(),
             incoming: Vec::new(),
@@ -168,17 +168,17 @@ impl Engine {
         self.vcs[vc.0 as usize].peer_grant.first_grant()
     }
 
-    /// What the peer of `vc` is granted at present, in bytes.
+    /// The present grant of the peer of `vc`, in bytes.
     pub fn grant(&self, vc: VcId) -> u64 {
         self.vcs[vc.0 as usize].peer_grant.bytes()
     }
 
-    /// Bytes of early data that were requested of the peer of `vc` beyond that: at most half as much.
+    /// Bytes of early data that were requested of the peer of `vc` beyond its grant: at most half the grant.
     pub fn requested(&self, vc: VcId) -> u64 {
         self.vcs[vc.0 as usize].peer_grant.requested()
     }
 
-    /// What is estimated of the path of a subchannel; `None` if there is none.
+    /// Estimates of a subchannel's path; `None` if there is no such subchannel.
     pub fn path(&self, subchannel: SubchannelId) -> Option<PathEstimate> {
         let found = self.vcs.get(subchannel.vc.0 as usize)?.subchannels.get(usize::from(subchannel.index))?;
         Some(found.estimate.snapshot(found.rail))
@@ -189,7 +189,7 @@ impl Engine {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         let Some(state) = channel.subchannels.get_mut(usize::from(subchannel.index)) else { return };
         state.budget = if state.live { budget } else { 0 };
-        if !channel.is_ready && (!channel.is_idle() || channel.owes_acknowledgement()) {
+        if !channel.is_ready && (!channel.is_idle() || channel.has_pending_acks()) {
             self.make_ready(subchannel.vc);
         }
     }
@@ -219,13 +219,13 @@ impl Engine {
         None
     }
 
-    /// Whether anything is to be done with memory.
+    /// Whether [`Engine::poll_memory`] has an action.
     #[inline]
     pub fn has_memory_actions(&self) -> bool {
         !self.actions.is_empty()
     }
 
-    /// The next thing to do with memory. Must be done before completions polled later are reported.
+    /// The next memory action. It must be done before completions polled later are reported.
     pub fn poll_memory(&mut self) -> Option<MemoryAction> {
         let action = self.actions.pop_front();
         if let Some(MemoryAction::Release(bounce)) = action {
@@ -234,18 +234,18 @@ impl Engine {
         action
     }
 
-    /// Whether an operation has ended that [`Engine::poll_completion`] tells.
+    /// Whether [`Engine::poll_completion`] has a completion.
     #[inline]
     pub fn has_completions(&self) -> bool {
         !self.completions.is_empty()
     }
 
-    /// The next ended operation.
+    /// The completion of the next operation that has ended.
     pub fn poll_completion(&mut self) -> Option<Completion> {
         self.completions.pop_front()
     }
 
-    /// When [`Engine::handle_timeout`] wants to be called.
+    /// When to call [`Engine::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.deadline
     }
@@ -271,15 +271,15 @@ impl Engine {
         }
     }
 
-    /// Whether a peer's user may wait for an acknowledgement of this side, so that the driver should call
-    /// [`Engine::send_acknowledgements`] soon if its user does not come back.
+    /// Whether a peer's user may wait for an acknowledgement of this side. The driver should call
+    /// [`Engine::send_acknowledgements`] soon unless its user makes progress anyway.
     #[inline]
-    pub fn owes_acknowledgement(&self) -> bool {
+    pub fn has_pending_acks(&self) -> bool {
         self.awaited_ack
     }
 
-    /// Sends acknowledgements that have been due for `min_ns`, as the user has not come back to send them. True if that
-    /// gives frames to send.
+    /// Sends acknowledgements that have been due for `min_ns` because the user has made no progress. True if there are frames to
+    /// transmit now.
     pub fn send_acknowledgements(&mut self, now: Instant, min_ns: u64) -> bool {
         let mut any = false;
         self.awaited_ack = false;
@@ -300,13 +300,12 @@ impl Engine {
     pub fn send_all_acknowledgements(&mut self, now: Instant) {
         for at in 0..self.vcs.len() {
             let owing = self.vcs[at].subchannels.iter_mut().filter(|subchannel| subchannel.ack_due().is_some());
-            owing.for_each(|subchannel| subchannel.owed_ack.schedule_now(now));
+            owing.for_each(|subchannel| subchannel.pending_ack.schedule_now(now));
             self.make_ready(VcId(at as u32));
         }
     }
 
-    /// Whether sends or receives are pending, except receives that an MPI library always has posted for itself, which are
-    /// untagged.
+    /// Whether sends or receives are pending. Untagged receives do not count: MPI libraries always have some posted for themselves.
     pub fn has_pending_operations(&self) -> bool {
         !self.sends.is_empty() || !self.reassemblies.is_empty() || self.posted.has_tagged()
     }
@@ -316,8 +315,8 @@ impl Engine {
         self.unacknowledged_peers().is_empty()
     }
 
-    /// The peers that have not acknowledged everything that was posted. Of messages that wait for their CTS only injected
-    /// ones count: they are complete for the user.
+    /// The peers that have not acknowledged all that was posted. Of messages that wait for their CTS only injected ones count, as
+    /// they are complete for the user.
     pub fn unacknowledged_peers(&self) -> BTreeSet<VcId> {
         let busy = self.vcs.iter().enumerate().filter(|(_, vc)| !vc.is_quiet()).map(|(at, _)| VcId(at as u32));
         let injected = self.sends.values().filter(|send| send.inject).map(|send| send.vc);
@@ -331,7 +330,7 @@ impl Engine {
         channel.state != State::Open || channel.is_quiet() && !owes()
     }
 
-    /// Whether something waits until a subchannel to the peer of `vc` can take it.
+    /// Whether frames wait until a subchannel to the peer of `vc` can take them.
     pub fn has_backlog(&self, vc: VcId) -> bool {
         !self.vcs[vc.0 as usize].is_idle()
     }
@@ -344,7 +343,7 @@ impl Engine {
         }
     }
 
-    /// A header for a frame of the driver's own, without payload: a goodbye once nothing more is to be sent, or padding.
+    /// A header for a frame of the driver itself, without payload: a goodbye once nothing more is to be sent, or padding.
     pub fn bare_header(&mut self, now: Instant, subchannel: SubchannelId, body: Body) -> Header {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         let state = channel.subchannels.get_mut(usize::from(subchannel.index));
@@ -360,13 +359,13 @@ impl Engine {
         }
     }
 
-    /// The policies of `vc` and their present state, for people.
+    /// The policies of `vc` and their present state, for `fishplate` to print.
     pub fn explain(&self, vc: VcId) -> String {
         self.vcs[vc.0 as usize].explain()
     }
 
-    /// Gives back the memory of a channel's queues, if it has nothing under way. A driver of thousands of channels calls
-    /// it for those that it has not used for a while; the next message takes memory anew.
+    /// Frees the memory of a channel's queues, if it has nothing under way. For drivers of thousands of channels, of which most are
+    /// idle; the next message allocates it again.
     pub fn release_unused_memory(&mut self, vc: VcId) {
         let channel = &mut self.vcs[vc.0 as usize];
         let incoming = &mut self.incoming[vc.0 as usize];
@@ -388,13 +387,14 @@ impl Engine {
         self.deadline = Some(self.deadline.map_or(due, |earlier| earlier.min(due)));
     }
 
-    /// The name is used again only once the driver has seen this action: a placement could otherwise overtake it.
+    /// Releases a buffer. Its name is used again only once the driver has polled this action: a placement with the name could
+    /// otherwise overtake it.
     fn release(&mut self, bounce: BounceId) {
         self.actions.push_back(MemoryAction::Release(bounce));
     }
 }
 
-/// Names for bounce buffers, used again once released.
+/// Allocates names for bounce buffers; released ones are used again.
 #[derive(Default)]
 struct BounceIds {
     next: u32,

@@ -50,7 +50,7 @@ impl Engine {
         self.fail_directed(vc, &failure);
     }
 
-    /// Ends the receives that only messages of `vc` could have matched.
+    /// Fails the receives that only messages of `vc` could have matched.
     pub(super) fn fail_directed(&mut self, vc: VcId, failure: &Failure) {
         for request in self.posted.take_directed(vc) {
             self.completions.push_back(failed_recv(&request, failure.clone()));
@@ -82,7 +82,7 @@ impl Engine {
         self.drop_partials(vc);
     }
 
-    /// Drops early data of messages that are gone.
+    /// Drops early data of messages that were dropped.
     fn drop_partials(&mut self, vc: VcId) {
         let waiting = self.unmatched.values().filter(|message| message.vc == vc).filter_map(seq);
         let waiting: BTreeSet<u32> = waiting.map(|seq| seq.0).collect();
@@ -105,7 +105,7 @@ fn seq(message: &UnmatchedMessage) -> Option<MessageSeq> {
     }
 }
 
-/// Whether a receive waits for the rest of it.
+/// Whether a receive waits for the rest of an eager message.
 fn is_awaited(message: &UnmatchedMessage) -> bool {
     matches!(
         message.content,

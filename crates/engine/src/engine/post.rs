@@ -1,4 +1,4 @@
-//! Commands: what the user asks for.
+//! Commands of the user.
 
 use super::Engine;
 use crate::channel::scheduler::send::{Send, Stage};
@@ -6,14 +6,14 @@ use crate::channel::{State, VirtualChannel};
 use crate::generational_slab::Key;
 use crate::ids::{Context, VcId};
 use crate::limits::{INJECT_SIZE, MAX_INJECTED};
-use crate::matching::taken::Taken;
+use crate::matching::receive::MatchedReceive;
 use crate::matching::unmatched::{Content, OnceBuffered, UnmatchedMessage};
 use crate::memory::{MemoryAction, Source};
 use crate::request::{
     Completion, Failure, Operation, Pattern, PeekAction, PeekRequest, RecvRequest, SendRequest, Space,
 };
 
-/// A send that was not taken.
+/// Why an operation was not posted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PostError {
     /// The copies of injected messages fill their memory ([`MAX_INJECTED`]): make progress, then try again.
@@ -26,7 +26,7 @@ pub enum PostError {
     Failed(Failure),
 }
 
-/// Names a send that was posted. `None`: it was to this endpoint itself, and has ended.
+/// Names a posted send. `None`: it was to this endpoint itself, and has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendKey(pub(super) Option<Key<Send>>);
 
@@ -47,7 +47,7 @@ impl Engine {
         Ok(SendKey(Some(key)))
     }
 
-    /// Whether `len` bytes can be injected, if they are to be.
+    /// Checks the limits of an injected send of `len` bytes; does nothing without `inject`.
     pub(super) fn check_inject(&self, inject: bool, len: u64) -> Result<(), PostError> {
         match inject {
             true if len > INJECT_SIZE => Err(PostError::TooLong),
@@ -65,8 +65,8 @@ impl Engine {
         }
     }
 
-    /// The payload of an injected send must not be read from now on: it is copied, as it may have to be retransmitted, by the
-    /// action that this returns, which has to be done before the posting call returns to the user.
+    /// Ends the use of an injected send's payload. It may have to be retransmitted, so that the returned action copies it; do that
+    /// before the posting call returns to the user.
     #[must_use]
     pub fn detach(&mut self, key: SendKey) -> Option<MemoryAction> {
         let send = self.sends.get_mut(key.0?)?;
@@ -82,8 +82,8 @@ impl Engine {
         Some(MemoryAction::Fill { into: id, from })
     }
 
-    /// The same of a send that has left as one frame over a subchannel in memory, of which nothing waits in the driver: what is
-    /// there is the copy. False if it has not; then [`Engine::detach`] is to be called.
+    /// [`Engine::detach`] without a copy, for a send that has gone as one frame over a subchannel in shared memory, with nothing left
+    /// in the driver's queue: shared memory holds the copy. False if it has not; then call [`Engine::detach`].
     pub fn keep_sent(&mut self, key: SendKey) -> bool {
         let Some(send) = key.0.and_then(|key| self.sends.get_mut(key)) else { return true };
         let is_sent = matches!(send.stage, Stage::Sent) && self.vcs[send.vc.0 as usize].in_memory().is_some();
@@ -97,7 +97,7 @@ impl Engine {
     pub fn post_recv(&mut self, request: RecvRequest) {
         let pattern = request.pattern;
         if let Some(why) = pattern.source.and_then(|source| self.lost_peers(source)) {
-            // What had arrived before the loss can still be received.
+            // Messages that had arrived before the loss can still be received.
             if self.unexpected.find(&pattern, &self.unmatched).is_none() {
                 self.completions.push_back(failed_recv(&request, Failure::PeerLost(why)));
                 return;
@@ -105,12 +105,12 @@ impl Engine {
         }
         match self.unexpected.take(&pattern, &self.unmatched) {
             None => self.posted.post(request),
-            Some(message) if request.multi_min_free.is_none() => self.deliver_to(Taken::by(request), message),
+            Some(message) if request.multi_min_free.is_none() => self.deliver_to(MatchedReceive::of(request), message),
             Some(message) => self.fill(request, message),
         }
     }
 
-    /// Posts a multi-receive buffer that takes an unexpected message, and then all others that match, while it has room.
+    /// Posts a multi-receive buffer that takes the unexpected message `first`, and then all others that match, while it has room.
     fn fill(&mut self, request: RecvRequest, first: Key<UnmatchedMessage>) {
         let pattern = request.pattern;
         let key = self.posted.open(request);
@@ -131,7 +131,7 @@ impl Engine {
         }
     }
 
-    /// Looks for an unexpected message. Always ends with a completion, [`Failure::NoMessage`] for a miss.
+    /// Searches for an unexpected message. Always ends with a completion, [`Failure::NoMessage`] for a miss.
     pub fn peek(&mut self, request: PeekRequest) {
         let found = self.unexpected.find(&request.pattern, &self.unmatched);
         let message = found.and_then(|key| self.unmatched.get(key).copied());
@@ -160,8 +160,8 @@ impl Engine {
         }
     }
 
-    /// Drops the messages that no receive has matched, as the user closes the endpoint and will post none. Who has announced one
-    /// hears that nothing is wanted of it, and need not wait.
+    /// Drops the messages that no receive has matched, as the user closes the endpoint. Senders of announced messages get a CTS for 0
+    /// bytes, so that they need not wait.
     pub fn discard_unexpected(&mut self) {
         for space in [Space::Message, Space::Tagged { tag: 0, ignore: u64::MAX }] {
             while let Some(key) = self.unexpected.take(&Pattern { space, source: None }, &self.unmatched) {
@@ -174,7 +174,7 @@ impl Engine {
     /// buffer.
     pub fn recv_claimed(&mut self, request: RecvRequest) -> bool {
         let Some(message) = self.unexpected.take_claimed(request.context) else { return false };
-        self.deliver_to(Taken::by(request), message);
+        self.deliver_to(MatchedReceive::of(request), message);
         true
     }
 
@@ -197,15 +197,15 @@ impl Engine {
         true
     }
 
-    /// Cancels a receive that no message has matched: it completes with [`Failure::Cancelled`]. False: there is none,
-    /// or it takes its course.
+    /// Cancels a receive that no message has matched: it completes with [`Failure::Cancelled`]. False if there is no such receive, or
+    /// a message is on its way into it.
     pub fn cancel(&mut self, context: Context) -> bool {
         let Some(request) = self.posted.cancel(context) else { return false };
         self.completions.push_back(failed_recv(&request, Failure::Cancelled));
         true
     }
 
-    /// A message to this endpoint itself: it arrives at once, by way of a buffer.
+    /// A message to this endpoint itself: it arrives at once, through a bounce buffer.
     fn loop_back(&mut self, request: SendRequest) {
         let len = request.payload.len();
         let bounce = (len > 0).then(|| {
@@ -231,7 +231,7 @@ impl Engine {
     }
 }
 
-/// The end of a receive that got nothing.
+/// The completion of a receive that no message has matched.
 pub(super) fn failed_recv(request: &RecvRequest, failure: Failure) -> Completion {
     Completion {
         context: request.context,

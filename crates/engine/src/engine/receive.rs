@@ -1,4 +1,4 @@
-//! Events: frames from peers, and what the driver measures.
+//! Events: frames from peers, and measurements of the driver.
 
 use super::incoming::{Incoming, IncomingFrames, Name, Target};
 use super::{Engine, ProtocolViolation};
@@ -17,8 +17,8 @@ use crate::time::Instant;
 use crate::wire::{Body, Header, MAX_HEADER_LEN, Urgency};
 
 impl Engine {
-    /// A header has come. Where its payload goes; if that is not empty, [`Engine::payload_placed`] must follow, in the order
-    /// of the headers of this subchannel.
+    /// A header has come. Returns where its payload goes. If the payload is not empty, [`Engine::payload_placed`] must follow, in the
+    /// order of the headers of this subchannel.
     pub fn handle_header(
         &mut self,
         now: Instant,
@@ -46,7 +46,7 @@ impl Engine {
         Ok(placement)
     }
 
-    /// What a frame is about, and where its payload goes.
+    /// Handles the body of a frame. Returns where its payload goes.
     fn handle_body(
         &mut self,
         now: Instant,
@@ -92,7 +92,9 @@ impl Engine {
             Body::Read { number, receive, key, address, len } => {
                 self.handle_read(vc, number, receive, Remote { key, address }, len)?;
             }
-            Body::Ping => self.vcs[vc.0 as usize].subchannels[usize::from(subchannel.index)].owed_ack.schedule_now(now),
+            Body::Ping => {
+                self.vcs[vc.0 as usize].subchannels[usize::from(subchannel.index)].pending_ack.schedule_now(now)
+            }
             Body::Refused { .. }
             | Body::Padding { .. }
             | Body::Ack
@@ -111,7 +113,7 @@ impl Engine {
     /// The payload of a frame follows, if it has one.
     fn await_payload(&mut self, now: Instant, subchannel: SubchannelId, header: &Header, into: Target) {
         let (len, urgency) = (u64::from(header.body.payload_len()), header.body.urgency());
-        // A duplicate that is dropped is not retransmitted.
+        // A dropped payload needs no name: nothing has to be undone if it is cut off.
         let dropped = len == 0 || matches!(into, Target::Nothing);
         let name = if dropped { Name::None } else { Name::of(&header.body) };
         let incoming = Incoming { into, name, repetition: header.repetition, len, urgency };
@@ -124,13 +126,13 @@ impl Engine {
             *all = more.into_boxed_slice();
         }
         all[index].push(incoming);
-        // Frames are acknowledged in their order.
+        // Otherwise frames ahead of it are incomplete: acknowledgements are cumulative.
         if len == 0 && all[index].len() == 1 {
             self.payload_placed(now, subchannel);
         }
     }
 
-    /// The payload of the oldest header of this subchannel whose payload is not is where it belongs.
+    /// The payload of the oldest incomplete frame of this subchannel is in place.
     pub fn payload_placed(&mut self, now: Instant, subchannel: SubchannelId) {
         let vc = subchannel.vc.0 as usize;
         if self.vcs[vc].state != State::Open {
@@ -146,7 +148,7 @@ impl Engine {
             Target::ReassemblyPart { reassembly, wanted } => self.bytes_placed(reassembly, wanted),
             Target::EarlyData { seq, bounce } => self.early_data_buffered(subchannel.vc, seq, bounce, incoming.len),
             Target::Unmatched(key) => self.fully_buffered(key),
-            Target::Atomic(number) => self.atomic_came(subchannel.vc, number),
+            Target::Atomic(number) => self.operands_received(subchannel.vc, number),
             Target::Memory { data, .. } => {
                 data.into_iter().for_each(|data| self.written(subchannel.vc, data, incoming.len));
             }
@@ -156,7 +158,7 @@ impl Engine {
         }
     }
 
-    /// A counted frame of `bytes`, header included, is whole.
+    /// A counted frame of `bytes`, header included, has arrived whole.
     #[inline]
     pub(super) fn frame_received(&mut self, now: Instant, subchannel: SubchannelId, bytes: u64, urgency: Urgency) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
@@ -167,13 +169,13 @@ impl Engine {
         due.into_iter().for_each(|due| self.schedule_timeout(due));
         self.awaited_ack |= urgency != Urgency::Lazy && !is_in_memory;
         if is_in_memory && urgency == Urgency::Immediate {
-            // In the same call of the driver: it may look at no timeout for some more.
+            // Within this call of the driver, which may not check timeouts for a while.
             self.make_ready(subchannel.vc);
         }
     }
 
-    /// What is handled of this subchannel from now on arrived after `polled`: a driver that does not poll all the time
-    /// says so, as otherwise the time between its polls would count as the path's delay.
+    /// Frames of this subchannel that are handled from now on arrived after `polled`. For drivers that do not poll all the time:
+    /// otherwise the time between their polls would count as the path's delay.
     pub fn arrived_after(&mut self, subchannel: SubchannelId, polled: Instant) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
@@ -181,9 +183,9 @@ impl Engine {
         }
     }
 
-    /// The peer's kernel has acknowledged the first `frames` frames of this subchannel. The driver's query at `came.earliest`
-    /// did not show the last of them, that at `came.latest` did. This is earlier and more exact than the acknowledgements of the peer's engine,
-    /// which wait for its process, and behind what it sends.
+    /// The peer's kernel has acknowledged the first `frames` frames of this subchannel. The driver's query at `came.earliest` did not
+    /// show the last of them, that at `came.latest` did. This is earlier and more exact than acknowledgements of the peer's engine,
+    /// which wait for its process and queue behind its data.
     pub fn kernel_acknowledged(&mut self, came: TimeRange, subchannel: SubchannelId, frames: u32) {
         let vc = subchannel.vc;
         let channel = &mut self.vcs[vc.0 as usize];
@@ -195,7 +197,7 @@ impl Engine {
         }
     }
 
-    /// The driver has held back what it took for this subchannel since `since`, and sends it only `now`.
+    /// The driver has batched the frames that it took for this subchannel since `since`, and sends them `now`.
     pub fn held_frames_sent(&mut self, subchannel: SubchannelId, since: Instant, now: Instant) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
@@ -203,7 +205,7 @@ impl Engine {
         }
     }
 
-    /// The driver has measured what frames cost the processors of both ends.
+    /// The driver has measured the processor cost of frames at both ends.
     pub fn processor_measured(&mut self, cost: ProcessorCost) {
         self.config.processor = cost;
         self.vcs.iter_mut().for_each(|channel| channel.processor = cost);
@@ -219,7 +221,7 @@ impl Engine {
         self.learn(subchannel, |estimate| estimate.port_measured(rate));
     }
 
-    /// What is learnt of a path may open it: no acknowledgement would show later that it was shut.
+    /// Updates an estimate, and transmits if that opens a shut path: no acknowledgement may come that would.
     fn learn(&mut self, id: SubchannelId, what: impl FnOnce(&mut Estimate)) {
         let channel = &mut self.vcs[id.vc.0 as usize];
         let Some(subchannel) = channel.subchannels.get_mut(usize::from(id.index)) else { return };

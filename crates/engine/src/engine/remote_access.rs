@@ -1,7 +1,7 @@
 //! Remote memory access: commands of this side's user, and accesses of peers.
 //!
-//! A driver that can reach a peer's memory by itself accesses it past the protocol: the engine says whether it may, and reports
-//! such accesses as all others.
+//! A driver that can reach a peer's memory itself accesses it without the protocol: the engine says whether it may, and reports
+//! the completions of such accesses like all others.
 
 use super::incoming::{Incoming, IncomingFrames, Name, Target};
 use super::{Engine, PostError, ProtocolViolation, SendKey};
@@ -19,45 +19,44 @@ use crate::request::{Completion, Failure, Operation, ReadRequest, Remote, WriteR
 use crate::wire::{Access, Body, ReceiveRef, Refusal, SendRef};
 
 impl Engine {
-    /// From now on peers may access this memory.
+    /// Lets peers access this memory.
     pub fn register(&mut self, registration: Registration) -> Result<(), KeyInUse> {
         self.regions.add(registration)
     }
 
-    /// Whether peers may access memory of this side, which its user does not hear of.
+    /// Whether peers may access memory of this side. The user is not notified of accesses without immediate data.
     pub fn is_accessible(&self) -> bool {
         self.regions.is_accessible()
     }
 
-    /// What peers may access.
+    /// All registered memory.
     pub fn registrations(&self) -> impl Iterator<Item = &Registration> {
         self.regions.iter()
     }
 
-    /// Whether an access to memory of this peer may be made now: the peer is not lost, and no earlier write
-    /// is on its way.
+    /// Whether the driver may access memory of this peer itself now: the peer is not lost, and no earlier write is in flight.
     pub fn may_access_directly(&self, vc: VcId) -> bool {
         let channel = &self.vcs[vc.0 as usize];
         !channel.loopback && channel.may_access_directly()
     }
 
-    /// A write without immediate data was made, instead of [`Engine::post_write`].
+    /// The driver has made a write without immediate data itself, instead of [`Engine::post_write`].
     pub fn written_directly(&mut self, request: WriteRequest) {
         self.completions.extend(Send::write(request, true).completion(Ok(())));
     }
 
-    /// A read was made, instead of [`Engine::post_read`].
+    /// The driver has made a read itself, instead of [`Engine::post_read`].
     pub fn read_directly(&mut self, request: ReadRequest) {
         self.completions.extend(Reassembly::of_read(request).completion(false, None));
     }
 
-    /// How many short reads and atomic operations of peers have come: the peers wait until they are done.
-    pub fn questions(&self) -> u64 {
-        self.questions
+    /// Number of short reads and atomic operations that have come from peers: their initiators wait until they are done.
+    pub fn incoming_requests(&self) -> u64 {
+        self.incoming_requests
     }
 
-    /// From now on peers' accesses under `key` are refused. Once the memory actions are done, nothing touches the memory
-    /// any more. False if there is none.
+    /// Refuses peers' accesses under `key` from now on. Once the memory actions are done, nothing accesses the memory any more.
+    /// False if no memory is registered under `key`.
     pub fn deregister(&mut self, key: u64) -> bool {
         let Some((region, memory)) = self.regions.remove(key) else { return false };
         for at in 0..self.vcs.len() {
@@ -71,7 +70,7 @@ impl Engine {
         true
     }
 
-    /// Payloads of `vc` that are on their way into `region` go nowhere.
+    /// Drops payloads of `vc` that are being read into `region`.
     fn end_writes_into(&mut self, vc: VcId, region: RegionId) {
         for (index, incoming) in frames(&mut self.incoming[vc.0 as usize]) {
             let Target::Memory { region: into, frame, .. } = incoming.into else { continue };
@@ -79,15 +78,15 @@ impl Engine {
                 continue;
             }
             (incoming.into, incoming.name) = (Target::Nothing, Name::None);
-            // It is refused if it is retransmitted.
+            // A retransmission of it is refused anew.
             self.vcs[vc.0 as usize].remote().forget(frame.number);
-            // There may be one a subchannel more than the peer could have caused.
+            // This may exceed `MAX_REFUSALS` by one for each subchannel.
             self.vcs[vc.0 as usize].refuse_write(index, RefusedWrite { frame, why: Refusal::Key });
             self.actions.push_back(MemoryAction::Discard(SubchannelId { vc, index: index as u8 }));
         }
     }
 
-    /// Whether responses to reads of this peer are under way whose memory has ended, which it may not have taken.
+    /// Whether responses to reads of this peer are unacknowledged whose memory is no longer registered.
     pub fn has_ended_sources(&self, vc: VcId) -> bool {
         self.sends.values().any(|send| send.vc == vc && send.source_ended)
     }
@@ -108,13 +107,13 @@ impl Engine {
         }
     }
 
-    /// Posts a write into a peer's memory. It completes when the bytes are there. After an injected one, poll
-    /// transmits, then call [`Engine::detach`].
+    /// Posts a write into a peer's memory. It completes when the bytes are in place. After an injected one, poll transmits, then
+    /// call [`Engine::detach`].
     pub fn post_write(&mut self, request: WriteRequest) -> Result<SendKey, PostError> {
         let (vc, len) = (request.vc, request.payload.len());
         self.check_inject(request.inject, len)?;
         if self.check_open(vc)?.loopback {
-            self.write_here(request);
+            self.loop_back_write(request);
             return Ok(SendKey(None));
         }
         let channel = &mut self.vcs[vc.0 as usize];
@@ -133,7 +132,7 @@ impl Engine {
     pub fn post_read(&mut self, request: ReadRequest) -> Result<(), PostError> {
         let (vc, len, Remote { key, address }) = (request.vc, request.buffer.len(), request.from);
         if self.check_open(vc)?.loopback {
-            self.read_here(request);
+            self.loop_back_read(request);
             return Ok(());
         }
         let reassembly = Reassembly::of_read(request);
@@ -148,7 +147,7 @@ impl Engine {
     }
 
     /// A write into memory of this endpoint itself.
-    fn write_here(&mut self, request: WriteRequest) {
+    fn loop_back_write(&mut self, request: WriteRequest) {
         let Remote { key, address } = request.to;
         let (vc, data, from) = (request.vc, request.data, request.payload.clone());
         let len = from.len();
@@ -160,7 +159,7 @@ impl Engine {
         self.completions.extend(reported.map(|data| written(vc, data, len)));
     }
 
-    fn read_here(&mut self, request: ReadRequest) {
+    fn loop_back_read(&mut self, request: ReadRequest) {
         let Remote { key, address } = request.from;
         let to = request.buffer.clone();
         let found = self.regions.find(key, address, to.len(), Permission::Read);
@@ -169,7 +168,7 @@ impl Engine {
         self.completions.extend(reassembly.completion(false, result.err()));
     }
 
-    /// By way of a buffer, as the two may overlap.
+    /// Copies through a bounce buffer, as the two may overlap.
     fn copy(&mut self, from: Payload, to: Payload) {
         if from.is_empty() {
             return;
@@ -180,7 +179,6 @@ impl Engine {
         self.release(into);
     }
 
-    /// A peer writes.
     pub(super) fn handle_write(
         &mut self,
         subchannel: SubchannelId,
@@ -215,13 +213,12 @@ impl Engine {
         }
     }
 
-    /// A peer has written, and tells the user. What came with that frame has `len` bytes: all, or nothing if the write
-    /// took several frames, which name no whole.
+    /// Reports a peer's write with immediate data. `len`: payload of the frame with the data; the whole write, or 0 if the write took
+    /// several frames, whose total length is not sent.
     pub(super) fn written(&mut self, vc: VcId, data: u64, len: u64) {
         self.completions.push_back(written(vc, data, len));
     }
 
-    /// A peer reads.
     pub(super) fn handle_read(
         &mut self,
         vc: VcId,
@@ -233,7 +230,7 @@ impl Engine {
         if len == 0 {
             return Err(ProtocolViolation::EmptyRead);
         }
-        self.questions += u64::from(len <= INJECT_SIZE);
+        self.incoming_requests += u64::from(len <= INJECT_SIZE);
         if !self.vcs[vc.0 as usize].remote().record(number).map_err(|_| ProtocolViolation::Writes)? {
             return Ok(());
         }
@@ -256,7 +253,7 @@ impl Engine {
         }
     }
 
-    /// The frames that are in flight are still acknowledged, and the write ends with the last of them.
+    /// A write is refused. Its frames in flight are still acknowledged, and it ends with the last of them.
     fn write_refused(&mut self, vc: VcId, write: SendRef, why: Refusal) -> Result<(), ProtocolViolation> {
         let Some(key) = Key::of_number(write.0) else { return Ok(()) };
         let Some(send) = self.sends.get_mut(key) else { return Ok(()) };
@@ -271,7 +268,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The read ends at once: what is still on its way for it is dropped.
+    /// A read is refused. It ends at once; stripes that are still on their way are dropped.
     fn read_refused(&mut self, vc: VcId, receive: ReceiveRef, why: Refusal) -> Result<(), ProtocolViolation> {
         let Some(key) = Key::of_number(receive.0) else { return Ok(()) };
         let Some(reassembly) = self.reassemblies.get(key) else { return Ok(()) };
@@ -291,9 +288,9 @@ impl Engine {
         Ok(())
     }
 
-    /// A long write is in place: the frame that tells the peer's user of it may follow. False if none has to.
+    /// Queues the last frame, with the immediate data, of a long write whose pieces are acknowledged. False if it has none.
     pub(super) fn follow_up(&mut self, key: Key<Send>) -> bool {
-        let Some(send) = self.sends.get_mut(key).filter(|send| send.owes_immediate_data()) else { return false };
+        let Some(send) = self.sends.get_mut(key).filter(|send| send.needs_immediate_data_frame()) else { return false };
         let vc = send.vc;
         let channel = &mut self.vcs[vc.0 as usize];
         if let Some(stripes) = send.take_stripes() {
@@ -320,7 +317,7 @@ fn written(vc: VcId, data: u64, len: u64) -> Completion {
     }
 }
 
-/// All frames that are being read from a peer, with the numbers of their subchannels.
+/// All frames that are being read from a peer, with the indices of their subchannels.
 fn frames(incoming: &mut [IncomingFrames]) -> impl Iterator<Item = (usize, &mut Incoming)> {
     incoming.iter_mut().enumerate().flat_map(|(index, frames)| frames.iter_mut().map(move |frame| (index, frame)))
 }

@@ -1,5 +1,5 @@
-//! Retransmissions from peers, and payloads that a failure has cut off: every byte is placed, none
-//! after its receive has ended, whatever an old connection still holds.
+//! Retransmissions from peers, and payloads that a failure has cut off. Every byte is placed, and none after its receive has
+//! ended, even if an old connection still delivers a copy.
 
 use super::incoming::{Incoming, IncomingFrames, Name, Target};
 use super::{Engine, ProtocolViolation};
@@ -19,7 +19,7 @@ impl Engine {
         (0..frames).for_each(|at| self.interrupt_frame(subchannel, at));
     }
 
-    /// The same of one of them.
+    /// [`Engine::interrupt`] for the payload at position `at`.
     fn interrupt_frame(&mut self, subchannel: SubchannelId, at: usize) {
         let vc = subchannel.vc;
         let frames = &mut self.incoming[vc.0 as usize][usize::from(subchannel.index)];
@@ -41,8 +41,8 @@ impl Engine {
                 self.unplace(reassembly, offset, wanted)
             }
             (Name::EarlyData(seq, _), Target::EarlyData { bounce, .. }) => {
-                let freed = channel.early_data.get_mut(seq).and_then(|early_data| early_data.forget(bounce));
-                match freed {
+                let released = channel.early_data.get_mut(seq).and_then(|early_data| early_data.forget(bounce));
+                match released {
                     Some(piece) if piece.is_unannounced => channel.peer_grant.early_data_announced(piece.len),
                     Some(piece) => {
                         if let Some(reassembly) = piece.reassembly {
@@ -56,8 +56,8 @@ impl Engine {
             }
             (Name::Write(number), Target::Memory { .. }) => channel.remote().forget(number),
             (Name::Atomic(number), Target::Atomic(_)) => {
-                let freed = channel.remote().incoming_atomics.forget(number);
-                freed.into_iter().for_each(|freed| self.release(freed));
+                let released = channel.remote().incoming_atomics.forget(number);
+                released.into_iter().for_each(|released| self.release(released));
             }
             _ => {}
         }
@@ -76,9 +76,8 @@ impl Engine {
         }
     }
 
-    /// A retransmission of the frame `name` has come. True if an older copy is being read: this one takes its place, as
-    /// the peer has given up the older one's subchannel. (An older copy must not replace a newer: that is the one that
-    /// counts.)
+    /// A retransmission of the frame `name` has come. True if an older copy is being read: this one replaces it, as the peer has given
+    /// up the older copy's subchannel. (An older copy must not replace a newer one.)
     pub(super) fn supersede(&mut self, vc: VcId, name: Name, repetition: u8) -> bool {
         let is_older = |old: u8| (1..REPETITIONS / 2).contains(&(repetition.wrapping_sub(old) % REPETITIONS));
         let older = |incoming: &Incoming| incoming.name == name && is_older(incoming.repetition);

@@ -7,21 +7,20 @@ use crate::channel::subchannel::Subchannel;
 use crate::ids::{RailId, SubchannelId, VcId};
 use crate::time::Instant;
 
-/// What a peer has not answered.
+/// Frames that a silent peer has not acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unanswered {
-    /// Since when it has answered nothing at all.
+    /// When the peer was last heard, over any subchannel.
     pub since: Instant,
-    /// Frames that were sent to it.
+    /// Number of frames.
     pub frames: u64,
     /// Their bytes.
     pub bytes: u64,
 }
 
 impl Engine {
-    /// A subchannel of `vc` over `rail` (of `speed` bytes per second, where known) has been proven by both sides;
-    /// the peer grants `grant` bytes. It takes nothing before [`Engine::writable`]. It may get the name of one that has
-    /// ended.
+    /// A subchannel of `vc` over `rail` (of `speed` bytes per second, where known) has been proven by both sides; the peer grants
+    /// `grant` bytes. It takes no frames before [`Engine::writable`]. Its name may be that of an earlier one that has ended.
     pub fn subchannel_up(
         &mut self,
         vc: VcId,
@@ -42,24 +41,23 @@ impl Engine {
         Ok(SubchannelId { vc, index: index as u8 })
     }
 
-    /// A subchannel that has just come up is memory that both sides see. While it is up, all goes over it, whatever the
-    /// policies, and the others of its channel stand by. Frames over it are acknowledged by the driver
-    /// ([`Engine::delivered`]), which knows when the peer has taken them.
+    /// Says that a subchannel that has just come up is shared memory. While it is up, all frames go over it, whatever the policies,
+    /// and the others of its channel stand by. The driver acknowledges frames over it ([`Engine::delivered`]), as it sees when the
+    /// peer has taken them.
     pub fn prefer(&mut self, subchannel: SubchannelId) {
         self.vcs[subchannel.vc.0 as usize].prefer(usize::from(subchannel.index));
         self.make_ready(subchannel.vc);
     }
 
-    /// A subchannel stands by: it gets no new frames as long as another one does, which goes over the same wire better. It
-    /// does not if it is the only one. With `false` it is one like the others once more.
+    /// Has a subchannel stand by, or carry again. A standby subchannel gets no new frames while another one is up that uses the same
+    /// wire better; it carries if it is the only one.
     pub fn set_standby(&mut self, subchannel: SubchannelId, stands_by: bool) {
         self.vcs[subchannel.vc.0 as usize].set_standby(usize::from(subchannel.index), stands_by);
         self.make_ready(subchannel.vc);
     }
 
-    /// While fewer than so many segments (of [`PADDING_SEGMENT`](crate::PADDING_SEGMENT) bytes) are in flight over a subchannel,
-    /// it carries padding, behind all messages, though it stands by: what its path takes shows however little there is to send.
-    /// With 0 it does not.
+    /// Keeps `segments` of [`PADDING_SEGMENT`](crate::PADDING_SEGMENT) bytes in flight over a subchannel by padding, behind all
+    /// messages, even if it stands by: that measures its path however little there is to send. 0 ends it.
     pub fn fill_up_to(&mut self, subchannel: SubchannelId, segments: u16) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
@@ -70,9 +68,9 @@ impl Engine {
         self.make_ready(subchannel.vc);
     }
 
-    /// The driver has closed a subchannel, because of `why`, which names the rail: nothing more comes over it, and what it
-    /// took and has not sent is dropped. What is not acknowledged is retransmitted over the others. Without any
-    /// other, the peer is lost after a while.
+    /// The driver has closed a subchannel, because of `why`, which names the rail: no more frames come over it, and frames that it
+    /// took and has not sent are dropped. Unacknowledged frames are retransmitted over the others. Without any other, the peer is
+    /// lost after [`Config::rail_timeout_ns`](crate::Config::rail_timeout_ns).
     pub fn subchannel_down(&mut self, now: Instant, subchannel: SubchannelId, why: &str) {
         let (vc, index) = (subchannel.vc, usize::from(subchannel.index));
         let channel = &mut self.vcs[vc.0 as usize];
@@ -80,7 +78,7 @@ impl Engine {
             return;
         }
         let carried = channel.remove_subchannel(now, index, why);
-        // A retired one was not the last: the others have failed before, or were given back.
+        // A retired subchannel was not the last one: the others failed before, or were given back, and have set the timeout.
         if carried && channel.live.is_empty() {
             let due = *channel
                 .left_behind
@@ -93,24 +91,22 @@ impl Engine {
         self.make_ready(vc);
     }
 
-    /// No new frames go over a subchannel from now on, only acknowledgements of what comes, so that it can be closed
-    /// without loss once it [is drained](Engine::is_drained) on both sides. False: it is the only live one, and has to
-    /// stay.
+    /// Retires a subchannel: only acknowledgements go over it from now on, so that it can be closed without loss once it
+    /// [is drained](Engine::is_drained) on both sides. False if it is the only live one, which has to stay.
     pub fn retire(&mut self, subchannel: SubchannelId) -> bool {
         let retired = self.vcs[subchannel.vc.0 as usize].retire(usize::from(subchannel.index));
         self.make_ready(subchannel.vc);
         retired
     }
 
-    /// Whether nothing that was sent over a subchannel waits for acknowledgement, and nothing that came over it has to be
-    /// acknowledged.
+    /// Whether all frames of a subchannel are acknowledged, in both directions.
     pub fn is_drained(&self, subchannel: SubchannelId) -> bool {
         let subchannel = self.vcs[subchannel.vc.0 as usize].subchannels.get(usize::from(subchannel.index));
         subchannel.is_none_or(|subchannel| subchannel.is_drained())
     }
 
-    /// The peer's kernel has acknowledged bytes of this subchannel, or bytes have come over it: it makes progress, although
-    /// no frame is whole yet. What is acknowledged may have to wait behind a long payload that comes.
+    /// The peer's kernel has acknowledged bytes of this subchannel, or bytes have come over it: it makes progress, although no frame
+    /// is whole yet. Acknowledgements may queue behind a long payload.
     pub fn made_progress(&mut self, now: Instant, subchannel: SubchannelId) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
@@ -118,37 +114,36 @@ impl Engine {
         }
     }
 
-    /// To be called every few milliseconds. If the oldest frame of this subchannel is overdue, it may be lost, or what
-    /// acknowledges it: the peer is probed over the same subchannel. A kernel retransmits a lone segment only after 200
-    /// ms (RFC 8985, 7.2: tail loss), but soon after another one behind it has come through: the probe and its answer
-    /// are such.
+    /// Probes the peer if the oldest frame of this subchannel is overdue, as the frame or its acknowledgement may be lost. To be
+    /// called every few milliseconds. A kernel retransmits the last segment of a flight only after 200 ms (RFC 8985, 7.2: tail
+    /// loss), but earlier if a later one is acknowledged: the probe and its answer are such.
     pub fn probe_if_overdue(&mut self, now: Instant, subchannel: SubchannelId) {
         if self.vcs[subchannel.vc.0 as usize].probe_if_overdue(now, usize::from(subchannel.index)) {
             self.make_ready(subchannel.vc);
         }
     }
 
-    /// A subchannel that makes no progress while the peer answers over others: the driver closes it, and then calls
+    /// A subchannel that makes no progress while the peer answers over others. The driver has to close it, and then to call
     /// [`Engine::subchannel_down`].
     pub fn poll_failed_subchannel(&mut self) -> Option<SubchannelId> {
         self.failed_subchannels.pop_front()
     }
 
-    /// A peer that had no subchannel for too long: the driver calls [`Engine::lose`], with what [`Engine::outage`] says.
+    /// A peer that had no subchannel for too long. The driver has to call [`Engine::lose`], with the cause from [`Engine::outage`].
     pub fn poll_unreachable_peer(&mut self) -> Option<VcId> {
         self.unreachable_peers.pop_front()
     }
 
-    /// Since when a peer has had no subchannel, and why, for the user: what was said of the last that have failed. `None`: it
-    /// has one, or never had any.
+    /// Since when a peer has had no subchannel, and the causes of the last failures, for the user. `None`: it has a subchannel, or
+    /// never had one.
     pub fn outage(&self, vc: VcId) -> Option<(Instant, String)> {
         let channel = &self.vcs[vc.0 as usize];
         let due = channel.peer_timeout_at()?;
         Some((Instant(due.0.saturating_sub(self.config.rail_timeout_ns)), channel.failure_causes()))
     }
 
-    /// Since when a peer has answered nothing of what was sent to it, though something waits for that, with the number of frames
-    /// and their bytes. `None`: nothing waits, or there is no subchannel over which it could answer.
+    /// Frames that a silent peer has not acknowledged. `None`: all are acknowledged, or there is no subchannel over which it could
+    /// answer.
     pub fn unanswered(&self, vc: VcId) -> Option<Unanswered> {
         let channel = &self.vcs[vc.0 as usize];
         if channel.state != State::Open || channel.is_quiet() {
@@ -161,7 +156,7 @@ impl Engine {
         Some(Unanswered { since, frames, bytes })
     }
 
-    /// Checks whether the subchannels of `vc` make progress, and whether it has any.
+    /// Checks whether the subchannels of `vc` make progress, and whether the peer has been without any for too long.
     pub(super) fn check_liveness(&mut self, now: Instant, vc: VcId) {
         let channel = &mut self.vcs[vc.0 as usize];
         if channel.peer_timeout_at().is_some_and(|due| due <= now) {

@@ -1,6 +1,6 @@
-//! Messages that pass the engine whole, in one call, without a record of their own: sent into memory that both sides see, and
-//! received, over any link, when header and payload are here, what is next in order, and has a receive. All others, and the
-//! same ones where something is in the way, go as frames whose payloads follow.
+//! Fast paths of messages that take one call each and no record of their own. For sends: into shared memory. For receives, over
+//! any link: header and payload have arrived, and the message is next in order and has a receive. All other messages go as frames
+//! whose payloads follow.
 
 use super::{Engine, ProtocolViolation};
 use crate::channel::State;
@@ -14,8 +14,8 @@ use crate::time::Instant;
 use crate::wire::{Body, Header, MAX_HEADER_LEN};
 
 impl Engine {
-    /// The header of a message that goes at once, over a subchannel in memory: the driver has room for it there, and copies
-    /// its payload before anything else. The send has completed then. `None`: it has to be posted.
+    /// Sends a message at once over a subchannel in shared memory. The driver has checked that there is room, and copies header and
+    /// payload before it does anything else; the send completes here. `None`: it has to be posted.
     #[inline]
     pub fn send_in_memory(&mut self, now: Instant, request: &SendRequest) -> Option<(SubchannelId, Header)> {
         let channel = &mut self.vcs[request.vc.0 as usize];
@@ -37,8 +37,8 @@ impl Engine {
         Some((SubchannelId { vc: request.vc, index: index as u8 }, header))
     }
 
-    /// A message has come whole. If it is next in order and has a receive, `place` is called with the memory that it goes to,
-    /// and the receive has completed then. False: it is not taken, and [`Engine::handle_header`] is to be called.
+    /// A message has come whole. If it is next in order and has a receive, `place` is called with its destination, and the receive
+    /// completes. False: it is not taken, and [`Engine::handle_header`] is to be called.
     #[inline]
     pub fn receive_whole(
         &mut self,
@@ -81,10 +81,11 @@ impl Engine {
         Ok(true)
     }
 
-    /// A subchannel in memory is about to be [down](Engine::subchannel_down): `copy` is called for each frame that only the
-    /// driver has, with its number (how many counted ones there were, itself included, modulo 2^32), its length in bytes, and
-    /// where its payload goes. False: the peer has taken it, so that the driver has not got it any more. It goes again, to be
-    /// dropped there, as the peer's word is missing; of a write without its bytes, as it may have been refused.
+    /// Saves payloads before a subchannel in shared memory goes [down](Engine::subchannel_down). `copy` is called for each frame whose
+    /// payload is only in shared memory, with its number (frames are counted from 1, modulo 2^32), its length in bytes, and the
+    /// buffer to copy it to. It returns false if the peer has taken the frame, so that its payload is gone. Such a frame is
+    /// retransmitted all the same, as it is not acknowledged, and dropped by the peer; a write without its bytes, as the peer may have
+    /// refused it.
     pub fn recover(&mut self, subchannel: SubchannelId, mut copy: impl FnMut(u32, u64, BounceId) -> bool) {
         let Engine { vcs, sends, bounces, injected, .. } = self;
         let channel = &mut vcs[subchannel.vc.0 as usize];

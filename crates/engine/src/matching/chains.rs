@@ -1,19 +1,18 @@
-//! The entries of a table by what is looked for, and in order. Each addition and removal, and each search for an entry
-//! that is there, takes a time that does not depend on how many there are. Memory is taken in steps, as by a vector, and
-//! kept for entries to come.
+//! Entries of a table in order of insertion ([`List`]), and by hash ([`Chains`]). Insertion, removal and successful search take
+//! constant time. Memory grows in steps, as that of a vector, and is kept for later entries.
 
-/// Entries that are looked at one by one before they are indexed: so many take no longer.
-pub const MOST_SEARCHED: usize = 16;
+/// Longest list that is searched entry by entry, which takes no longer than by an index up to this length.
+pub const MAX_SEARCHED: usize = 16;
 
-/// There are more.
+/// None of the first [`MAX_SEARCHED`] entries matches, and there are more.
 pub struct Long;
 
-/// Where a list ends.
+/// The end of a list.
 const NONE: u32 = u32::MAX;
-/// Chains, once there are any.
+/// Number of chains at first.
 const FIRST_CHAINS: usize = 16;
 
-/// The neighbours of an entry.
+/// The neighbours of an entry, by slot.
 #[derive(Clone, Copy)]
 struct Link {
     before: u32,
@@ -21,11 +20,11 @@ struct Link {
     hash: u32,
 }
 
-/// Bytes that an entry takes of a list, and of chains beside their ends.
+/// Bytes for each entry of a list, and of chains without their ends.
 #[cfg(test)]
 pub const BYTES_AN_ENTRY: usize = size_of::<Link>();
 
-/// Those of all entries, by slot in their table.
+/// Links of all entries, by slot.
 #[derive(Default)]
 struct Links(Vec<Link>);
 
@@ -104,17 +103,17 @@ impl List {
         self.links.append(&mut self.ends, slot, 0);
     }
 
-    /// Takes out the entry in `slot`, which must be here.
+    /// Removes the entry in `slot`, which must be in the list.
     #[inline]
     pub fn remove(&mut self, slot: u32) {
         self.links.remove(&mut self.ends, slot);
     }
 
-    /// The slot of the first entry that `accepts`, of the first [`MOST_SEARCHED`].
+    /// The slot of the first entry that `accepts`, of the first [`MAX_SEARCHED`].
     #[inline]
     pub fn search(&self, mut accepts: impl FnMut(u32) -> bool) -> Result<Option<u32>, Long> {
         let mut slot = self.ends.first;
-        for _ in 0..MOST_SEARCHED {
+        for _ in 0..MAX_SEARCHED {
             if slot == NONE {
                 return Ok(None);
             }
@@ -144,9 +143,9 @@ pub fn hash(number: u64) -> u32 {
 #[derive(Default)]
 pub struct Chains {
     links: Links,
-    /// A power of two of chains, at least as many as entries so that each is short; or none yet.
+    /// A power of two of chains, at least as many as entries so that each is short; empty at first.
     ends: Vec<Ends>,
-    /// The topmost bits of a hash say which chain: it is shifted by so many.
+    /// The upper bits of a hash choose the chain: it is shifted right by this.
     shift: u32,
     len: usize,
 }
@@ -211,7 +210,7 @@ mod tests {
             let (mut chains, mut list) = (Chains::default(), List::default());
             let mut oracle: Vec<(u32, u32)> = Vec::new();
             for (at, (add, hash)) in steps.into_iter().enumerate() {
-                // Neighbours in one chain, others far apart, and some that differ in nothing that chooses the chain.
+                // Some that share a chain, some far apart, and some that differ only in bits that do not choose the chain.
                 let hash = [0, 1, 2, 1 << 31, 1 << 28, u32::MAX, u32::MAX - 1, 3 << 29, 1 << 27][hash as usize];
                 let slot = at as u32;
                 let found = chains.find(hash, |_| true);

@@ -1,10 +1,11 @@
-//! Classes of patterns: those which ignore the same. Within a class, a message is wanted by patterns of one hash only.
+//! Classes of patterns: the patterns of a class ignore the same bits. Within a class, only patterns of one hash can accept a
+//! message.
 
 use super::chains::hash;
 use crate::ids::VcId;
 use crate::request::{Pattern, Space};
 
-/// What a pattern ignores.
+/// The bits that a pattern ignores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Class {
     /// Bits of the tag.
@@ -27,11 +28,11 @@ impl Class {
         Class { ignore, any_source: if pattern.source.is_some() { 0 } else { u32::MAX } }
     }
 
-    /// The hash of a message in this class; its tag is 0 if it is untagged. What is ignored counts as all ones, which no
-    /// source is: so the patterns of several classes seldom have one hash.
+    /// The hash of a message in this class; its tag is 0 if it is untagged. Ignored bits count as ones, and no source is all ones: so
+    /// patterns of different classes rarely share a hash.
     #[inline]
     pub fn hash(self, source: VcId, tag: u64) -> u32 {
-        // Another odd number than tags are multiplied by: the fraction of the square root of 2.
+        // An odd number that differs from the multiplier of tags: the fraction of the square root of 2.
         let source = (source.0 | self.any_source).wrapping_mul(0x6a09_e667);
         hash(tag | self.ignore).wrapping_add(source)
     }

@@ -1,15 +1,15 @@
-//! The order in which messages into multi-receive buffers are reported: that in which they matched, though a rendezvous
-//! takes longer than an eager message behind it. Active messages use such buffers, and MPICH 5.0.2
-//! loses parts of those that it has to put in order itself.
+//! Messages into multi-receive buffers are reported in the order in which they matched, although a rendezvous takes longer
+//! than an eager message behind it. Active messages use such buffers, and MPICH 5.0.2 loses parts of messages that it has to
+//! put in order itself.
 
 use std::collections::VecDeque;
 
 use super::reassembly::Reassembly;
 
-/// The messages of one peer that have matched and are not reported. Bounded like the peer's RTS frames.
+/// The messages of one peer that have matched and are not reported. The bound of the peer's RTS frames bounds them too.
 #[derive(Default)]
 pub struct CompletionOrder {
-    /// Position of the front one.
+    /// Position of the front message.
     front: u64,
     /// `None`: not complete yet.
     reassemblies: VecDeque<Option<Reassembly>>,
@@ -39,7 +39,7 @@ impl CompletionOrder {
         Some(reassembly)
     }
 
-    /// The peer is lost: all that are complete, in order.
+    /// Removes all messages, as the peer is lost; returns the complete ones, in order.
     pub fn drain(&mut self) -> impl Iterator<Item = Reassembly> {
         self.front += self.reassemblies.len() as u64;
         std::mem::take(&mut self.reassemblies).into_iter().flatten()

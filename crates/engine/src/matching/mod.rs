@@ -1,20 +1,20 @@
 //! Matching: which message goes into which receive.
 //!
 //! [`posted`] holds receives that wait for messages, [`unexpected`] the order of messages that wait for receives,
-//! [`unmatched`] what has come of a message without a receive, [`taken`] a receive that has a message, [`reassembly`] the
-//! message while it is being placed,
-//! [`completion_order`] the order in which some are reported. Called by the engine; nothing here knows of subchannels.
+//! [`unmatched`] the received part of a message without a receive, [`receive`] a receive before and after its match,
+//! [`reassembly`] a matched message while it is being placed, [`completion_order`] the order in which some are reported. Called
+//! by the engine; nothing here knows of subchannels.
 //!
-//! Receives and messages are found by hash ([`chains`]). A pattern can ignore bits of the tag, and the source, so there is
-//! a hash for each [`class`] of patterns that ignore the same: of those in use, which are few. Where several receives
-//! accept a message, the oldest takes it, and of several messages the oldest is taken.
+//! Receives and messages are found by hash ([`chains`]). A pattern can ignore bits of the tag, and the source, so there is a hash
+//! for each [`class`] in use of patterns that ignore the same bits; these are few. Of several receives that accept a message the
+//! oldest takes it, and a receive takes the oldest of several messages.
 
 mod chains;
 mod class;
 pub mod completion_order;
 pub mod posted;
 pub mod reassembly;
-pub mod taken;
+pub mod receive;
 pub mod unexpected;
 pub mod unmatched;
 
@@ -33,7 +33,7 @@ impl Pattern {
         space && self.source.is_none_or(|wanted| wanted == source)
     }
 
-    /// The envelope that was asked for, for completions without a message.
+    /// The envelope in completions without a message.
     pub fn envelope(&self) -> Envelope {
         match self.space {
             Space::Message => Envelope::Message,

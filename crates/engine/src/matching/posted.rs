@@ -2,23 +2,23 @@
 
 use arrayvec::ArrayVec;
 
-use super::chains::{Chains, List, Long, MOST_SEARCHED, hash};
+use super::chains::{Chains, List, Long, MAX_SEARCHED, hash};
 use super::class::Class;
-use super::taken::{Posted, Taken};
+use super::receive::{MatchedReceive, Posted};
 use crate::envelope::Envelope;
 use crate::generational_slab::{GenerationalSlab, Key};
 use crate::ids::{Context, VcId};
 use crate::request::RecvRequest;
 
-/// Most classes of receives that are indexed, in one matching space. MPI libraries have four: messages of one sender and
-/// of any, one tag and any. Receives of further ones are looked at one by one.
-const MOST_CLASSES: usize = 8;
+/// Classes of receives with a hash of their own, in one matching space. MPI libraries use four: messages of one sender and of
+/// any, one tag and any. Receives of further classes share one hash.
+const MAX_CLASSES: usize = 8;
 
 /// The receives of one matching space that wait for messages, by slot.
 #[derive(Default)]
 struct Waiting {
     in_order: List,
-    /// Has all of them if `is_indexed`, and none otherwise.
+    /// Has all receives if `is_indexed`, and none otherwise.
     index: Index,
     is_indexed: bool,
 }
@@ -27,7 +27,7 @@ struct Waiting {
 #[derive(Default)]
 struct Index {
     chains: Chains,
-    classes: ArrayVec<ClassInUse, MOST_CLASSES>,
+    classes: ArrayVec<ClassInUse, MAX_CLASSES>,
 }
 
 struct ClassInUse {
@@ -48,11 +48,11 @@ impl Index {
         posted.class = at as u8;
     }
 
-    /// Makes room for a class, or else returns that to which all patterns belong.
+    /// Adds a class and returns its position; that of [`Class::ANY`] if there is no room.
     fn add_class(&mut self, class: Class) -> usize {
         let unused = self.classes.iter().position(|known| known.receives == 0);
-        let at = unused.unwrap_or(self.classes.len()).min(MOST_CLASSES - 1);
-        let class = if at == MOST_CLASSES - 1 { Class::ANY } else { class };
+        let at = unused.unwrap_or(self.classes.len()).min(MAX_CLASSES - 1);
+        let class = if at == MAX_CLASSES - 1 { Class::ANY } else { class };
         match self.classes.get_mut(at) {
             Some(known) => known.class = class,
             None => self.classes.push(ClassInUse { class, receives: 0 }),
@@ -126,9 +126,10 @@ pub struct PostedQueue {
     table: GenerationalSlab<Posted>,
     tagged: Waiting,
     untagged: Waiting,
-    /// How many were posted so far.
+    /// Number of receives posted so far.
     posted: u64,
-    /// Those that take messages, once one of many was cancelled, until none are left.
+    /// Index by context of the receives that take messages. Made when one of many receives is cancelled, and kept until none are
+    /// left.
     by_context: Option<Chains>,
 }
 
@@ -146,8 +147,8 @@ impl PostedQueue {
         self.list(key.slot(), envelope, context);
     }
 
-    /// Adds a multi-receive buffer that gets messages by [`PostedQueue::take`] only, until it is told to wait; returns its
-    /// key.
+    /// Adds a multi-receive buffer, and returns its key. It gets messages by [`PostedQueue::take`] only, until
+    /// [`PostedQueue::wait`].
     #[inline]
     pub fn open(&mut self, request: RecvRequest) -> Key<Posted> {
         self.posted += 1;
@@ -185,15 +186,15 @@ impl PostedQueue {
         self.by_context.take_if(|by_context| by_context.is_empty());
     }
 
-    /// The oldest receive that accepts the message takes it, if it is one for a single message.
+    /// The oldest receive that accepts the message takes it, unless it is a multi-receive buffer.
     #[inline]
-    pub fn take_single(&mut self, source: VcId, envelope: Envelope) -> Option<Taken> {
+    pub fn take_single(&mut self, source: VcId, envelope: Envelope) -> Option<MatchedReceive> {
         let slot = self.find(source, envelope)?;
         self.take_at(slot, envelope)
     }
 
     /// The oldest receive that accepts the message takes it.
-    pub fn take_match(&mut self, source: VcId, envelope: Envelope, len: u64) -> Option<Taken> {
+    pub fn take_match(&mut self, source: VcId, envelope: Envelope, len: u64) -> Option<MatchedReceive> {
         let slot = self.find(source, envelope)?;
         if let Some(taken) = self.take_at(slot, envelope) {
             return Some(taken);
@@ -206,21 +207,21 @@ impl PostedQueue {
         Some(taken)
     }
 
-    /// The receive in `slot` takes a message, if it is one for a single message.
+    /// The receive in `slot` takes a message, unless it is a multi-receive buffer.
     #[inline]
-    fn take_at(&mut self, slot: u32, envelope: Envelope) -> Option<Taken> {
+    fn take_at(&mut self, slot: u32, envelope: Envelope) -> Option<MatchedReceive> {
         if self.table.at(slot)?.1.is_multi() {
             return None;
         }
-        self.remove(slot, envelope).map(Taken::by)
+        self.remove(slot, envelope).map(MatchedReceive::of)
     }
 
     /// Multi-receive buffer `key` takes a message.
-    pub fn take(&mut self, key: Key<Posted>, len: u64) -> Option<Taken> {
+    pub fn take(&mut self, key: Key<Posted>, len: u64) -> Option<MatchedReceive> {
         let posted = self.table.get_mut(key)?;
         let place = posted.reserve(len);
         let (context, notify) = (posted.request.context, posted.request.notify);
-        Some(Taken { place, context, notify, multi: Some(key) })
+        Some(MatchedReceive { place, context, notify, multi: Some(key) })
     }
 
     /// Whether receive `key` can take another message.
@@ -239,8 +240,8 @@ impl PostedQueue {
         done
     }
 
-    /// Takes the receive posted under `context` out. `None` if there is none, or messages are on their way into it: it is
-    /// then closed and ends with the last of them.
+    /// Removes the receive posted under `context`. `None` if there is none, or if messages are on their way into it: it is then closed
+    /// and ends with the last of them.
     pub fn cancel(&mut self, context: Context) -> Option<RecvRequest> {
         let slot = self.find_context(context)?;
         let posted = self.table.at_mut(slot)?;
@@ -258,7 +259,7 @@ impl PostedQueue {
         let is_wanted = |posted: &Posted| posted.request.context == context && !posted.closed;
         if self.by_context.is_none() {
             let mut all = self.table.iter();
-            if let Some((key, _)) = all.by_ref().take(MOST_SEARCHED).find(|(_, posted)| is_wanted(posted)) {
+            if let Some((key, _)) = all.by_ref().take(MAX_SEARCHED).find(|(_, posted)| is_wanted(posted)) {
                 return Some(key.slot());
             }
             all.next()?;
@@ -273,7 +274,7 @@ impl PostedQueue {
         by_context.find(hash(context.0), |slot| self.table.at(slot).is_some_and(|(_, posted)| is_wanted(posted)))
     }
 
-    /// Takes all receives out that only `source` could have matched.
+    /// Removes all receives that accept messages of `source` alone.
     pub fn take_directed(&mut self, source: VcId) -> Vec<RecvRequest> {
         let directed = |posted: &Posted| {
             posted.request.pattern.source == Some(source) && posted.in_progress == 0 && !posted.closed
@@ -296,15 +297,14 @@ impl PostedQueue {
         waiting.find(&mut self.table, source, envelope)
     }
 
-    /// Takes the receive in `slot` out, which waits for messages.
+    /// Removes the receive in `slot`, which must be listed.
     #[inline]
     fn remove(&mut self, slot: u32, envelope: Envelope) -> Option<RecvRequest> {
         self.unlist(slot, envelope);
         self.table.remove_at(slot).map(|posted| posted.request)
     }
 
-    /// The receive in `slot` waits for no further message; a multi-receive buffer stays known until its messages are
-    /// complete.
+    /// The receive in `slot` takes no further message. A multi-receive buffer stays in the table until its messages are complete.
     #[inline]
     fn unlist(&mut self, slot: u32, envelope: Envelope) {
         let waiting = match envelope {

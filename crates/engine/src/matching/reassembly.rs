@@ -9,12 +9,10 @@ use crate::memory::{Payload, Placement};
 use crate::request::{AtomicRequest, Completion, Failure, Operation, ReadRequest};
 use crate::wire::Refusal;
 
-use super::taken::{Posted, Taken};
+use super::receive::{MatchedReceive, Posted};
 
-/// A message and its place.
 #[derive(Debug)]
 pub struct Reassembly {
-    /// From whom.
     pub vc: VcId,
     /// Key of the multi-receive buffer that it goes into, if it is one.
     pub multi: Option<Key<Posted>>,
@@ -27,19 +25,18 @@ pub struct Reassembly {
     /// Length of the message, in bytes.
     len: u64,
     place: Payload,
-    /// Bytes of the message that are wanted: no more than the place holds.
+    /// Bytes of the message that are wanted: its length, but no more than the buffer's.
     wanted: u64,
-    /// Why the peer has refused a read.
+    /// Why the peer has refused a read or an atomic operation.
     refused: Option<Refusal>,
-    /// A receive, a read or an atomic operation.
     operation: Operation,
     /// Bytes of operands of an atomic operation, and its number among those posted to the peer.
     operands: u32,
     number: u64,
-    /// Bytes whose headers have come: how many, and of stripes and pieces, which.
+    /// Number of bytes whose headers have come.
     announced: u64,
     pieces: Intervals,
-    /// Bytes that are in place.
+    /// Number of bytes that are in place.
     placed: u64,
     context: Context,
     notify: bool,
@@ -51,7 +48,7 @@ pub struct OutOfPlace;
 
 impl Reassembly {
     /// A message of `len` bytes that a receive has taken.
-    pub fn new(taken: Taken, vc: VcId, envelope: Envelope, data: Option<u64>, len: u64) -> Self {
+    pub fn new(taken: MatchedReceive, vc: VcId, envelope: Envelope, data: Option<u64>, len: u64) -> Self {
         let wanted = len.min(taken.place.len());
         Reassembly {
             vc,
@@ -75,42 +72,41 @@ impl Reassembly {
         }
     }
 
-    /// What will be read from a peer.
+    /// The response to a read of a peer's memory.
     pub fn of_read(read: ReadRequest) -> Self {
         let ReadRequest { vc, buffer, notify, context, .. } = read;
         let len = buffer.len();
-        let taken = Taken { place: buffer, context, notify, multi: None };
+        let taken = MatchedReceive { place: buffer, context, notify, multi: None };
         Reassembly { operation: Operation::Read, ..Reassembly::new(taken, vc, Envelope::Message, None, len) }
     }
 
-    /// The result of the atomic operation of that number, also where it has none.
+    /// The result of atomic operation `number`. Operations without a result have a reassembly too, for their completion.
     pub fn of_atomic(request: AtomicRequest, number: u64) -> Self {
         let AtomicRequest { vc, what, result, notify, context, .. } = request;
         let len = result.len();
-        let taken = Taken { place: result, context, notify, multi: None };
+        let taken = MatchedReceive { place: result, context, notify, multi: None };
         let operation = if what.fetches() { Operation::FetchAtomic } else { Operation::Atomic };
         let operands = what.operands_len() as u32;
         Reassembly { operation, operands, number, ..Reassembly::new(taken, vc, Envelope::Message, None, len) }
     }
 
-    /// Bytes of operands, if this is of an atomic operation.
+    /// Bytes of operands; `None` unless this is an atomic operation.
     #[inline]
     pub fn atomic_operands(&self) -> Option<u64> {
         matches!(self.operation, Operation::Atomic | Operation::FetchAtomic).then_some(self.operands.into())
     }
 
-    /// The number of the atomic operation, if this is of one.
+    /// The number of the operation; `None` unless this is an atomic operation.
     #[inline]
     pub fn atomic_number(&self) -> Option<u64> {
         self.atomic_operands().map(|_| self.number)
     }
 
-    /// Whether it is of one that is answered without a result.
+    /// Whether this is an atomic operation without a result.
     pub fn is_atomic_without_result(&self) -> bool {
         self.operation == Operation::Atomic
     }
 
-    /// Bytes of the message that are wanted.
     pub fn wanted(&self) -> u64 {
         self.wanted
     }
@@ -120,19 +116,18 @@ impl Reassembly {
         len.min(self.wanted.saturating_sub(offset))
     }
 
-    /// Where the message goes.
     pub fn place(&self) -> &Payload {
         &self.place
     }
 
-    /// The whole message follows: where it goes.
+    /// The whole message follows. Returns its destination.
     pub fn place_all(&mut self) -> Placement {
         self.announced = self.wanted;
         if self.wanted == 0 { Placement::Discard } else { Placement::User(self.place.clone()) }
     }
 
-    /// `len` bytes from `offset` follow: where they go. No bytes are accepted twice, so that nothing is still
-    /// being written when all are placed.
+    /// `len` bytes from `offset` follow. Returns their destination. No bytes are accepted twice, so that nothing is still being
+    /// written when all are placed.
     pub fn place_stripe(&mut self, offset: u64, len: u64) -> Result<Placement, OutOfPlace> {
         let end = offset.checked_add(len).ok_or(OutOfPlace)?;
         if len == 0 || end > self.wanted || self.announced + len > self.wanted {
@@ -143,7 +138,8 @@ impl Reassembly {
         Ok(Placement::User(self.place.slice(offset, len)))
     }
 
-    /// The same of early data, which were sent before the peer could know how much is wanted. Also how much of them is.
+    /// [`Reassembly::place_stripe`] for early data, which may exceed the buffer, as the peer did not know its length. Also returns how
+    /// many of these bytes are wanted.
     pub fn place_early_data(&mut self, offset: u64, len: u64) -> Result<(Placement, u64), OutOfPlace> {
         offset.checked_add(len).ok_or(OutOfPlace)?;
         let wanted = self.wanted_of(offset, len);
@@ -153,7 +149,7 @@ impl Reassembly {
         Ok((self.place_stripe(offset, wanted)?, wanted))
     }
 
-    /// `len` bytes of the message are in place, or dropped as unwanted. True if that was all.
+    /// `len` bytes of the message are in place, or dropped as unwanted. True if the message is complete.
     pub fn placed(&mut self, len: u64) -> bool {
         self.placed += len;
         self.placed >= self.wanted
@@ -175,13 +171,13 @@ impl Reassembly {
         self.len
     }
 
-    /// The peer refuses this read, or atomic operation. False if this is none.
+    /// The peer refuses this read or atomic operation. False if it is neither.
     pub fn refuse(&mut self, why: Refusal) -> bool {
         self.refused = Some(why);
         self.operation != Operation::Recv
     }
 
-    /// What to tell the user at the end; nothing for a success that nobody asked to hear of.
+    /// The completion to report; `None` for a success without `notify`.
     pub fn completion(&self, buffer_released: bool, failure: Option<Failure>) -> Option<Completion> {
         let excess = self.len - self.wanted;
         let failure = failure.or(self.refused.map(Failure::Refused));
@@ -208,7 +204,7 @@ mod tests {
 
     fn reassembly(len: u64, allowance: u64) -> Reassembly {
         let place = Payload::One(Extent { region: Region(7), offset: 0, len: allowance });
-        let taken = Taken { place, context: Context(1), notify: true, multi: None };
+        let taken = MatchedReceive { place, context: Context(1), notify: true, multi: None };
         Reassembly::new(taken, VcId(0), Envelope::Tagged(3), None, len)
     }
 

@@ -1,4 +1,4 @@
-//! Unexpected messages: in order, but no receive was posted for them.
+//! Unexpected messages: next in order when they came, but no receive was posted for them.
 
 use arrayvec::ArrayVec;
 use slab::Slab;
@@ -11,11 +11,11 @@ use crate::generational_slab::{GenerationalSlab, Key};
 use crate::ids::{Context, VcId};
 use crate::request::Pattern;
 
-/// Most classes that are indexed at once: each costs some bytes a message. MPI libraries have two for messages of one
-/// sender and of any, and two for probes of any tag.
-const MOST_INDICES: usize = 4;
+/// Classes that are indexed at once, at most: each costs some bytes a message. MPI libraries use two for messages of one sender
+/// and of any, and two for probes of any tag.
+const MAX_INDICES: usize = 4;
 
-/// All messages, which are in a table of the engine: they are known here by their slots. Bounded by the peers' grants.
+/// The unexpected messages, by their slots in the engine's table. Bounded by the peers' grants.
 #[derive(Default)]
 pub struct Unexpected {
     tagged: Queue,
@@ -29,8 +29,8 @@ type Messages = GenerationalSlab<UnmatchedMessage>;
 #[derive(Default)]
 struct Queue {
     in_order: List,
-    /// The first of these have all messages; the others have none.
-    indices: ArrayVec<Index, MOST_INDICES>,
+    /// The first `indices_used` have all messages; the others are empty, and kept for their memory.
+    indices: ArrayVec<Index, MAX_INDICES>,
     indices_used: usize,
 }
 
@@ -88,7 +88,7 @@ impl Queue {
         }
     }
 
-    /// The index of a class, which is made if there is room for it.
+    /// The index of a class, made if there is room for it.
     fn index(&mut self, class: Class, messages: &Messages) -> Option<&Index> {
         let known = self.indices[..self.indices_used].iter().position(|index| index.class == class);
         if let Some(known) = known {
@@ -126,7 +126,7 @@ impl Unexpected {
         messages.at(slot).map(|(key, _)| key)
     }
 
-    /// The oldest message that `pattern` accepts, taken out.
+    /// Removes the oldest message that `pattern` accepts, and returns its key.
     #[inline]
     pub fn take(&mut self, pattern: &Pattern, messages: &Messages) -> Option<Key<UnmatchedMessage>> {
         let queue = self.queue(pattern.envelope());
@@ -135,17 +135,17 @@ impl Unexpected {
         messages.at(slot).map(|(key, _)| key)
     }
 
-    /// Sets a message that was taken out aside for the claim named `context`.
+    /// Keeps a removed message for the claim `context`.
     pub fn claim(&mut self, context: Context, vc: VcId, message: Key<UnmatchedMessage>) {
         self.claims.add(Claim { context, vc, message });
     }
 
-    /// The message set aside under `context`, taken out.
+    /// Removes the message claimed under `context`, and returns its key.
     pub fn take_claimed(&mut self, context: Context) -> Option<Key<UnmatchedMessage>> {
         self.claims.take(context)
     }
 
-    /// Takes out those messages of `vc` that `gone` accepts; their keys.
+    /// Removes the messages of `vc` that `gone` accepts, and returns their keys.
     pub fn remove_of(
         &mut self,
         vc: VcId,
@@ -180,7 +180,7 @@ struct Claim {
     message: Key<UnmatchedMessage>,
 }
 
-/// Messages that a peek has set aside, by the context of the peek.
+/// Messages that a peek has claimed, by the context of the peek.
 #[derive(Default)]
 struct Claims {
     table: Slab<Claim>,
@@ -226,6 +226,6 @@ mod tests {
         let record = (size_of::<UnmatchedMessage>() + 2 * size_of::<u64>() + BYTES_AN_ENTRY) as u64;
         let index = BYTES_AN_ENTRY as u64 + 16;
         assert!(record <= MESSAGE_CHARGE, "{record} bytes");
-        assert!(MOST_INDICES as u64 * index <= MESSAGE_CHARGE);
+        assert!(MAX_INDICES as u64 * index <= MESSAGE_CHARGE);
     }
 }

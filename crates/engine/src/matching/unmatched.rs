@@ -7,16 +7,14 @@ use crate::ids::{MessageSeq, VcId};
 use crate::memory::BounceId;
 use crate::wire::SendRef;
 
-/// What the peer has sent of the message so far.
+/// The received part of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// All of it, into a buffer; none for an empty message.
+    /// The whole message, in a buffer or on its way there.
     Eager {
-        /// The buffer.
+        /// `None` for an empty message.
         bounce: Option<BounceId>,
-        /// Whether its bytes are there.
         is_complete: bool,
-        /// What happens when they are.
         once_buffered: OnceBuffered,
     },
     /// An RTS, perhaps with early data.
@@ -30,7 +28,7 @@ pub enum Content {
     },
 }
 
-/// What happens to an eager message once its bytes are in the buffer.
+/// Action for an eager message once all its bytes are in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnceBuffered {
     /// It waits for a receive.
@@ -41,10 +39,8 @@ pub enum OnceBuffered {
     Drop,
 }
 
-/// The message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnmatchedMessage {
-    /// From whom.
     pub vc: VcId,
     /// Matching space and tag.
     pub envelope: Envelope,
@@ -52,8 +48,7 @@ pub struct UnmatchedMessage {
     pub data: Option<u64>,
     /// Length in bytes.
     pub len: u64,
-    /// What is here.
     pub content: Content,
-    /// What it holds of the peer's grant, in bytes; 0 for an RTS without early data, which is charged elsewhere.
+    /// Its charge to the peer's grant, in bytes; 0 for an RTS without early data, which is charged elsewhere.
     pub charge: u64,
 }

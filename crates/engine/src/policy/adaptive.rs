@@ -4,12 +4,12 @@ use super::stripe::{Delivered, NextPiece, Plan, Stripe, proportional};
 use super::view::View;
 use crate::time::Instant;
 
-/// A subchannel never gets less than this share of an equal weight, or its time could no longer be measured.
+/// Minimum weight, as a share of an equal weight: without bytes a subchannel's time could not be measured.
 const MIN_WEIGHT: f64 = 0.01;
 
 pub struct Adaptive {
     alpha: f64,
-    /// One a subchannel; their sum, the paper's W_total, is their number.
+    /// One for each subchannel; their sum, the paper's W_total, is their number.
     weights: Vec<f64>,
     /// When the last stripe of each was acknowledged.
     finished: Vec<Instant>,
@@ -23,7 +23,7 @@ impl Adaptive {
 
 impl Stripe for Adaptive {
     fn plan(&mut self, len: u64, views: &[View]) -> Plan {
-        // Starts from equal weights, as the paper does; also for a subchannel that joins later.
+        // Starts from equal weights, as the paper does. A subchannel that joins later starts from 1 too.
         self.weights.resize(views.len(), 1.0);
         self.finished.resize(views.len(), Instant::default());
         Plan::Assigned(proportional(len, self.weights.iter().copied()))
@@ -80,7 +80,7 @@ mod tests {
         }
     }
 
-    /// A stripe of some bytes that takes so many nanoseconds, after all that the policy knows of.
+    /// A stripe with its bytes and its estimated duration in nanoseconds, after all known traffic.
     fn stripe(policy: &Adaptive, (bytes, ns): (u64, u64)) -> Delivered {
         let started = policy.finished.iter().copied().max().unwrap_or_default();
         Delivered { bytes, started, finished: started.plus_ns(ns) }

@@ -1,22 +1,22 @@
-//! `earliest`: late binding. A piece goes where it would arrive first, decided when a subchannel can take it. All that this
-//! policy does follows from the cost model ([`Spread`]).
+//! `earliest`: late binding. A piece goes where it would arrive first, decided when a subchannel can take it. All decisions of
+//! this policy follow from the cost model ([`Spread`]).
 
 use super::Multiplex;
 use super::spread::Spread;
 use super::stripe::{Delivered, MAX_PIECE, NextPiece, Plan, Stripe};
 use super::view::View;
 
-/// Longest piece, as time on the wire: bounds how long a subchannel is bound to what it has taken.
+/// Longest piece, as time on the wire, in nanoseconds: bounds for how long a subchannel is bound to a piece that it has taken.
 const MAX_PIECE_NS: f64 = 1_000_000.0;
-/// Pieces do not follow each other over one subchannel: none of them costs a change less.
+/// No subchannel is current: a piece does not follow the one before over one subchannel, so that a change costs nothing more.
 const NO_CURRENT: usize = usize::MAX;
-/// A piece takes at least so many bytes, however slow its subchannel: a good system call.
-const LEAST_MAX_PIECE: u64 = 64 << 10;
+/// Lower bound of a piece's maximum length, in bytes, however slow its subchannel: an efficient system call.
+const MIN_PIECE_LIMIT: u64 = 64 << 10;
 
 /// Which subchannel takes a message.
 #[derive(Default)]
 pub struct Earliest {
-    /// Where the message before went.
+    /// Position of the subchannel that took the message before.
     last: usize,
 }
 
@@ -29,9 +29,9 @@ impl Multiplex for Earliest {
         let chosen = if views[best].open {
             Some(best)
         } else {
-            // The best one is busy. Another takes it if that one would not have come to it before.
+            // The best one is busy. Another takes the message if its share of all waiting bytes covers it.
             let spread = Spread::of(pending.max(len), views, current);
-            // An announcement has no bytes, and needs a share all the same.
+            // An announcement has no bytes, but needs a share above 0.
             let least = (len as f64 - 0.5).max(0.5);
             let takes_it = |at: &usize| views[*at].open && spread.shares[*at] >= least;
             (0..views.len()).filter(takes_it).min_by(|a, b| arrival_ns(*a).total_cmp(&arrival_ns(*b)))
@@ -40,7 +40,7 @@ impl Multiplex for Earliest {
         chosen
     }
 
-    /// As long as no other one, were it idle, would deliver it so much earlier that a change were worth it.
+    /// The choice holds while no other subchannel, if it were idle, would deliver the message earlier by more than a change costs.
     fn valid_up_to(&self, position: usize, views: &[View]) -> Option<u64> {
         let view = &views[position];
         let others = views.iter().enumerate().filter(|(other, _)| *other != position);
@@ -55,8 +55,8 @@ impl Multiplex for Earliest {
 }
 
 impl Earliest {
-    /// The subchannel that costs no change: that of the message before, or, if that is idle, the one over which the peer was
-    /// heard. An answer there carries the acknowledgement.
+    /// The subchannel that costs no change: that of the message before, or, if that is idle, the one over which the peer sent last,
+    /// where an answer carries the acknowledgement.
     fn current(&self, views: &[View]) -> usize {
         let last = self.last.min(views.len() - 1);
         let heard = || views.iter().position(|view| view.is_last_received);
@@ -64,7 +64,7 @@ impl Earliest {
     }
 }
 
-/// Which subchannel takes the next piece of a message. It remembers nothing.
+/// Which subchannel takes the next piece of a message. Has no state.
 pub struct EarliestPiece;
 
 impl Stripe for EarliestPiece {
@@ -74,7 +74,7 @@ impl Stripe for EarliestPiece {
 
     fn cut(&mut self, remaining: u64, pending: u64, views: &[View]) -> Option<NextPiece> {
         let spread = Spread::of(pending.max(remaining), views, NO_CURRENT);
-        // While all are open no event would make the scheduler ask again: the best of them has a share.
+        // While all are open no event would make the scheduler ask again; the best of them always has a share.
         let open = (0..views.len()).filter(|at| views[*at].open && spread.shares[*at] >= 0.5);
         let starts_ns = |at: &usize| views[*at].finish_ns(0);
         let position = open.min_by(|a, b| starts_ns(a).total_cmp(&starts_ns(b)))?;
@@ -96,11 +96,11 @@ impl Stripe for EarliestPiece {
     }
 }
 
-/// What a subchannel takes of the `remaining` bytes, when its share of all that waits is `share`.
+/// Length of the piece that a subchannel takes of the `remaining` bytes, if its share of all waiting bytes is `share`.
 fn piece_len(share: f64, remaining: u64, view: &View) -> u64 {
-    let longest = ((view.lasting_rate() * MAX_PIECE_NS / 1e9) as u64).clamp(LEAST_MAX_PIECE, MAX_PIECE);
+    let longest = ((view.lasting_rate() * MAX_PIECE_NS / 1e9) as u64).clamp(MIN_PIECE_LIMIT, MAX_PIECE);
     let len = (share.ceil() as u64).next_multiple_of(1 << 10).min(longest);
-    // What would be left is not worth a piece of its own.
+    // A remainder that is not worth a piece of its own is taken too.
     let rest = (view.rate * view.processor.piece() / 1e9) as u64;
     if len + rest >= remaining { remaining } else { len }
 }
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_new_stream_with_a_short_window_keeps_nothing_from_one_that_carries() {
-        // As fast as its rail, it is thought, but with ten segments each round trip.
+        // As fast as its rail, by assumption, but limited to ten segments each round trip.
         let new = |in_flight, open| View { window: 14_480, ..view(1.25e9, in_flight, 10_000_000, open) };
         let carries = |in_flight| View { window: 140_000, ..view(7e6, in_flight, 10_000_000, true) };
         for in_flight in [0, 64 << 10, 256 << 10] {

@@ -24,12 +24,12 @@ use crate::ids::VcId;
 
 /// A multiplexing policy: spreads whole messages.
 pub trait Multiplex: Send {
-    /// Position in `views` of the subchannel that carries the next message, of `len` bytes, when `pending` bytes in
-    /// all wait in the virtual channel. `None`: wait until a subchannel opens or drains.
+    /// Position in `views` of the subchannel that carries the next message, of `len` bytes, while `pending` bytes in all wait in
+    /// the virtual channel. `None`: wait until a subchannel opens or drains.
     fn choose(&mut self, len: u64, pending: u64, views: &[View]) -> Option<usize>;
 
-    /// Up to how many bytes in flight over the subchannel at `position`, which was just chosen, it would be chosen again,
-    /// while nothing else changes. `None`: ask again for each message.
+    /// The subchannel at `position` was just chosen. Returns up to how many bytes in flight over it it would be chosen again if
+    /// nothing else changes. `None`: ask again for each message.
     fn valid_up_to(&self, _position: usize, _views: &[View]) -> Option<u64> {
         None
     }
@@ -38,11 +38,11 @@ pub trait Multiplex: Send {
     fn explain(&self) -> String;
 }
 
-/// The multiplexing policy of a virtual channel. The default one is in place, as there may be thousands of channels.
+/// The multiplexing policy of a virtual channel. The default one is stored inline, as there may be thousands of channels.
 pub enum Multiplexer {
-    /// The default one.
+    /// The default policy.
     Earliest(Earliest),
-    /// Another one, by pointer.
+    /// Any other policy.
     Other(Box<dyn Multiplex>),
 }
 

@@ -3,7 +3,7 @@
 use super::Multiplex;
 use super::view::View;
 
-/// So many messages on one subchannel, then as many on the next (multirail-2004, section 4.4).
+/// `window` messages on one subchannel, then as many on the next (multirail-2004, section 4.4).
 pub struct WindowRoundRobin {
     window: u32,
     sent: u32,
@@ -35,7 +35,7 @@ impl Multiplex for WindowRoundRobin {
 /// In proportion to weights, spread as evenly as they allow.
 pub struct WeightedRoundRobin {
     weights: Vec<u32>,
-    /// How much each subchannel has earned and not used.
+    /// Deficit counter of each subchannel: its share of the messages so far, less those that it was given.
     earned: Vec<f64>,
 }
 

@@ -47,7 +47,7 @@ pub enum Striping {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("allowed: {allowed}")]
 pub struct UnknownPolicy {
-    /// What is allowed, as one line.
+    /// Syntax, in one line.
     pub allowed: &'static str,
 }
 

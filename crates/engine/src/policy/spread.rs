@@ -1,4 +1,4 @@
-//! The cost model: when bytes that are spread over several subchannels would have arrived.
+//! The cost model: when bytes that are spread over several subchannels will have arrived.
 //!
 //! Over one subchannel, `len` bytes arrive after (queued + len) / rate + delay ([`View::finish_ns`]). Over several they arrive
 //! first if each takes as much as it delivers by one common time. A subchannel takes part where that makes the common time
@@ -9,8 +9,8 @@ use arrayvec::ArrayVec;
 use super::view::View;
 use crate::limits::MAX_SUBCHANNELS;
 
-/// The rate of a path is known to this part of itself: a subchannel is given so much less than its share, and nothing where
-/// its share would save less than that.
+/// Assumed relative error of a path's rate: a subchannel gets less than its share by this part, and nothing where its share would
+/// save less.
 pub const RATE_ERROR: f64 = 1.0 / 16.0;
 
 /// One subchannel as a line: it starts to deliver at `start_ns`, with `rate` bytes per nanosecond.
@@ -30,14 +30,14 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of `len` bytes over `views`, of which there is one at least. Leaving subchannel `current` costs a piece.
+    /// Spreads `len` bytes over `views`, which must not be empty. To use another subchannel than `current` costs a piece.
     pub fn of(len: u64, views: &[View], current: usize) -> Spread {
         let change_ns = |at: usize| if at == current { 0.0 } else { views[at].processor.piece() };
         let alone_ns = |at: usize| views[at].finish_ns(len) + change_ns(at);
         let best = (0..views.len()).min_by(|a, b| alone_ns(*a).total_cmp(&alone_ns(*b))).unwrap_or(0);
         let latest_ns = alone_ns(best);
         let line = |position: usize, rate: f64| Line::of(&View { rate, ..views[position] }, position, latest_ns, len);
-        // What they have been given already was as little.
+        // Their queues were filled by reduced shares too.
         let hedged = |at: usize| line(at, views[at].rate * (1.0 - RATE_ERROR));
         let mut others: ArrayVec<Line, MAX_SUBCHANNELS> =
             (0..views.len()).filter(|at| *at != best).map(hedged).filter(|line| line.start_ns < latest_ns).collect();
@@ -46,7 +46,7 @@ impl Spread {
         let mut taken: ArrayVec<Line, MAX_SUBCHANNELS> = ArrayVec::new();
         taken.push(Line { start_ns: latest_ns - len as f64 / first.rate, ..first });
         let mut common = Common { rate: first.rate, offset: first.rate * taken[0].start_ns, len: len as f64 };
-        // However many share the wire, the processors of either end carry all.
+        // The processors of either end carry all bytes, whatever subchannels these use.
         let processor = views[best].processor;
         let ends_ns = |common: &Common, parts: usize| common.finish_ns().max(processor.of(parts, len));
         for other in others {
@@ -58,7 +58,7 @@ impl Spread {
                 taken.push(other);
             }
         }
-        // Those that have delivered all before the one that is best alone begins leave it out.
+        // Leaves out subchannels that begin to deliver only when the others have delivered all.
         while let Some(at) = taken.iter().position(|line| line.start_ns >= common.finish_ns()) {
             common = common.without(&taken.remove(at));
         }
@@ -69,7 +69,7 @@ impl Spread {
     }
 }
 
-/// What those that take part deliver together.
+/// The subchannels that take part, as one line.
 #[derive(Clone, Copy)]
 struct Common {
     rate: f64,
@@ -93,7 +93,7 @@ impl Common {
 }
 
 impl Line {
-    /// What a subchannel delivers by about `at_ns`: what its window allows each round trip, where that is less than its rate.
+    /// The line of a subchannel up to about `at_ns`. Its rate is a window each round trip, where that is less than the path's rate.
     fn of(view: &View, position: usize, at_ns: f64, len: u64) -> Line {
         let queued = view.in_flight as f64;
         let (rate, latency_ns) = (view.rate / 1e9, view.latency_ns() as f64);
@@ -101,7 +101,7 @@ impl Line {
         if view.in_flight + len <= view.window {
             return unlimited;
         }
-        // A window leaves at once, and one more each round trip.
+        // A window leaves at once, and a further one each round trip.
         let lasting = view.lasting_rate() / 1e9;
         let limited = Line { position, start_ns: (queued - view.window as f64) / lasting + latency_ns, rate: lasting };
         let by = |line: &Line| line.rate * (at_ns - line.start_ns);

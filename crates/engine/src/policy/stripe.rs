@@ -1,9 +1,9 @@
-//! What the scheduler asks of a striping policy, and what it tells it.
+//! The interface between the scheduler and a striping policy.
 
 use super::view::View;
 use crate::time::Instant;
 
-/// Longest piece in bytes, however fast the subchannel, and whatever policy cuts: subchannels take turns.
+/// Longest piece in bytes, for any subchannel and policy, so that subchannels take turns.
 pub const MAX_PIECE: u64 = 512 << 10;
 
 /// Cuts long messages.
@@ -35,7 +35,7 @@ pub trait Stripe: Send {
 /// A piece of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextPiece {
-    /// The position of the subchannel that takes it, among those that were shown.
+    /// Position in the views of the subchannel that takes it.
     pub position: usize,
     /// Its length in bytes.
     pub len: u64,
@@ -46,7 +46,7 @@ pub struct NextPiece {
 pub struct Delivered {
     /// Length of the stripe.
     pub bytes: u64,
-    /// When its first byte was handed to the subchannel.
+    /// When its first byte was sent.
     pub started: Instant,
     /// When its last byte was acknowledged.
     pub finished: Instant,

@@ -1,37 +1,37 @@
-//! What a policy sees of the subchannels.
+//! The subchannels, as policies see them.
 
 use arrayvec::ArrayVec;
 
 use crate::limits::MAX_SUBCHANNELS;
 use crate::processor::ProcessorCost;
 
-/// What counts as so much farther away, in nanoseconds, is the last resort: nothing goes over it that another could take.
+/// Delay that is added to a subchannel of last resort, in nanoseconds: other subchannels carry all that they can take.
 pub const LAST_RESORT_NS: u64 = 1_000_000_000;
 
-/// What is known of one subchannel.
+/// One subchannel.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
     /// Position of its rail in the user's list; weights are given in that order.
     pub rail: u8,
-    /// Subchannels of its rail that are up: they share what the rail is given.
+    /// Number of its rail's subchannels that are up: they share the rail's weight.
     pub streams: u8,
     /// It can take a frame now.
     pub open: bool,
-    /// Bytes handed to it and not acknowledged.
+    /// Bytes sent over it and not acknowledged.
     pub in_flight: u64,
-    /// What its rail is said to carry, in bytes per second; above zero, and always the same.
+    /// Nominal rate of its rail, in bytes per second; above zero, and constant.
     pub speed: f64,
     /// Estimated rate, in bytes per second; above zero.
     pub rate: f64,
     /// Estimated one-way delay, in nanoseconds.
     pub delay_ns: u64,
-    /// How much later than rate and delay say frames arrive in the mean, in nanoseconds.
+    /// Mean lateness against the estimate by rate and delay, in nanoseconds.
     pub late_ns: u64,
-    /// Bytes that may be in flight at a time; what exceeds it waits for a round trip.
+    /// Bytes that may be in flight at a time; further ones wait for a round trip.
     pub window: u64,
-    /// What its frames cost the processors of both ends.
+    /// Processor cost of frames at both ends.
     pub processor: ProcessorCost,
-    /// What the peer sent last has come over it.
+    /// The peer's newest frame has come over it.
     pub is_last_received: bool,
 }
 
@@ -44,7 +44,7 @@ impl View {
         self.delay_ns + self.late_ns
     }
 
-    /// When `len` more bytes would have arrived, in nanoseconds from now.
+    /// When `len` more bytes will have arrived, in nanoseconds from now.
     pub fn finish_ns(&self, len: u64) -> f64 {
         let bytes = self.in_flight + len;
         let leaves_ns = bytes as f64 / self.rate * 1e9;
@@ -55,19 +55,19 @@ impl View {
         leaves_ns.max(waits_ns) + self.latency_ns() as f64
     }
 
-    /// What it carries in the long run, in bytes per second: no more than a window each round trip.
+    /// Its rate in the long run, in bytes per second: at most a window each round trip.
     pub fn lasting_rate(&self) -> f64 {
         let round_trip_ns = 2.0 * self.delay_ns as f64;
         self.rate.min(self.window as f64 * 1e9 / round_trip_ns.max(1.0))
     }
 
-    /// Its part of its rail's weight: the one in `weights`, or the rail's speed where the list does not say. (Not the rate:
-    /// a rail that got little of late would be taken for a slow one, and get less.)
+    /// Its part of its rail's weight: that in `weights`, or the rail's nominal speed where the list has none. (Not the estimated
+    /// rate: a rail that carried little lately would be taken for a slow one, and get less.)
     pub fn weight(&self, weights: &[u32]) -> f64 {
         self.part_of(weights.get(usize::from(self.rail)).map_or(self.speed, |weight| f64::from(*weight)))
     }
 
-    /// Its part of what its rail is given.
+    /// Its part of `rail`, which its rail's subchannels share.
     pub fn part_of(&self, rail: f64) -> f64 {
         rail / f64::from(self.streams.max(1))
     }

@@ -1,11 +1,11 @@
-//! Reading frame headers. Any bytes may arrive here.
+//! Decodes frame headers, from untrusted bytes.
 
 use super::header::{Access, Body, COMMON_LEN, EAGER_LEN, Header, ReceiveRef, Refusal, SendRef, flag, kind};
 use crate::atomic::Atomic;
 use crate::envelope::Envelope;
 use crate::ids::MessageSeq;
 
-/// Bytes that are no header of this version.
+/// Why bytes are no header of this version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// There is no such kind of frame.
@@ -17,10 +17,10 @@ pub enum Malformed {
     /// A payload behind a kind that has none.
     #[error("{0} bytes behind a frame that carries none")]
     Payload(u32),
-    /// An access is refused for a reason that there is not.
+    /// A refusal with an unknown reason.
     #[error("unknown reason {0} for a refusal")]
     Refusal(u64),
-    /// An atomic operation that there is not.
+    /// An unknown atomic operation.
     #[error("unknown atomic operation {0:#x}")]
     Atomic(u64),
 }
@@ -52,7 +52,7 @@ pub fn decode(bytes: &[u8]) -> Result<Option<(Header, usize)>, Malformed> {
     }
 }
 
-/// The most frequent kind, without a look at what others have. Its flags are allowed ones.
+/// Fast path for the most frequent kind. The caller has checked the flags.
 #[inline]
 fn decode_eager(bytes: &[u8; EAGER_LEN]) -> Header {
     let reader = Reader { bytes };

@@ -1,4 +1,4 @@
-//! Writing frame headers.
+//! Encodes frame headers.
 
 use super::header::{
     Access, Body, COMMON_LEN, DESCRIPTION_PART, EAGER_LEN, HOST_NAME_LEN, Header, MAX_HEADER_LEN, flag, kind,
@@ -113,7 +113,7 @@ impl Header {
         end
     }
 
-    /// Writes what all headers share.
+    /// Writes the fields that all headers share.
     #[inline]
     fn encode_common(&self, kind: u8, flags: u8, out: &mut [u8; MAX_HEADER_LEN]) {
         let flags = flags | self.repetition << 4;
@@ -137,14 +137,14 @@ impl Writer<'_> {
         self.at += 8;
     }
 
-    /// What the header of a whole message has of its own; returns the flags that go with it.
+    /// Writes the fields of a whole message; returns its flags.
     #[inline]
     fn message(&mut self, seq: MessageSeq, envelope: Envelope, data: Option<u64>, prompt: bool) -> u8 {
         let flags = self.envelope((seq, 0), envelope, data);
         if prompt { flags | flag::PROMPT } else { flags }
     }
 
-    /// Sequence number with the length of early data, tag and data; returns the flags that go with them.
+    /// Writes sequence number, length of early data, tag and immediate data; returns their flags.
     #[inline]
     fn envelope(&mut self, (seq, early): (MessageSeq, u32), envelope: Envelope, data: Option<u64>) -> u8 {
         let (tag, tagged) = match envelope {

@@ -1,4 +1,4 @@
-//! Frame headers: what they say. As bytes, all numbers are little-endian.
+//! Frame headers. Encoded, all numbers are little-endian.
 
 use std::fmt;
 
@@ -6,19 +6,19 @@ use crate::atomic::Atomic;
 use crate::envelope::Envelope;
 use crate::ids::MessageSeq;
 
-/// Version of the wire format, exchanged when a connection is set up; unequal versions do not talk.
+/// Version of the wire format, exchanged when a connection is set up. Peers of unequal versions refuse each other.
 pub const VERSION: u16 = 11;
 
 /// Longest encoded header, in bytes.
 pub const MAX_HEADER_LEN: usize = 60;
 
-/// Length in bytes of what all headers share, and of those that say nothing else.
+/// Length in bytes of the fields that all headers share, which is the whole header of some kinds.
 pub const COMMON_LEN: usize = 20;
 
-/// Length in bytes of those of whole messages.
+/// Length in bytes of headers of whole messages.
 pub(super) const EAGER_LEN: usize = COMMON_LEN + 24;
 
-/// Retransmissions of a frame are counted modulo this. An old copy that turns up late is not nearly so far behind.
+/// Retransmissions of a frame are counted modulo this. A late old copy is behind by far less than half of it.
 pub const REPETITIONS: u8 = 16;
 
 /// Names a send of the sender to its peer, in a rendezvous.
@@ -30,9 +30,9 @@ pub struct SendRef(pub u64);
 pub struct ReceiveRef(pub u64);
 
 impl ReceiveRef {
-    /// In a CTS: all that is wanted comes as early data.
+    /// In a CTS: all wanted bytes are early data, none follow it.
     pub const NONE: ReceiveRef = ReceiveRef(0);
-    /// In a CTS: there is no receive yet, but so much of the message may come as early data.
+    /// In a CTS: there is no receive yet, but the first `len` bytes of the message may come as early data.
     pub const EARLY: ReceiveRef = ReceiveRef(u64::MAX);
 }
 
@@ -41,15 +41,15 @@ impl ReceiveRef {
 pub struct Header {
     /// Frames received on this subchannel so far, modulo 2^32.
     pub ack: u32,
-    /// How long the newest of them may have waited for this acknowledgement, in microseconds; 65535 for longer.
+    /// Upper bound of the time between the arrival of the newest of them and this header, in microseconds; 65535 for longer.
     pub ack_delay_us: u16,
     /// When this header was made, by the sender's clock, in microseconds, modulo 2^32.
     pub sent_at_us: u32,
     /// Credit granted on this virtual channel so far beside the first grant, in bytes, modulo 2^32.
     pub credit: u32,
-    /// How often the frame was sent before, over subchannels that have failed; modulo [`REPETITIONS`].
+    /// Number of times that the frame was sent before, over subchannels that have failed; modulo [`REPETITIONS`].
     pub repetition: u8,
-    /// What the frame is.
+    /// Kind of the frame, with its own fields.
     pub body: Body,
 }
 
@@ -79,7 +79,7 @@ pub enum Body {
         data: Option<u64>,
         /// Its length, in bytes; nothing follows this header.
         total: u64,
-        /// So many bytes of its start come as early data, before the CTS.
+        /// Number of bytes of its start that come as early data, before the CTS.
         early: u32,
         /// The sender's name for it.
         send: SendRef,
@@ -93,8 +93,8 @@ pub enum Body {
         /// Its length.
         len: u32,
     },
-    /// CTS: send so much of it; what is not early data, to this place. With [`ReceiveRef::EARLY`], another CTS
-    /// will follow.
+    /// CTS: asks for the first `len` bytes of a message; bytes beyond the early data go to `receive`. With [`ReceiveRef::EARLY`],
+    /// another CTS will follow.
     ClearToSend {
         /// From the RTS.
         send: SendRef,
@@ -112,9 +112,9 @@ pub enum Body {
         /// Its length.
         len: u32,
     },
-    /// Bytes for registered memory of the receiver; nothing else has to come before they are placed.
+    /// Bytes for registered memory of the receiver. They can be placed independently of all other frames.
     Write {
-        /// The sender's name for the operation that this is all or a piece of.
+        /// The sender's name for the write, of which this is all or a piece.
         write: SendRef,
         /// Which memory.
         key: u64,
@@ -140,17 +140,17 @@ pub enum Body {
         /// Bytes wanted.
         len: u64,
     },
-    /// An atomic operation on registered memory of the receiver. The payload is what it needs.
+    /// An atomic operation on registered memory of the receiver. The payload is its operands.
     Atomic {
         /// Its number among the sender's atomic operations: they are applied in this order, each once.
         number: u64,
-        /// The sender's name for it, and for where its result goes.
+        /// The sender's name for it, and for the destination of its result.
         operation: ReceiveRef,
         /// Which memory.
         key: u64,
         /// Where in it.
         address: u64,
-        /// What is done.
+        /// The operation.
         what: Atomic,
     },
     /// An atomic operation without a result was applied. (The result of another comes as stripes.)
@@ -165,69 +165,69 @@ pub enum Body {
         /// Why.
         why: Refusal,
     },
-    /// The sender has returned so much unused credit in all.
+    /// The sender returns unused credit.
     Relinquish {
-        /// Bytes since the start.
+        /// Bytes returned since the start.
         total: u64,
     },
     /// A probe: is acknowledged at once.
     Ping,
-    /// Bytes without meaning: when they arrive tells the rate of a path that nothing else uses. Acknowledged at once.
+    /// Bytes without meaning: their arrival times measure the rate of a path that nothing else uses. Acknowledged at once.
     Padding {
         /// Its length.
         len: u32,
     },
-    /// Nothing but acknowledgement and credit. Not itself acknowledged.
+    /// A pure acknowledgement, with credit. Not itself acknowledged.
     Ack,
     /// The sender is about to close in good order. Not itself acknowledged.
     Bye,
-    /// Nothing counted follows from the sender over this connection: it retires it. Not itself acknowledged.
+    /// The sender retires this connection: no counted frame from it follows. Not itself acknowledged.
     Leave,
     /// The sender closes this connection, over which nothing is under way, as it needs the descriptor: neither the path nor the
     /// sender has failed. Nothing follows over it from either side. Not itself acknowledged.
     Evict,
-    /// Which counted frame follows next over this connection; those before it went, or go, as datagrams. Between drivers:
-    /// engines neither make nor see it. Not itself acknowledged.
+    /// Number of the next counted frame over this connection; frames before it went, or go, as datagrams. Between drivers: engines
+    /// neither make nor see it. Not itself acknowledged.
     Resume {
-        /// Its number: how many were counted before it, modulo 2^32.
+        /// Counted frames before it, modulo 2^32.
         number: u32,
     },
     /// The sender takes datagrams beside this connection. Between drivers, as before. Not itself acknowledged.
     Datagrams {
-        /// Where, at the address of this connection.
+        /// UDP port, at the address of this connection.
         port: u16,
-        /// What they have to begin with.
+        /// The first 8 bytes of each datagram.
         secret: u64,
-        /// The peer's come through.
+        /// Datagrams of the peer have come through.
         received: bool,
     },
     /// The sender, on the same host, offers to share memory. Between drivers, as before. Not itself acknowledged.
     SharedMemory {
-        /// Names the socket at which it waits for the memory.
+        /// Names the socket at which the sender waits for the peer.
         listener: u64,
-        /// What the peer has to show there.
+        /// Secret that the peer has to send there.
         secret: u128,
     },
-    /// A part of what the sender tells of an endpoint by which the peer may reach it. Between drivers, as before. Not itself
+    /// A part of the description of an endpoint of the sender to which the peer may connect. Between drivers, as before. Not itself
     /// acknowledged.
     Description {
-        /// Length of all of it, in bytes.
+        /// Length of the whole description, in bytes.
         total: u16,
-        /// Where in it the part belongs; parts come in order.
+        /// Offset of the part; parts come in order.
         offset: u16,
-        /// The part, as much as there is of it.
+        /// The part; beyond the end of the description its bytes mean nothing.
         part: [u8; DESCRIPTION_PART],
     },
     /// Who the sender is, for messages to users. Between drivers, as before. Not itself acknowledged.
     Name {
-        /// Its rank in its job, if it knows.
+        /// Its rank in its job, if it knows it.
         rank: Option<u32>,
         /// The name of its host in UTF-8, cut to this length, or with zeros behind it.
         host: [u8; HOST_NAME_LEN],
     },
 }
 
-/// Most bytes of the name of a host.
+/// Length of the field for a host's name, in bytes.
 pub const HOST_NAME_LEN: usize = 32;
 
 /// Bytes of a description in one header.
@@ -238,16 +238,16 @@ pub const DESCRIPTION_PART: usize = 32;
 pub enum Access {
     /// A write.
     Write(SendRef),
-    /// A read or an atomic operation, by its place.
+    /// A read or an atomic operation, by its destination.
     Read(ReceiveRef),
 }
 
 /// Why an access to registered memory is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// No memory has that key, or not any more.
+    /// No memory is registered under that key any more, or never was.
     Key = 1,
-    /// It reaches beyond the memory.
+    /// The access reaches beyond the memory.
     Bounds = 2,
     /// The memory is not registered for this kind of access.
     Rights = 3,
@@ -256,7 +256,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The one of that number.
+    /// The refusal with this number on the wire.
     pub(super) fn of(number: u64) -> Option<Refusal> {
         let all = [Refusal::Key, Refusal::Bounds, Refusal::Rights, Refusal::Alignment];
         all.into_iter().find(|refusal| *refusal as u64 == number)
@@ -305,19 +305,19 @@ pub(super) mod flag {
     pub const PROMPT: u8 = 4;
     /// Of REFUSED: a read or an atomic operation, not a write.
     pub const OF_READ: u8 = 8;
-    /// Of DATAGRAMS: the peer's come through.
+    /// Of DATAGRAMS: datagrams of the peer have come through.
     pub const RECEIVED: u8 = 1;
 }
 
-/// How soon an acknowledgement is wanted.
+/// How soon a frame should be acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Urgency {
-    /// Nothing waits for it but the sender's record of what is in flight.
+    /// No completion waits for the acknowledgement: it only frees the sender's record of frames in flight.
     #[default]
     Lazy,
-    /// A completion waits for it, and the receiver's user may answer with a frame that carries it.
+    /// A completion waits for the acknowledgement, and the receiver's user may answer with a frame that carries it.
     Prompt,
-    /// A completion waits for it, and the receiver's user does not know of the frame: nothing else will carry it.
+    /// A completion waits for the acknowledgement, and the receiver's user does not see the frame: no answer will carry it.
     Immediate,
 }
 
@@ -336,7 +336,7 @@ impl Body {
         }
     }
 
-    /// How soon the frame's acknowledgement is wanted.
+    /// How soon a packet with this body should be sent.
     pub fn urgency(&self) -> Urgency {
         match self {
             Body::Write { .. } | Body::Padding { .. } => Urgency::Immediate,
@@ -364,7 +364,7 @@ impl Body {
 }
 
 impl Header {
-    /// Without acknowledgement and credit, as those of frames between drivers are.
+    /// A header without acknowledgement and credit, for frames between drivers.
     pub fn without_acknowledgement(body: Body) -> Header {
         Header { ack: 0, ack_delay_us: 0, sent_at_us: 0, credit: 0, repetition: 0, body }
     }

@@ -18,7 +18,7 @@ struct Run {
 }
 
 impl Run {
-    /// Over rails of so many bytes per second and nanoseconds one way.
+    /// Over rails with these rates in bytes per second and one-way delays in nanoseconds.
     fn new(rails: &[(f64, u64)]) -> Run {
         let model = rails.iter().map(|(rate, delay_ns)| Rail::steady(*rate, *delay_ns)).collect();
         let setup = Setup { seed: 1, nodes: 2, rails: model, config: Config::default(), phantom: true };

@@ -10,7 +10,7 @@ const GRANT: u64 = 64 << 10;
 /// Messages that may be announced beyond it.
 const ANNOUNCED: u64 = 100;
 /// Messages without payload that may wait for a receive.
-const MOST: u64 = GRANT / 128 + ANNOUNCED;
+const MAX_MESSAGES: u64 = GRANT / 128 + ANNOUNCED;
 
 fn world(seed: u64, nodes: usize) -> World {
     let rails = vec![Rail::steady(125e6, 50_000), Rail::steady(31e6, 10_000)];
@@ -51,7 +51,7 @@ fn unexpected_messages_stop_at_the_bound_and_go_on_with_the_receives() {
         world.send(0, tagged(1, tag, 0));
     }
     world.run_out();
-    assert_eq!(messages_sent(&world), MOST);
+    assert_eq!(messages_sent(&world), MAX_MESSAGES);
     for tag in 0..5_000 {
         let pattern = Pattern { space: Space::Tagged { tag, ignore: 0 }, source: None };
         world.recv(1, pattern, 0, None);
@@ -63,7 +63,7 @@ fn unexpected_messages_stop_at_the_bound_and_go_on_with_the_receives() {
 #[test]
 fn a_starved_sender_hears_of_little_credit() {
     let mut world = world(8, 2);
-    for tag in 0..MOST + 200 {
+    for tag in 0..MAX_MESSAGES + 200 {
         world.send(0, tagged(1, tag, 0));
     }
     world.run_out();
@@ -73,7 +73,7 @@ fn a_starved_sender_hears_of_little_credit() {
         world.recv(1, pattern, 0, None);
     }
     world.run_out();
-    assert_eq!(messages_sent(&world), MOST + 20);
+    assert_eq!(messages_sent(&world), MAX_MESSAGES + 20);
     world.finish();
 }
 

@@ -114,7 +114,7 @@ fn operands_by_many_names_are_bounded_together_and_forgotten_with_their_names() 
         assert!((GUESTS_ATOMICS * 9 / 10..=GUESTS_ATOMICS).contains(&bytes), "{counts:?}");
         // Who is named has what others have, and leaves what it had to the guests.
         let (named, unnamed) = (guests[0], guests[99]);
-        engine.welcome(named.0);
+        engine.name_guest(named.0);
         assert_eq!(flood(&mut engine, unnamed.1, |seq| atomic(MessageSeq(seq.0 + 500))), of_one);
         guests.iter().for_each(|(vc, _)| engine.lose(*vc, "it has ended"));
     }
@@ -126,7 +126,7 @@ fn a_guest_that_is_named_has_what_others_have() {
     let guests: Vec<_> = (0..200).map(|_| guest(&mut engine)).collect();
     let (vc, subchannel) = guests[199];
     assert!(engine.grant(vc) < 1 << 20);
-    engine.welcome(vc);
+    engine.name_guest(vc);
     assert_eq!(engine.grant(vc), Config::default().grant);
     assert!(flood(&mut engine, subchannel, announced) >= 1 << 20);
 }

@@ -62,7 +62,7 @@ fn a_message_with_a_receive_is_in_place_at_once_and_acknowledged_as_all_others()
         assert_eq!(pair.receive(&header), Some(if len > 0 { place(103, 10) } else { Payload::EMPTY }));
         let got = pair.engines[1].poll_completion().unwrap();
         assert_eq!((got.operation, got.len, got.data, got.result), (Operation::Recv, len, Some(7), Ok(())));
-        assert!(pair.engines[1].owes_acknowledgement(), "the sender waits for it");
+        assert!(pair.engines[1].has_pending_acks(), "the sender waits for it");
         let due = pair.engines[1].poll_timeout().unwrap();
         pair.engines[1].handle_timeout(due);
         let answer = pair.engines[1].poll_transmit(due).unwrap().header;

@@ -1,4 +1,4 @@
-//! What differs between the binary interfaces of MPI libraries: size of handles, and values of constants.
+//! Differences between the ABIs of MPI libraries: size of handles, and values of constants.
 
 use std::ffi::{CStr, c_int};
 use std::sync::OnceLock;
@@ -8,7 +8,7 @@ use fishplate_collectives::Library;
 use super::handle::{Handle, integer};
 use super::{functions, library};
 
-/// A binary interface.
+/// An application binary interface.
 pub struct Abi {
     /// Size of a handle in memory.
     pub handle_bytes: usize,
@@ -22,7 +22,7 @@ pub struct Abi {
     pub datatype_null: Handle,
     /// MPI_OP_NULL.
     pub op_null: Handle,
-    /// Open MPI's request of what is complete from the start; MPI_Testsome does not report it.
+    /// Open MPI's handle of requests that are complete from the start; MPI_Testsome does not report it.
     request_empty: Option<Handle>,
     /// MPI_ERRORS_RETURN.
     pub errors_return: Handle,
@@ -32,9 +32,9 @@ pub struct Abi {
     pub status_ignore: usize,
     /// Size of a status.
     pub status_bytes: usize,
-    /// Which integer of a status is MPI_SOURCE; MPI_TAG follows.
+    /// Index of MPI_SOURCE among the integers of a status; MPI_TAG follows.
     pub status_source: usize,
-    /// MPI_ANY_SOURCE; other ranks that are negative are nobody.
+    /// MPI_ANY_SOURCE; other negative ranks mean no process.
     pub any_source: c_int,
     /// MPI_ROOT.
     pub root: c_int,
@@ -46,23 +46,23 @@ pub struct Abi {
     pub combiner_named: c_int,
     /// MPI_ERR_OTHER.
     pub error_other: c_int,
-    /// The operations that MPI defines.
+    /// The predefined operations.
     operations: Operations,
 }
 
-/// How to tell the operations that MPI defines from the user's.
+/// How to distinguish predefined operations from the user's.
 enum Operations {
-    /// By these bits.
+    /// Predefined if `handle & mask == value`.
     Bits { mask: Handle, value: Handle },
-    /// They are these.
+    /// The handles of all predefined operations.
     These(Vec<Handle>),
 }
 
-/// MPI_UNDEFINED of all interfaces.
+/// MPI_UNDEFINED in all ABIs.
 pub const UNDEFINED: c_int = -32766;
 
 impl Abi {
-    /// Of this process's MPI library; nothing if it is none of those that we know.
+    /// The ABI of this process's MPI library; `None` if it is unknown.
     pub fn get() -> Option<&'static Abi> {
         static ABI: OnceLock<Option<Abi>> = OnceLock::new();
         ABI.get_or_init(Abi::find).as_ref()
@@ -75,7 +75,7 @@ impl Abi {
         if library::symbol(c"ompi_mpi_comm_world").is_some() {
             return Abi::open_mpi();
         }
-        // Libraries with MPICH's interface, whatever their vendors: all have this extension.
+        // All libraries with MPICH's ABI, of any vendor, have this extension.
         library::symbol(c"PMPIX_Grequest_start").map(|_| MPICH)
     }
 
@@ -119,12 +119,13 @@ impl Abi {
         })
     }
 
-    /// Whose collective operations the MPI has. MPICH's extension tells, which is there in both of its interfaces.
+    /// Which implementation of collective operations the MPI has. MPICH is recognized by its extension, which exists in both of
+    /// its ABIs.
     pub fn library(&self) -> Library {
         if library::symbol(c"PMPIX_Grequest_start").is_some() { Library::Mpich } else { Library::Other }
     }
 
-    /// Whether MPI defines an operation.
+    /// Whether an operation is predefined.
     pub fn is_own_operation(&self, operation: Handle) -> bool {
         match &self.operations {
             Operations::Bits { mask, value } => operation & mask == *value,
@@ -132,29 +133,29 @@ impl Abi {
         }
     }
 
-    /// Whether a request that MPI has just made is complete, and no test will say so.
+    /// Whether a request just created by MPI is complete and will never be reported by a test.
     pub fn is_complete(&self, request: Handle) -> bool {
         self.request_empty == Some(request)
     }
 
-    /// Whether several requests may have a handle at once: MPICH has handles of its own for what is complete when the call
+    /// Whether several requests may share this handle: MPICH has special handles for operations that are complete when the call
     /// returns.
     pub fn is_shared_request(&self, request: Handle) -> bool {
         self.is_complete(request) || !self.is_open_mpi() && request as u32 >> 30 == 1
     }
 
-    /// Whether it is Open MPI's own.
+    /// Whether it is the ABI of Open MPI.
     pub fn is_open_mpi(&self) -> bool {
         self.request_empty.is_some()
     }
 
-    /// A handle as it came in an argument, of which the upper half means nothing where handles are integers.
+    /// A handle passed as an argument, with the undefined upper half cleared where handles are integers.
     pub fn clean(&self, raw: Handle) -> Handle {
         if self.handle_bytes == size_of::<c_int>() { integer(raw as u32) } else { raw }
     }
 }
 
-/// MPICH's, since 3.1 also that of Intel MPI, MVAPICH and others; from its `mpi.h`.
+/// The ABI of MPICH, since 3.1 also of Intel MPI, MVAPICH and others; from its `mpi.h`.
 const MPICH: Abi = Abi {
     handle_bytes: size_of::<c_int>(),
     comm_world: integer(0x4400_0000),
@@ -174,11 +175,11 @@ const MPICH: Abi = Abi {
     topologies: [2, 1, 3],
     combiner_named: 1,
     error_other: 15,
-    // The two highest bits say what kind of handle it is; 01 is what MPI defines.
+    // The two highest bits are the kind of a handle; 01 is predefined.
     operations: Operations::Bits { mask: 0xc000_0000, value: 0x4000_0000 },
 };
 
-/// That of the MPI standard, version 5, chapter "Application Binary Interface".
+/// The ABI of the MPI standard, version 5, chapter "Application Binary Interface".
 const STANDARD: Abi = Abi {
     handle_bytes: size_of::<usize>(),
     comm_world: 0x101,
@@ -198,6 +199,6 @@ const STANDARD: Abi = Abi {
     topologies: [211, 212, 213],
     combiner_named: 101,
     error_other: 16,
-    // Handles that MPI defines fit in ten bits; others are addresses.
+    // Predefined handles fit in ten bits; others are addresses.
     operations: Operations::Bits { mask: !0x3ff, value: 0 },
 };

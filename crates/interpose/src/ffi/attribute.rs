@@ -1,4 +1,4 @@
-//! What is kept with a communicator of the program, as an attribute: MPI tells when the communicator goes.
+//! Data attached to a communicator of the program as an attribute: MPI calls back when the communicator is freed.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -25,45 +25,45 @@ impl<T: Send + Sync> Attribute<T> {
             _: *mut c_void,
             flag: *mut c_int,
         ) -> c_int {
-            // SAFETY: MPI gives a place for the answer: a copy of the communicator does not get the attribute.
+            // SAFETY: MPI passes a pointer for the result. A copy of the communicator does not get the attribute.
             unsafe { *flag = 0 };
             0
         }
         unsafe extern "C" fn delete<T>(_: Handle, _: c_int, value: *mut c_void, _: *mut c_void) -> c_int {
-            // SAFETY: `set` made the value so, and MPI calls this once for it.
+            // SAFETY: `set` made the value from an `Arc`, and MPI calls this once for it.
             drop(unsafe { Arc::from_raw(value.cast::<T>()) });
             0
         }
         let mut keyval = 0;
         let (copy, delete) = (copy as *mut c_void, delete::<T> as *mut c_void);
-        // SAFETY: functions as MPI wants them, and a place for a number.
+        // SAFETY: functions of the types that MPI requires, and a pointer to a number.
         check(unsafe { mpi::comm_create_keyval(copy, delete, &mut keyval, ptr::null_mut()) })?;
         Ok(Attribute { keyval, kind: std::marker::PhantomData })
     }
 
-    /// What is kept with a communicator.
+    /// The value attached to a communicator.
     pub fn get(&self, comm: Comm) -> Option<Arc<T>> {
         let mut value: *mut c_void = ptr::null_mut();
         let mut found = 0;
-        // SAFETY: a valid communicator and key, and places for the answers.
+        // SAFETY: a valid communicator and key, and pointers for the results.
         let code = unsafe { mpi::comm_get_attr(comm.0, self.keyval, ptr::from_mut(&mut value).cast(), &mut found) };
         if code != 0 || found == 0 {
             return None;
         }
         let value = value.cast::<T>().cast_const();
-        // SAFETY: `set` made the value so; the communicator holds one count, which stays.
+        // SAFETY: `set` made the value from an `Arc`; the communicator keeps its reference count.
         unsafe { Arc::increment_strong_count(value) };
-        // SAFETY: as above; this takes the count that was just added.
+        // SAFETY: as above; this takes over the count added above.
         Some(unsafe { Arc::from_raw(value) })
     }
 
-    /// Keeps something with a communicator.
+    /// Attaches a value to a communicator.
     pub fn set(&self, comm: Comm, value: Arc<T>) -> Result<()> {
-        // SAFETY: a valid communicator and key; `delete` takes the count back.
+        // SAFETY: a valid communicator and key; `delete` takes over the count.
         check(unsafe { mpi::comm_set_attr(comm.0, self.keyval, Arc::into_raw(value).cast_mut().cast()) })
     }
 
-    /// Removes what is kept with a communicator.
+    /// Removes the value attached to a communicator.
     pub fn remove(&self, comm: Comm) {
         // SAFETY: a valid communicator and key; MPI calls `delete`.
         unsafe { mpi::comm_delete_attr(comm.0, self.keyval) };

@@ -16,30 +16,30 @@ macro_rules! define_calls {
             $($started = $started_symbol ($($argument: $type,)* request: Slot);)*
         }
 
-        /// A collective call with its arguments, as the program gives them.
+        /// A collective call with the program's arguments.
         #[derive(Clone, Copy)]
         pub enum Call {
             $(#[doc = concat!("`", stringify!($ours), "`.")] $call { $($argument: $type),* },)*
         }
 
         impl Call {
-            /// The communicator that it is on.
+            /// The communicator of the call.
             pub fn comm(&self) -> Handle {
                 match *self { $(Call::$call { comm, .. } => comm,)* }
             }
 
-            /// Has the MPI do it.
+            /// Executes the call by the MPI's blocking function.
             pub fn native_blocking(&self) -> c_int {
                 match *self {
-                    // SAFETY: the program has called the function of that name with these arguments.
+                    // SAFETY: the program called the function of that name with these arguments.
                     $(Call::$call { $($argument),* } => unsafe { $native_blocking($($argument),*) },)*
                 }
             }
 
-            /// Has the MPI start it.
+            /// Starts the call by the MPI's non-blocking function.
             ///
             /// # Safety
-            /// `request` must be a place for a handle.
+            /// `request` must point to a handle.
             pub unsafe fn native_nonblocking(&self, request: Slot) -> c_int {
                 match *self {
                     // SAFETY: as above; the place is the caller's promise.
@@ -53,8 +53,8 @@ macro_rules! define_calls {
 collective_table!(define_calls);
 
 impl Call {
-    /// Whether there are schedules for it. There are none where a rank knows only its own part of the lengths: an MPI
-    /// sends each byte over the WAN once there, in one crossing, and so would they.
+    /// Whether schedules for the operation exist. There are none for operations in which a rank knows only its own lengths: there
+    /// an MPI library already sends each byte over the WAN once, in one crossing, which a schedule would not improve.
     pub fn has_schedules(&self) -> bool {
         matches!(
             self,

@@ -2,12 +2,12 @@
 
 use std::mem::MaybeUninit;
 
-/// Time since some point in the past; never goes back.
+/// Monotonic time.
 pub fn monotonic() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }
 
-/// Time of day, since 1970.
+/// Time of day, since the Unix epoch.
 pub fn realtime() -> u64 {
     read(libc::CLOCK_REALTIME)
 }
@@ -19,7 +19,7 @@ pub fn processor() -> u64 {
 
 fn read(clock: libc::clockid_t) -> u64 {
     let mut time = MaybeUninit::<libc::timespec>::uninit();
-    // SAFETY: a place for the time; Linux has these clocks, so it is written.
+    // SAFETY: a pointer for the time; Linux has these clocks, so it is written.
     let time = unsafe {
         libc::clock_gettime(clock, time.as_mut_ptr());
         time.assume_init()

@@ -1,4 +1,4 @@
-//! Steps of schedules that are collective operations of the cluster's communicator.
+//! Steps of schedules that are collective operations on the cluster's communicator.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -11,7 +11,7 @@ use super::objects::{Comm, Error, Op, Result};
 use super::requests::Requests;
 
 impl Requests {
-    /// Starts a collective operation of a cluster's communicator. `place` says where slices are.
+    /// Starts a collective operation on a cluster's communicator. `place` maps slices to memory.
     pub fn local(
         &mut self,
         label: usize,
@@ -26,8 +26,8 @@ impl Requests {
 
 /// A step that is about to start.
 ///
-/// What all its calls of MPI rely on: the memory is as the slices say, and the schedule leaves it alone until the step is
-/// complete; arrays have an entry for each rank of the communicator, and the requests keep them as long.
+/// All its calls of MPI are sound for these reasons: the memory is as long as the slices, and the schedule does not touch it
+/// until the step is complete; arrays have an entry for each rank of the communicator, and the requests keep them until then.
 struct Step<'a, Place> {
     requests: &'a mut Requests,
     label: usize,
@@ -37,13 +37,13 @@ struct Step<'a, Place> {
     place: Place,
 }
 
-/// Blocks that lie in one buffer, one a rank.
+/// Blocks in one buffer, one per rank.
 struct Blocks {
-    /// Where the first in memory is; no elements.
+    /// Start of the block with the lowest address; contains no elements.
     base: Memory,
     counts: *const c_int,
-    /// Displacements from `base`. (Not from the start of the buffer: Open MPI takes an operation for one in place when
-    /// what is sent and received begin at one address.)
+    /// Displacements from `base`. (Not from the start of the buffer: Open MPI takes an operation for an in-place one if send and
+    /// receive buffers begin at one address.)
     starts: *const c_int,
 }
 
@@ -161,7 +161,7 @@ impl<Place: Fn(Slice) -> Memory> Step<'_, Place> {
         self.op.ok_or(Error(self.requests.abi.error_other))
     }
 
-    /// What stands for the memory of this rank where its data are in place.
+    /// MPI_IN_PLACE.
     fn in_place(&self) -> Address {
         self.requests.abi.in_place as Address
     }

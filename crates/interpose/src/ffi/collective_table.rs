@@ -1,7 +1,7 @@
 //! The collective operations of MPI: names and arguments.
 
-/// Hands the table to a macro. A line has the name of the call, MPI's two functions, the two functions of the MPI library
-/// with their symbols, and the arguments.
+/// Passes the table to a macro. A line contains the name of the call, MPI's two functions, the two functions of the MPI
+/// library with their symbols, and the arguments.
 macro_rules! collective_table {
     ($define:ident) => {
         $define! {
@@ -31,7 +31,7 @@ macro_rules! collective_table {
             ReduceScatterBlock: MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block,
                 reduce_scatter_block = c"PMPI_Reduce_scatter_block", ireduce_scatter_block = c"PMPI_Ireduce_scatter_block",
                 (from: Address, into: Address, count: Int, datatype: Handle, op: Handle, comm: Handle);
-            // The rest is always the MPI's; only schedules under way get on meanwhile.
+            // The following calls are always native; they only let active schedules make progress.
             Gatherv: MPI_Gatherv, MPI_Igatherv, gatherv = c"PMPI_Gatherv", igatherv = c"PMPI_Igatherv",
                 (from: Address, out_count: Int, out_type: Handle, into: Address, counts: Counts, starts: Counts,
                  datatype: Handle, root: Int, comm: Handle);

@@ -1,4 +1,4 @@
-//! Datatypes: what elements look like, and those that are not one piece in memory.
+//! Datatypes: layout of elements, and packing of noncontiguous elements.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -17,12 +17,12 @@ pub struct Datatype {
     pub size: usize,
     /// Bytes from one element to the next.
     pub extent: isize,
-    /// Whether MPI defines it.
+    /// Whether it is predefined.
     pub is_named: bool,
 }
 
 impl Datatype {
-    /// What MPI says about one; nothing for none.
+    /// Queries a datatype; `None` for MPI_DATATYPE_NULL.
     pub(super) fn of(abi: &Abi, handle: Handle) -> Option<Datatype> {
         if handle == abi.datatype_null {
             return None;
@@ -37,28 +37,28 @@ impl Datatype {
                 mpi::type_get_envelope(handle, &mut integers, &mut addresses, &mut types, &mut combiner),
             ]
         };
-        // MPI_UNDEFINED is the size of what does not fit in an integer.
+        // The size is MPI_UNDEFINED (negative) if it does not fit in an integer.
         let size = usize::try_from(size).ok().filter(|_| codes == [0, 0, 0])?;
         Some(Datatype { handle, size, extent, is_named: combiner == abi.combiner_named })
     }
 
-    /// Whether elements follow each other without gaps, in the order of their parts.
+    /// Whether it is contiguous: elements have no gaps, and their parts are in ascending order.
     pub fn is_dense(&self) -> bool {
         self.is_named && self.extent == self.size as isize
     }
 
-    /// As elements of a schedule.
+    /// The corresponding element of schedules.
     pub fn element(&self) -> Element {
         Element { bytes: self.extent.unsigned_abs(), datatype: self.handle }
     }
 }
 
-/// A byte as element of a schedule.
+/// A byte as an element of schedules.
 pub fn byte(abi: &Abi) -> Element {
     Element { bytes: 1, datatype: abi.byte }
 }
 
-/// Elements of the program's that are no bytes in one piece.
+/// Noncontiguous elements of the program.
 #[derive(Clone, Copy)]
 pub struct Scattered {
     start: Address,
@@ -66,26 +66,26 @@ pub struct Scattered {
     datatype: Handle,
 }
 
-// SAFETY: as of `Memory`.
+// SAFETY: as for `Memory`.
 unsafe impl Send for Scattered {}
 
 impl Scattered {
     /// `count` elements from there.
     ///
     /// # Safety
-    /// They must be there, and stay until the operation that they are for is complete.
+    /// The elements must be valid until their operation is complete.
     pub(super) unsafe fn new(start: Address, count: c_int, datatype: Datatype) -> Scattered {
         Scattered { start, count, datatype: datatype.handle }
     }
 
-    /// Into bytes in one piece, which must be as many.
+    /// Packs the elements into contiguous memory of the same number of bytes.
     pub(super) fn pack(self, into: Address, bytes: usize, comm: Comm) -> Result<()> {
         let mut position = 0;
-        // SAFETY: elements that are there, and room for them.
+        // SAFETY: valid elements, and memory of their size.
         check(unsafe { mpi::pack(self.start, self.count, self.datatype, into, bytes as c_int, &mut position, comm.0) })
     }
 
-    /// Out of bytes in one piece.
+    /// Unpacks the elements from contiguous memory.
     pub(super) fn unpack(self, from: Address, bytes: usize, comm: Comm) -> Result<()> {
         let mut position = 0;
         // SAFETY: as above.
@@ -95,17 +95,17 @@ impl Scattered {
     }
 }
 
-/// A datatype kept, for a program may free its own while an operation with it is under way.
+/// A duplicate of a datatype: the program may free its own while an operation uses it.
 pub struct Kept(Handle);
 
 impl Kept {
-    /// Another handle of the same.
+    /// Duplicates a datatype.
     pub(super) fn new(abi: &Abi, datatype: Datatype) -> Result<Kept> {
-        // SAFETY: a valid datatype and a place for a handle.
+        // SAFETY: a valid datatype and a pointer to a handle.
         new_handle(abi, |place| unsafe { mpi::type_dup(datatype.handle, place) }).map(Kept)
     }
 
-    /// The same elements, by the handle that is kept.
+    /// The same elements, described by the duplicate.
     pub(super) fn hold(&self, elements: Scattered) -> Scattered {
         Scattered { datatype: self.0, ..elements }
     }
@@ -113,7 +113,7 @@ impl Kept {
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        // SAFETY: the place of a valid handle.
+        // SAFETY: a pointer to a valid handle.
         unsafe { mpi::type_free(ptr::from_mut(&mut self.0).cast()) };
     }
 }

@@ -1,4 +1,4 @@
-//! Which collective calls go to a schedule and which to the MPI.
+//! Decides which collective calls are executed by a schedule and which by the MPI.
 
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::execution::Execution;
 use crate::process_state;
 use crate::progress::{self, Operation};
 
-/// A call that returns when the operation is complete.
+/// Executes a blocking call.
 pub fn blocking(call: &Call) -> c_int {
     match route(call, true) {
         Route::Schedule(comm, operation) => match operation.and_then(progress::run) {
@@ -28,17 +28,17 @@ pub fn blocking(call: &Call) -> c_int {
         Route::NativeNonblocking => {
             let mut request = 0usize;
             let slot = std::ptr::from_mut(&mut request).cast();
-            // SAFETY: a place for a handle.
+            // SAFETY: a pointer to a handle.
             let code = unsafe { call.native_nonblocking(slot) };
             if code == 0 { wait(slot) } else { code }
         }
     }
 }
 
-/// A call that returns at once.
+/// Executes a non-blocking call.
 ///
 /// # Safety
-/// `request` must be a place for a handle.
+/// `request` must point to a handle.
 pub unsafe fn nonblocking(call: &Call, request: Slot) -> c_int {
     let Route::Schedule(comm, operation) = route(call, false) else {
         // SAFETY: the caller's promise.
@@ -54,22 +54,22 @@ pub unsafe fn nonblocking(call: &Call, request: Slot) -> c_int {
     started.map_or_else(|error| comm.raise(error), |()| 0)
 }
 
-/// Waits for a request of the MPI's own; no status is wanted.
+/// Waits for a request of the MPI, and ignores its status.
 pub fn wait(request: Slot) -> c_int {
     let ignore = Abi::get().map_or(0, |abi| abi.status_ignore) as mpi::Address;
-    // SAFETY: the place of a valid handle, and one for a flag.
+    // SAFETY: pointers to a valid handle and to a flag.
     progress::wait_for(|flag| unsafe { mpi::test(request, flag, ignore) })
 }
 
-/// How a call is carried out. All ranks of its communicator go the same way.
+/// How a call is executed. The decision is equal on all ranks of the communicator.
 enum Route {
     /// By a schedule.
     Schedule(Comm, Result<Box<Operation>>),
-    /// By the MPI's function.
+    /// By the MPI's function of the same name.
     Native,
-    /// By the MPI's function that returns at once, since schedules that were started on this communicator of late must
-    /// get on meanwhile. (The two functions of MPI do not match each other, so whether schedules are under way cannot
-    /// decide: that differs from rank to rank.)
+    /// By the MPI's non-blocking function, so that schedules started recently on this communicator make progress meanwhile.
+    /// (Blocking and non-blocking collective calls do not match each other. The decision therefore cannot depend on whether
+    /// schedules are active, which differs between ranks.)
     NativeNonblocking,
 }
 
@@ -101,7 +101,7 @@ fn scheduled(
     let planner = Planner { abi, call, comm, ranks: spanning.map.ranks(), rank: spanning.rank().0 };
     let plan = planner.plan()?;
     if !is_blocking && plan.op.is_some_and(|op| !op.is_own(abi)) {
-        // The program may free its operation before we are done with it.
+        // The program may free its operation before the schedule is complete.
         return None;
     }
     let schedule = spanning.schedule(plan.operation, plan.element.bytes, plan.in_place)?;

@@ -1,4 +1,4 @@
-//! What the dynamic linker has loaded into this process.
+//! Queries the dynamic linker.
 
 use std::ffi::{CStr, CString, OsStr, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -7,7 +7,7 @@ use std::ptr;
 
 use super::next_dlsym;
 
-/// A library that is loaded. It is never closed, so it stays until the process ends.
+/// A loaded library. It is never closed, so it stays loaded until the process ends.
 pub struct Library(*mut c_void);
 
 // SAFETY: dlsym may be called from any thread.
@@ -16,46 +16,45 @@ unsafe impl Send for Library {}
 unsafe impl Sync for Library {}
 
 impl Library {
-    /// The one of this name, if it is loaded already.
+    /// The library of this name, if it is already loaded.
     pub fn loaded(name: &CStr) -> Option<Library> {
         // SAFETY: the name ends with a zero; RTLD_NOLOAD runs no code of it.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
         (!handle.is_null()).then_some(Library(handle))
     }
 
-    /// The one that an address is in. The program itself stands for all that is loaded.
+    /// The library that contains an address. For an address in the program itself: the global scope.
     pub fn holding(address: *const c_void) -> Option<Library> {
         Library::loaded(&module_of(address)?.name)
     }
 
-    /// The address of a symbol of it, or of a library that it was linked with.
+    /// Address of a symbol of the library or of its dependencies.
     pub fn symbol(&self, name: &CStr) -> Option<*mut c_void> {
         // SAFETY: the handle is open.
         unsafe { symbol(self.0, name) }
     }
 }
 
-/// The address of a symbol of Fishplate's provider, if the MPI has loaded it: a library whose file is called as this project
-/// calls it.
+/// Address of a symbol of Fishplate's provider, if the MPI loaded it. The provider is recognized by its file name.
 pub fn of_provider(symbol: &CStr) -> Option<*mut c_void> {
     let names = names(|file| [&b"libfishplate-fi.so"[..], b"libfishplate_fi.so"].contains(&file));
     Library::loaded(names.first()?)?.symbol(symbol)
 }
 
-/// The function of this name that would have been called if this library were not there.
+/// The function of this name that would be called without this library.
 pub fn next(name: &CStr) -> Option<*mut c_void> {
     // SAFETY: RTLD_NEXT is allowed in a library.
     unsafe { symbol(libc::RTLD_NEXT, name) }
 }
 
-/// The variable or function of this name that the program sees.
+/// The variable or function of this name in the global scope.
 pub fn global(name: &CStr) -> Option<*mut c_void> {
     // SAFETY: RTLD_DEFAULT is always allowed.
     unsafe { symbol(libc::RTLD_DEFAULT, name) }
 }
 
 /// # Safety
-/// The handle is open, or one of those with a meaning of their own.
+/// The handle is open or a pseudo-handle.
 unsafe fn symbol(handle: *mut c_void, name: &CStr) -> Option<*mut c_void> {
     // SAFETY: as the caller says; the name ends with a zero.
     let address = unsafe { next_dlsym::next(handle, name.as_ptr()) };
@@ -64,13 +63,13 @@ unsafe fn symbol(handle: *mut c_void, name: &CStr) -> Option<*mut c_void> {
 
 /// A program or library in memory.
 pub struct Module {
-    /// Where it begins.
+    /// Load address.
     pub base: usize,
     name: CString,
 }
 
 impl Module {
-    /// Its file. The linker may know the program by a relative name, or one that was searched for.
+    /// Path of its file. The linker's name of the program may be relative or without a folder.
     pub fn file(&self) -> PathBuf {
         let path = Path::new(OsStr::from_bytes(self.name.to_bytes()));
         let program = if path.is_absolute() { None } else { std::env::current_exe().ok() };
@@ -78,9 +77,9 @@ impl Module {
     }
 }
 
-/// The one that an address is in.
+/// The program or library that contains an address.
 pub fn module_of(address: *const c_void) -> Option<Module> {
-    // SAFETY: all zeros is a Dl_info.
+    // SAFETY: all zeros is a valid Dl_info.
     let mut information: libc::Dl_info = unsafe { std::mem::zeroed() };
     // SAFETY: dladdr accepts any address.
     let known = unsafe { libc::dladdr(address, &mut information) };
@@ -92,12 +91,12 @@ pub fn module_of(address: *const c_void) -> Option<Module> {
     Some(Module { base: information.dli_fbase as usize, name })
 }
 
-/// How often something was loaded or closed until now.
+/// Number of libraries loaded and closed so far.
 pub fn changes() -> u64 {
     unsafe extern "C" fn visit(object: *mut libc::dl_phdr_info, _: libc::size_t, changes: *mut c_void) -> c_int {
         // SAFETY: dl_iterate_phdr passes a valid object, and our own pointer.
         unsafe { *changes.cast::<u64>() = (*object).dlpi_adds.wrapping_add((*object).dlpi_subs) };
-        // The first object tells all.
+        // The numbers are in each object: stop at the first.
         1
     }
     let mut changes = 0_u64;
@@ -106,7 +105,7 @@ pub fn changes() -> u64 {
     changes
 }
 
-/// The names of all that is loaded and whose file, without its folder, is wanted.
+/// Names of the loaded libraries whose file name, without its folder, `is_wanted`.
 pub fn names(is_wanted: fn(&[u8]) -> bool) -> Vec<CString> {
     struct Search {
         is_wanted: fn(&[u8]) -> bool,

@@ -1,4 +1,4 @@
-//! The MPI library of this process, and the functions in it.
+//! Finds the MPI library of this process, and its functions.
 
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use super::dynamic_linker::{self, Library, Module, module_of};
 
-/// Every MPI library has it.
+/// A symbol that every MPI library has.
 const MARK: &CStr = c"PMPI_Init";
-/// Bits of a program's address, unless it asks the kernel for higher ones.
+/// Bits of an address of a program, unless it requests higher addresses from the kernel.
 const ADDRESS_BITS: u32 = 48;
 
 /// The address of a symbol of the MPI library.
@@ -17,35 +17,35 @@ pub fn symbol(name: &CStr) -> Option<*mut c_void> {
     LIBRARY.get_or_init(find).as_ref()?.symbol(name)
 }
 
-/// The function of this name that the module of an address would have called: one that it has itself, as mpi4py has what
-/// its MPI lacks, or of a library that it was linked with.
+/// The function of this name that the module of `caller` would call without this library: its own one (mpi4py contains
+/// functions that its MPI lacks), or one of a library that it was linked with.
 pub fn in_module_of(caller: usize, name: &CStr) -> Option<*mut c_void> {
     let address = Library::holding(caller as *const c_void)?.symbol(name)?;
-    // A program's module stands for all that is loaded, this library included.
+    // The handle of the program itself is the global scope, which includes this library.
     let base = |address| module_of(address).map(|module| module.base);
     (base(address) != base(in_module_of as *const c_void)).then_some(address)
 }
 
-/// Answers of [`Loaded::is_of_mpi`] that are kept: calls are made from few places.
+/// Size of the cache of [`Loaded::is_of_mpi`]: calls are made from few places.
 const KEPT: usize = 256;
 
-/// What is loaded.
+/// The state of the dynamic linker.
 #[derive(Clone, Copy)]
 pub struct Loaded {
-    /// How often something was loaded or closed until then.
+    /// Number of libraries loaded and closed so far.
     changes: u64,
 }
 
 impl Loaded {
-    /// What is loaded now. The dynamic linker is asked once for all addresses of a stack.
+    /// The present state. To be called once for all addresses of a stack.
     pub fn now() -> Loaded {
         Loaded { changes: dynamic_linker::changes() }
     }
 
-    /// Whether an address is in the MPI library, or in a component that it has loaded (Open MPI's have files `mca_...`).
+    /// Whether an address is in the MPI library or in a component that it loaded (Open MPI's files `mca_...`).
     pub fn is_of_mpi(self, address: usize) -> bool {
-        // The dynamic linker goes through a module's symbols for it: tens of microseconds. An answer is good until something
-        // is loaded or closed. A word has this number of changes, the address, and the answer.
+        // The dynamic linker searches the symbols of a module, which takes tens of microseconds. A cached result is valid until a
+        // library is loaded or closed. A word contains the number of changes, the address, and the result.
         static ANSWERS: [AtomicU64; KEPT] = [const { AtomicU64::new(0) }; KEPT];
         let question = self.changes << (ADDRESS_BITS + 1) | (address as u64) << 1;
         let place = &ANSWERS[(address ^ address >> 8) % KEPT];
@@ -69,13 +69,13 @@ fn is_in_mpi(address: usize) -> bool {
     module_of(address as *const c_void).is_some_and(|module| Some(module.base) == *own || is_component(&module))
 }
 
-/// The address of a variable of the MPI library. A program that is linked with it may hold the variable itself, in a copy
-/// that the library uses as well (a copy relocation).
+/// Address of a variable of the MPI library. If the program is linked with the library, the variable may be in the program
+/// (copy relocation).
 pub fn variable(name: &CStr) -> Option<*mut c_void> {
     dynamic_linker::global(name).or_else(|| symbol(name))
 }
 
-/// The address of a function that MPI must have; looked for once.
+/// Address of a mandatory function of MPI; looked up once.
 pub fn function(cache: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
     let known = cache.load(Ordering::Acquire);
     if !known.is_null() {
@@ -86,13 +86,13 @@ pub fn function(cache: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
     found
 }
 
-/// Ends the process, as a function that MPI must have is not there.
+/// Ends the process, as a mandatory function of MPI is missing.
 fn missing(name: &CStr) -> ! {
     fishplate_guest::report(format_args!("no MPI library of this process has the function {}", name.to_string_lossy()));
     std::process::abort();
 }
 
-/// The one that the program was linked with, or else the one that it has loaded, as Python does, for itself alone.
+/// The library that the program was linked with, or else the one that it loaded into a local scope, as Python does.
 fn find() -> Option<Library> {
     if let Some(mark) = dynamic_linker::next(MARK) {
         return Library::holding(mark);

@@ -1,7 +1,7 @@
-//! A note of each program that the library is loaded into (`fishplate_profile::notes`), if notes are wanted.
+//! Writes a note for each program that loads the library (`fishplate_profile::notes`), if notes are enabled.
 //!
-//! It is written before the program begins, when neither its allocator nor a sanitizer's runtime need be ready: no memory is
-//! asked for, and the kernel is called directly.
+//! It is written before the program's initialization, when neither its allocator nor a sanitizer's runtime may be ready. So the
+//! code allocates no memory and uses system calls directly.
 
 use std::ffi::{CStr, c_int, c_long};
 use std::io::Write;
@@ -15,14 +15,14 @@ use crate::profile::hash;
 #[unsafe(link_section = ".init_array")]
 static ON_LOAD: extern "C" fn() = on_load;
 
-/// Longest path of the kernel's (PATH_MAX).
-const LONGEST: usize = 4096;
+/// Maximum length of a path in the kernel, in bytes (limits.h).
+const PATH_MAX: usize = 4096;
 
 extern "C" fn on_load() {
     for name in [fishplate_profile::VARIABLE, notes::VARIABLE] {
         let mut variable = [0; 64];
         variable[..name.len()].copy_from_slice(name.as_bytes());
-        // SAFETY: a text with an end; nobody changes the environment before the program begins.
+        // SAFETY: a NUL-terminated string; the environment is not changed before the program begins.
         let folder = unsafe { libc::getenv(variable.as_ptr().cast()) };
         // SAFETY: as above.
         let folder = if folder.is_null() { &[] } else { unsafe { CStr::from_ptr(folder) }.to_bytes() };
@@ -32,10 +32,10 @@ extern "C" fn on_load() {
     }
 }
 
-/// Leaves the note in a folder, unless it is there.
+/// Writes the note to a folder, unless it exists.
 fn note(folder: &[u8]) {
-    let mut program = [0; LONGEST];
-    // SAFETY: a text with an end, and room for a path.
+    let mut program = [0; PATH_MAX];
+    // SAFETY: a NUL-terminated string, and a buffer for a path.
     let length = unsafe {
         libc::syscall(
             libc::SYS_readlinkat,
@@ -46,14 +46,14 @@ fn note(folder: &[u8]) {
         )
     };
     let Some(program) = usize::try_from(length).ok().and_then(|length| program.get(..length)) else { return };
-    let mut path = [0; LONGEST];
-    let mut rest = &mut path[..LONGEST - 1];
+    let mut path = [0; PATH_MAX];
+    let mut rest = &mut path[..PATH_MAX - 1];
     let written = rest.write_all(folder).and_then(|()| write!(rest, "/{:016x}.{LOADED}", hash(program)));
     if written.is_err() {
         return;
     }
     let (flags, mode): (c_int, c_int) = (libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC, 0o600);
-    // SAFETY: a path with an end.
+    // SAFETY: a NUL-terminated path.
     let file = unsafe {
         libc::syscall(
             libc::SYS_openat,
@@ -64,7 +64,7 @@ fn note(folder: &[u8]) {
         )
     };
     if file >= 0 {
-        // SAFETY: a file that was opened here, and bytes that are there.
+        // SAFETY: an open file, and valid bytes.
         unsafe {
             libc::syscall(libc::SYS_write, file, program.as_ptr(), program.len());
             libc::syscall(libc::SYS_close, file);

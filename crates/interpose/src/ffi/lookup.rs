@@ -1,9 +1,9 @@
-//! Programs that look for MPI's functions in a library that they have opened (`dlsym`), as Python's ctypes, Julia and
-//! plug-ins do: they get those of this library, as programs do that are linked with MPI.
+//! Interposes `dlsym`: programs that look up MPI's functions in a library that they opened, such as Python's ctypes, Julia and
+//! plug-ins, get the functions of this library, like programs linked with MPI.
 //!
-//! `dlsym` of the C library answers by who calls it, so calls go on to it with the caller's return address in place, unless
-//! they ask a certain library for a name that begins with `MPI_`. Only on the machine whose instructions are here; elsewhere
-//! such calls are not seen.
+//! The result of the C library's `dlsym` depends on its caller. So calls are passed on by a jump, which preserves the return
+//! address, unless they look up a name that begins with `MPI_` in a specific library. Implemented for x86-64 only; on other
+//! architectures such calls are not interposed.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::naked_asm;
@@ -14,10 +14,10 @@ use super::next_dlsym::next;
 #[cfg(target_arch = "x86_64")]
 use super::next_dlsym::{NEXT, find};
 
-/// In front of the C library's.
+/// Interposes the C library's `dlsym`.
 ///
 /// # Safety
-/// As there.
+/// As for `dlsym` of the C library.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut
     )
 }
 
-/// A function of MPI's that a module asks a library for.
+/// The result for a function of MPI that a module looks up in a library.
 ///
 /// # Safety
 /// As for `dlsym`.
@@ -71,7 +71,7 @@ unsafe extern "C" fn look(handle: *mut c_void, name: *const c_char, caller: usiz
     if theirs.is_null() || base(caller as *const c_void) == base(look as *const c_void) {
         return theirs;
     }
-    // A tool in front of MPI that has the function itself looks for the one behind it, and so does MPI.
+    // If a tool interposes the function itself, or the caller is MPI, it looks up the next function.
     // SAFETY: as above.
     let name = unsafe { CStr::from_ptr(name) };
     let asker = Library::holding(caller as *const c_void);

@@ -1,7 +1,7 @@
-//! Files that are mapped to memory: what is written there is in the file, however the process ends.
+//! Memory-mapped files: their contents survive the process however it ends.
 //!
-//! Room is reserved on the disk before memory is touched; otherwise a full disk would end the process with SIGBUS. So would
-//! the limit to the length of files, with SIGXFSZ.
+//! Disk space is reserved before memory is accessed: otherwise a full disk would kill the process by SIGBUS. The limit of the
+//! file size (RLIMIT_FSIZE) would kill it by SIGXFSZ.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -12,17 +12,16 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use fishplate_guest::file_limit;
 
-/// Creates a file of so many words, all zero, for as long as the process lives.
+/// Creates a file of `words` zero words, mapped for the lifetime of the process.
 pub fn create(path: &Path, words: usize) -> io::Result<&'static [AtomicU64]> {
     let bytes = words * size_of::<AtomicU64>();
     let file = create_file(path, bytes)?;
     let start = map(&file, bytes)?;
-    // SAFETY: mapped memory of that length, which is never unmapped; the alignment is that of a page. Other processes
-    // only read the file.
+    // SAFETY: mapped memory of that length, page-aligned and never unmapped. Other processes only read the file.
     Ok(unsafe { std::slice::from_raw_parts(start.cast().as_ptr(), words) })
 }
 
-/// A file with a header that can grow.
+/// A growing file with a header.
 pub struct GrowingFile {
     file: File,
     start: NonNull<u8>,
@@ -34,7 +33,7 @@ pub struct GrowingFile {
 unsafe impl Send for GrowingFile {}
 
 impl GrowingFile {
-    /// Creates one with a header of so many words.
+    /// Creates a file with a header of `head` words.
     pub fn create(path: &Path, head: usize) -> io::Result<GrowingFile> {
         let bytes = head * size_of::<AtomicU64>();
         let file = create_file(path, bytes)?;
@@ -44,14 +43,14 @@ impl GrowingFile {
 
     /// Its header.
     pub fn head(&self) -> &[AtomicU64] {
-        // SAFETY: mapped memory of at least that length, which stays where it is while `self` is borrowed.
+        // SAFETY: mapped memory of at least that length, which is not moved while `self` is borrowed.
         unsafe { std::slice::from_raw_parts(self.start.cast().as_ptr(), self.head) }
     }
 
-    /// The numbers behind the header.
+    /// The numbers after the header.
     pub fn numbers(&self) -> &[AtomicU32] {
         let head = self.head * size_of::<AtomicU64>();
-        // SAFETY: as above; behind the header.
+        // SAFETY: as above; after the header.
         unsafe {
             std::slice::from_raw_parts(
                 self.start.add(head).cast().as_ptr(),
@@ -63,7 +62,7 @@ impl GrowingFile {
     /// Makes it longer.
     pub fn grow(&mut self, bytes: usize) -> io::Result<()> {
         reserve(&self.file, bytes)?;
-        // SAFETY: the own mapping, to which no reference lives, as `self` is borrowed mutably.
+        // SAFETY: the file's mapping, to which no reference exists, as `self` is borrowed mutably.
         let start = unsafe { libc::mremap(self.start.as_ptr().cast(), self.bytes, bytes, libc::MREMAP_MAYMOVE) };
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
@@ -76,7 +75,7 @@ impl GrowingFile {
 
 impl Drop for GrowingFile {
     fn drop(&mut self) {
-        // SAFETY: the own mapping, to which no reference lives.
+        // SAFETY: the file's mapping, to which no reference exists.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }
@@ -84,7 +83,7 @@ impl Drop for GrowingFile {
 fn create_file(path: &Path, bytes: usize) -> io::Result<File> {
     let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
     if let Err(error) = reserve(&file, bytes) {
-        // A file without room would be taken for one of a rank.
+        // A file without disk space would be mistaken for the file of a rank.
         let _ = std::fs::remove_file(path);
         return Err(error);
     }
@@ -102,7 +101,7 @@ fn reserve(file: &File, bytes: usize) -> io::Result<()> {
 
 fn map(file: &File, bytes: usize) -> io::Result<NonNull<u8>> {
     let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
-    // SAFETY: a new mapping at a place of the kernel's choice.
+    // SAFETY: a new mapping at an address chosen by the kernel.
     let start = unsafe { libc::mmap(ptr::null_mut(), bytes, access, flags, file.as_raw_fd(), 0) };
     if start == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());

@@ -1,4 +1,4 @@
-//! Memory that schedules work on: elements of one datatype at equal distances.
+//! Memory of schedules: equidistant elements of one datatype.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -8,8 +8,8 @@ use fishplate_collectives::Slice;
 use super::functions::Address;
 use super::handle::Handle;
 
-/// Elements in memory, of the program or of [`Scratch`]; as long as MPI's rules for the program's call, or whoever owns
-/// the scratch, say.
+/// Elements in memory of the program or of a [`Scratch`]. They are valid as long as MPI's rules for the program's call
+/// demand, or until the scratch is dropped.
 #[derive(Clone, Copy, Debug)]
 pub struct Memory {
     start: *mut u8,
@@ -17,7 +17,7 @@ pub struct Memory {
     element: Element,
 }
 
-/// What an element is for MPI.
+/// Type of an element.
 #[derive(Clone, Copy, Debug)]
 pub struct Element {
     /// Bytes from one to the next.
@@ -25,14 +25,14 @@ pub struct Element {
     pub(super) datatype: Handle,
 }
 
-// SAFETY: MPI allows any thread to complete an operation; what happens to the memory is ordered by the schedule.
+// SAFETY: MPI allows any thread to complete an operation; the schedule orders the accesses to the memory.
 unsafe impl Send for Memory {}
 
 impl Memory {
-    /// `count` elements from there.
+    /// `count` elements from `start` on.
     ///
     /// # Safety
-    /// They must be there, and stay until the operation that they are for is complete.
+    /// The elements must be valid until their operation is complete.
     pub(super) unsafe fn new(start: Address, count: usize, element: Element) -> Memory {
         Memory { start: start.cast(), count, element }
     }
@@ -42,24 +42,24 @@ impl Memory {
         Memory { start: ptr::null_mut(), count: 0, element }
     }
 
-    /// What its elements are.
+    /// Type of its elements.
     pub fn element(self) -> Element {
         self.element
     }
 
-    /// Part of it.
+    /// A part of the memory.
     ///
     /// # Panics
-    /// When it has fewer elements.
+    /// If the slice exceeds the memory.
     pub fn part(self, slice: Slice) -> Memory {
         assert!(slice.end() <= self.count || slice.len == 0, "a schedule stays within its buffers");
         Memory { start: self.start.wrapping_add(slice.start * self.element.bytes), count: slice.len, ..self }
     }
 
-    /// Copies what `from` has; both have as many elements.
+    /// Copies `from`, which must have the same number of elements.
     pub fn copy(self, from: Memory) {
         assert_eq!((self.count, self.element.bytes), (from.count, from.element.bytes), "copies of equal length");
-        // SAFETY: both are that long; `copy` bears with an overlap.
+        // SAFETY: both have that length; `copy` permits overlap.
         unsafe { ptr::copy(from.start, self.start, self.count * self.element.bytes) };
     }
 
@@ -72,7 +72,7 @@ impl Memory {
         self.start.cast()
     }
 
-    /// Number of elements. More than fit are never scheduled.
+    /// Number of elements. Schedules never have more elements than fit in an `int`.
     pub(super) fn count(self) -> c_int {
         c_int::try_from(self.count).unwrap_or(0)
     }
@@ -82,21 +82,21 @@ impl Memory {
     }
 }
 
-/// Memory of our own.
+/// Memory of this library.
 pub struct Scratch {
-    /// Never read or written but through pointers, so what is in there does not matter.
+    /// Only accessed through pointers.
     bytes: Vec<u128>,
     element: Element,
     count: usize,
 }
 
 impl Scratch {
-    /// For so many elements.
+    /// Allocates `count` elements.
     pub fn new(count: usize, element: Element) -> Scratch {
         Scratch { bytes: Vec::with_capacity((count * element.bytes).div_ceil(size_of::<u128>())), element, count }
     }
 
-    /// All of it; valid as long as the scratch is.
+    /// The whole memory; valid until the scratch is dropped.
     pub fn memory(&mut self) -> Memory {
         Memory { start: self.bytes.as_mut_ptr().cast(), count: self.count, element: self.element }
     }

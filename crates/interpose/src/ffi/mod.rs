@@ -1,4 +1,4 @@
-//! The border to MPI, with all unsafe code of this crate.
+//! The interface to MPI, with all unsafe code of this crate.
 //!
 //! - The MPI library: its symbols ([`library`]), its functions ([`functions`]), what differs between binary interfaces
 //!   ([`abi`]);
@@ -8,7 +8,7 @@
 //!   how a collective call becomes a schedule ([`call`], [`dispatch`], [`plan`], [`unpacking`]);
 //! - the machine: [`clock`], [`process`], [`dynamic_linker`], [`lookup`], [`next_dlsym`], [`mapped_file`], [`loaded`]; the provider of this project, [`rail_bytes`].
 
-// MPI says how many arguments its functions have.
+// The numbers of arguments are those of MPI's functions.
 #![allow(clippy::too_many_arguments)]
 
 mod abi;

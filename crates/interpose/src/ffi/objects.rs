@@ -1,7 +1,7 @@
-//! MPI's objects as far as schedules need them.
+//! Wrappers of MPI's objects, as far as schedules need them.
 //!
-//! The functions here are safe to call because of what cannot be made outside of `ffi`: handles come from MPI or from a
-//! program that promises their validity by the call it makes, and so does [`Memory`].
+//! Their functions are safe because handles and [`Memory`] cannot be created outside of `ffi`: they come from MPI, or from a
+//! program that guarantees their validity by its call.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -17,15 +17,15 @@ use super::memory::Memory;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Error(pub c_int);
 
-/// What MPI calls give.
+/// Result of MPI calls.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// From the value of an MPI function.
+/// Converts the result of an MPI function.
 pub(super) fn check(code: c_int) -> Result<()> {
     if code == 0 { Ok(()) } else { Err(Error(code)) }
 }
 
-/// Calls MPI with a place for a handle, and returns what MPI puts there.
+/// Calls MPI with a pointer to a handle, and returns the handle.
 pub(super) fn new_handle(abi: &Abi, call: impl FnOnce(mpi::Slot) -> c_int) -> Result<Handle> {
     let mut place: Handle = 0;
     check(call(ptr::from_mut(&mut place).cast()))?;
@@ -41,15 +41,15 @@ pub struct Comm(pub(super) Handle);
 pub struct Op(pub(super) Handle);
 
 impl Comm {
-    /// What tells it from others of this process, while it lives.
+    /// Identifies it in this process until it is freed.
     pub fn key(self) -> usize {
         self.0
     }
 
-    /// The one with this handle.
+    /// The communicator of a handle.
     ///
     /// # Safety
-    /// It is a handle of MPI's, of a communicator that is not freed while this is used for more than [`Comm::key`].
+    /// The handle is valid as long as the result is used for more than [`Comm::key`].
     pub unsafe fn from_handle(handle: Handle) -> Comm {
         Comm(handle)
     }
@@ -59,14 +59,14 @@ impl Comm {
         Comm(abi.comm_world)
     }
 
-    /// Takes the processes that a session calls `mpi://WORLD` for the world, where there may be no MPI_COMM_WORLD. Returns
-    /// this process's rank among them, and their number.
+    /// Uses the process set `mpi://WORLD` of a session as the world, as there may be no MPI_COMM_WORLD. Returns this process's
+    /// rank in it and its size.
     pub fn world_of_session(abi: &Abi, session: usize) -> Result<(usize, usize)> {
         let name = c"mpi://WORLD".as_ptr().cast_mut().cast();
-        // SAFETY: a session that MPI has just made, a text, and a place for a handle.
+        // SAFETY: a session just created by MPI, a string, and a pointer to a handle.
         let group = new_handle(abi, |place| unsafe { mpi::group_from_session_pset(session, name, place) })?;
         let (mut rank, mut size) = (0, 0);
-        // SAFETY: a valid group, and places for numbers.
+        // SAFETY: a valid group, and a pointer to a number.
         check(unsafe { mpi::group_rank(group, &mut rank) })?;
         // SAFETY: as above.
         check(unsafe { mpi::group_size(group, &mut size) })?;
@@ -75,12 +75,12 @@ impl Comm {
         Ok((rank as usize, size as usize))
     }
 
-    /// Whether the world is that of a session.
+    /// Whether the world is a process set of a session.
     pub fn is_world_of_sessions() -> bool {
         IS_OF_SESSION.load(Ordering::Relaxed)
     }
 
-    /// Whether other ranks have started those of MPI_COMM_WORLD.
+    /// Whether MPI_COMM_WORLD was started by MPI_Comm_spawn.
     pub fn has_parent(abi: &Abi) -> bool {
         if Comm::is_world_of_sessions() {
             return false;
@@ -106,7 +106,7 @@ impl Comm {
         Ok(size as usize)
     }
 
-    /// Number of ranks that messages go to: of the other group, between two groups.
+    /// Number of ranks that messages are sent to: for an intercommunicator, of the remote group.
     pub fn remote_size(self) -> Result<usize> {
         if !self.is_inter()? {
             return self.size();
@@ -120,12 +120,12 @@ impl Comm {
     /// Its name.
     pub fn name(self) -> Result<String> {
         text(|place, length| {
-            // SAFETY: a valid communicator, and room for any name.
+            // SAFETY: a valid communicator, and a buffer for any name.
             unsafe { mpi::comm_get_name(self.0, place, length) }
         })
     }
 
-    /// How many neighbours send to this process, and how many it sends to, in the communicator's topology.
+    /// Numbers of neighbours in the communicator's topology that send to this process, and that it sends to.
     pub fn neighbors(self, abi: &Abi) -> Result<(usize, usize)> {
         let (mut kind, mut sources, mut destinations, mut weighted) = (0, 0, 0, 0);
         let [cart, graph, dist_graph] = abi.topologies;
@@ -149,7 +149,7 @@ impl Comm {
         Ok((0, 0))
     }
 
-    /// Which neighbours send to this process, and to which it sends; negative ones are nobody.
+    /// Neighbours that send to this process, and those that it sends to; negative ranks mean no process.
     pub fn neighbor_ranks(self, abi: &Abi) -> Result<[Vec<c_int>; 2]> {
         let (sources, destinations) = self.neighbors(abi)?;
         let mut ranks = [vec![-1; sources], vec![-1; destinations]];
@@ -161,12 +161,12 @@ impl Comm {
         if kind == cart {
             for (dimension, pair) in from.chunks_exact_mut(2).enumerate() {
                 let [lower, upper] = pair else { continue };
-                // SAFETY: as above; it has this topology, and so many dimensions.
+                // SAFETY: as above; it has this topology, and that number of dimensions.
                 check(unsafe { mpi::cart_shift(self.0, dimension as c_int, 1, lower, upper) })?;
             }
             to.clone_from(from);
         } else if kind == graph {
-            // SAFETY: as above, with places for so many numbers.
+            // SAFETY: as above, with memory for that many numbers.
             check(unsafe { mpi::graph_neighbors(self.0, self.rank()? as c_int, sources as c_int, from.as_mut_ptr()) })?;
             to.clone_from(from);
         } else if sources + destinations > 0 {
@@ -181,7 +181,7 @@ impl Comm {
         Ok(ranks)
     }
 
-    /// Whether it is one between two groups.
+    /// Whether it is an intercommunicator.
     pub fn is_inter(self) -> Result<bool> {
         let mut flag = 0;
         // SAFETY: as above.
@@ -189,23 +189,23 @@ impl Comm {
         Ok(flag != 0)
     }
 
-    /// The ranks that its ranks have in another communicator; nothing for those that have none.
+    /// Its ranks, translated to another communicator; `None` for ranks that are not in it.
     pub fn ranks_in(self, abi: &Abi, other: Comm) -> Result<Vec<Option<usize>>> {
         Group::of(abi, self)?.translate(self.size()?, &Group::of(abi, other)?)
     }
 
-    /// The ranks that its ranks have in the world; nothing for those that have none.
+    /// Its ranks, translated to the world; `None` for ranks that are not in it.
     pub fn ranks_in_world(self, abi: &Abi) -> Result<Vec<Option<usize>>> {
         Group::of(abi, self)?.translate(self.size()?, Group::world(abi)?)
     }
 
-    /// The same of the ranks that messages go to.
+    /// The ranks that messages are sent to, translated to the world; `None` for ranks that are not in it.
     pub fn remote_ranks_in_world(self, abi: &Abi) -> Result<Vec<Option<usize>>> {
         let group = if self.is_inter()? { Group::remote_of(abi, self)? } else { Group::of(abi, self)? };
         group.translate(self.remote_size()?, Group::world(abi)?)
     }
 
-    /// A new communicator of the same ranks, without attributes; its errors are returned. All ranks must call this.
+    /// A new communicator of the same ranks, without attributes, that returns errors. Collective.
     pub fn twin(self, abi: &Abi) -> Result<Comm> {
         let group = Group::of(abi, self)?;
         // SAFETY: valid handles, and a place for one.
@@ -213,7 +213,7 @@ impl Comm {
         Comm(comm).returning_errors(abi)
     }
 
-    /// A new communicator of those ranks that give the same color; its errors are returned. All ranks must call this.
+    /// A new communicator of the ranks with equal `color`, that returns errors. Collective.
     pub fn split(self, abi: &Abi, color: usize, key: usize) -> Result<Comm> {
         // SAFETY: as above.
         let comm = new_handle(abi, |place| unsafe { mpi::comm_split(self.0, color as c_int, key as c_int, place) })?;
@@ -226,16 +226,16 @@ impl Comm {
         Ok(self)
     }
 
-    /// Frees it. All ranks must call this.
+    /// Frees it. Collective.
     pub fn free(self) {
         let mut handle = self.0;
-        // SAFETY: the place of a valid handle. That an error is of no use here does no harm: it is only memory.
+        // SAFETY: a pointer to a valid handle. An error is ignored: it only leaks memory.
         unsafe { mpi::comm_free(ptr::from_mut(&mut handle).cast()) };
     }
 
-    /// Has the error handler of this communicator deal with an error: it may end the program.
+    /// Calls the error handler of this communicator, which may end the program.
     pub fn raise(self, error: Error) -> c_int {
-        // SAFETY: a valid communicator and a code that MPI gave.
+        // SAFETY: a valid communicator and an error code of MPI.
         unsafe { mpi::comm_call_errhandler(self.0, error.0) };
         error.0
     }
@@ -248,12 +248,12 @@ impl Comm {
 }
 
 impl Op {
-    /// Whether MPI defines it.
+    /// Whether it is predefined.
     pub fn is_own(self, abi: &Abi) -> bool {
         abi.is_own_operation(self.0)
     }
 
-    /// Whether operands may change places.
+    /// Whether it is commutative.
     pub fn is_commutative(self) -> Result<bool> {
         let mut commutes = 0;
         // SAFETY: a valid operation and a place for a number.
@@ -261,23 +261,23 @@ impl Op {
         Ok(commutes != 0)
     }
 
-    /// `into = from (op) into`; both have as many elements.
+    /// `into = from (op) into`; both must have the same number of elements.
     pub fn reduce(self, from: Memory, into: Memory) -> Result<()> {
-        // SAFETY: memory of as many elements as it says.
+        // SAFETY: memory of that many elements.
         check(unsafe { mpi::reduce_local(from.address(), into.address(), into.count(), into.datatype(), self.0) })
     }
 }
 
-/// The processes that profiles have ranks for.
+/// The group that defines the ranks in profiles.
 static WORLD: OnceLock<Group> = OnceLock::new();
-/// They are those of a session.
+/// Whether `WORLD` is a process set of a session.
 static IS_OF_SESSION: AtomicBool = AtomicBool::new(false);
 
 /// A group, freed when dropped.
 struct Group(Handle);
 
 impl Group {
-    /// That of MPI_COMM_WORLD.
+    /// The group of MPI_COMM_WORLD.
     fn world(abi: &Abi) -> Result<&'static Group> {
         match WORLD.get() {
             Some(world) => Ok(world),
@@ -295,7 +295,7 @@ impl Group {
         new_handle(abi, |place| unsafe { mpi::comm_remote_group(comm.0, place) }).map(Group)
     }
 
-    /// The ranks that its first `size` ranks have in another group.
+    /// Its first `size` ranks, translated to another group.
     fn translate(&self, size: usize, other: &Group) -> Result<Vec<Option<usize>>> {
         let ranks: Vec<c_int> = (0..size as c_int).collect();
         let mut found: Vec<c_int> = vec![UNDEFINED; size];
@@ -317,13 +317,13 @@ impl Drop for Group {
 /// The name of this process's host.
 pub fn host_name() -> String {
     let name = text(|place, length| {
-        // SAFETY: room for any name, and a place for its length.
+        // SAFETY: a buffer for any name, and a pointer for its length.
         unsafe { mpi::get_processor_name(place, length) }
     });
     name.unwrap_or_default()
 }
 
-/// What the MPI library says of itself.
+/// Text of MPI_Get_library_version.
 pub fn library_version() -> String {
     let version = text(|place, length| {
         // SAFETY: as above.
@@ -332,9 +332,9 @@ pub fn library_version() -> String {
     version.unwrap_or_default()
 }
 
-/// Calls a function that writes a text and its length.
+/// Calls a function that writes a string and its length.
 fn text(call: impl FnOnce(mpi::Address, mpi::Out) -> c_int) -> Result<String> {
-    // The longest of all texts of all interfaces: MPICH's MPI_MAX_LIBRARY_VERSION_STRING.
+    // The maximum over all strings and ABIs: MPICH's MPI_MAX_LIBRARY_VERSION_STRING.
     let mut text = [0u8; 8192];
     let mut length = 0;
     check(call(text.as_mut_ptr().cast(), &mut length))?;

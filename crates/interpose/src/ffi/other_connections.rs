@@ -1,4 +1,4 @@
-//! What this process has sent and received over TCP connections to other hosts that are not of the provider's rails.
+//! Traffic of this process over TCP connections to other hosts that do not belong to the provider's rails.
 
 use std::ffi::{c_int, c_void};
 use std::fs;
@@ -19,7 +19,7 @@ const TCP_INFO_BYTES: usize = 136;
 
 type Owns = unsafe extern "C" fn(u64) -> bool;
 
-/// The sum over all that are open. None: the provider is not in this process.
+/// The sum over all open connections. `None` if the provider is not loaded.
 pub fn elsewhere() -> Option<Elsewhere> {
     let address = dynamic_linker::of_provider(c"fishplate_owns_socket")?;
     // SAFETY: the provider's function of this name has this type.
@@ -41,7 +41,7 @@ pub fn elsewhere() -> Option<Elsewhere> {
     Some(sum)
 }
 
-/// The inode number of what `socket:[NUMBER]` names.
+/// The inode number in a link `socket:[NUMBER]`.
 fn number_of(link: &Path) -> Option<u64> {
     link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
 }
@@ -51,21 +51,21 @@ fn bytes(descriptor: c_int) -> Option<[u64; 2]> {
     let mut info = [0_u8; TCP_INFO_BYTES];
     let mut len = TCP_INFO_BYTES as libc::socklen_t;
     let place = info.as_mut_ptr().cast();
-    // SAFETY: the kernel writes at most `len` bytes there, and fails for what is no TCP connection.
+    // SAFETY: the kernel writes at most `len` bytes there, and fails for other descriptors than TCP connections.
     let failed = unsafe { libc::getsockopt(descriptor, libc::IPPROTO_TCP, libc::TCP_INFO, place, &raw mut len) } != 0;
     let number = |at: usize| info[at..].first_chunk().map(|bytes| u64::from_ne_bytes(*bytes));
     if failed || (len as usize) < TCP_INFO_BYTES { None } else { Some([number(ACKNOWLEDGED)?, number(RECEIVED)?]) }
 }
 
-/// The other end, if it is on another host: at an address that is neither a loopback nor this end's.
+/// The peer's address, if it is on another host: neither a loopback address nor the local address.
 fn peer(descriptor: c_int) -> Option<IpAddr> {
     let [own, peer] = ends(descriptor)?;
     (own != peer && !peer.is_loopback()).then_some(peer)
 }
 
-/// Addresses of this end and of the other one.
+/// Local and peer address.
 fn ends(descriptor: c_int) -> Option<[IpAddr; 2]> {
-    // SAFETY: an open descriptor, which is not closed here; whatever it is, it is only asked for addresses.
+    // SAFETY: an open descriptor, which is not closed here. Whatever its type, only its addresses are queried.
     let stream = ManuallyDrop::new(unsafe { TcpStream::from_raw_fd(descriptor) });
     Some([stream.local_addr().ok()?, stream.peer_addr().ok()?].map(|end| end.ip().to_canonical()))
 }

@@ -1,7 +1,7 @@
-//! What a collective call asks for, in terms of schedules.
+//! Translates a collective call to an operation of schedules.
 //!
-//! What is only moved is counted in bytes, since ranks may describe the same data by different datatypes. Data that is
-//! not in one piece in memory goes through bytes that are.
+//! Data that is only moved is counted in bytes, since ranks may describe it by different datatypes. Noncontiguous data is
+//! packed into a contiguous buffer.
 
 use std::ffi::c_int;
 
@@ -19,13 +19,13 @@ use crate::execution::Buffers;
 
 /// An operation for schedules.
 pub struct Plan {
-    /// Which.
+    /// The operation.
     pub operation: Operation,
-    /// What it is counted in.
+    /// Unit of its lengths.
     pub element: Element,
-    /// Whether this process's part is in the receive buffer already.
+    /// Whether this process's part is already in the receive buffer.
     pub in_place: bool,
-    /// What reduces.
+    /// Operator of a reduction.
     pub op: Option<Op>,
 }
 
@@ -33,7 +33,7 @@ pub struct Plan {
 pub struct Planner<'a> {
     /// The MPI's interface.
     pub abi: &'static Abi,
-    /// What the program calls.
+    /// The program's call.
     pub call: &'a Call,
     /// The communicator.
     pub comm: Comm,
@@ -43,7 +43,7 @@ pub struct Planner<'a> {
     pub rank: usize,
 }
 
-/// Elements of the program's.
+/// Elements of the program.
 #[derive(Clone, Copy)]
 struct Part {
     start: Address,
@@ -51,12 +51,12 @@ struct Part {
     datatype: Datatype,
 }
 
-/// Most bytes, and elements, of a schedule: MPI counts in integers.
-const MOST: usize = c_int::MAX as usize;
+/// Limit of the bytes and elements of a schedule, as the MPI's counts are `int`s.
+const MAX_COUNT: usize = c_int::MAX as usize;
 
 impl Planner<'_> {
-    /// The operation; nothing when schedules cannot do it, which all ranks see alike, or when arguments are wrong, which
-    /// the MPI will tell.
+    /// The operation. `None` if schedules do not support it, which is decided equally on all ranks, or if arguments are invalid,
+    /// which the MPI will report.
     pub fn plan(&self) -> Option<Plan> {
         let n = self.ranks;
         let moved = |operation| Plan { operation, element: byte(self.abi), in_place: self.is_in_place(), op: None };
@@ -114,7 +114,7 @@ impl Planner<'_> {
         })
     }
 
-    /// Where data is, and what to do with it in the end. `Error` when packing fails.
+    /// Send and receive memory, and the unpacking at the end. `Error` if packing fails.
     pub fn memory(&self) -> Result<(Buffers, Unpacking)> {
         let mut unpacking = Unpacking::on(self.comm);
         let n = self.ranks;
@@ -127,7 +127,7 @@ impl Planner<'_> {
             }
             Call::Reduce { from, into, count, datatype, .. } | Call::Allreduce { from, into, count, datatype, .. } => {
                 let element = part(into, count, datatype)?.datatype.element();
-                // SAFETY: the program gives buffers of that many elements; what is in place is not looked at.
+                // SAFETY: the program passes buffers of that many elements; an in-place buffer is not accessed.
                 unsafe { (Memory::new(from, count as usize, element), Memory::new(into, count as usize, element)) }
             }
             Call::ReduceScatter { from, into, counts, datatype, .. } => {
@@ -174,7 +174,10 @@ impl Planner<'_> {
     ) -> Option<Plan> {
         let (op, len) = (self.abi.clean(op), some(usize::try_from(count).ok()?, 1)?);
         let datatype = Datatype::of(self.abi, self.abi.clean(datatype)).filter(|datatype| datatype.is_named)?;
-        if op == self.abi.op_null || datatype.extent <= 0 || len.checked_mul(datatype.extent.unsigned_abs())? > MOST {
+        if op == self.abi.op_null
+            || datatype.extent <= 0
+            || len.checked_mul(datatype.extent.unsigned_abs())? > MAX_COUNT
+        {
             return None;
         }
         let commutes = Op(op).is_commutative().ok()?;
@@ -182,7 +185,7 @@ impl Planner<'_> {
         Some(Plan { operation: operation(len, commutes), element, in_place: self.is_in_place(), op: Some(Op(op)) })
     }
 
-    /// Buffers of a reduce-scatter: `count` elements, of which `own` come back; in place, to where all are.
+    /// Buffers of a reduce-scatter: `count` elements to send, `own` elements to receive; both in one buffer if in place.
     fn operand_and_block(
         &self,
         from: Address,
@@ -193,7 +196,7 @@ impl Planner<'_> {
     ) -> Result<(Memory, Memory)> {
         let element = self.part(into, 0, datatype).ok_or(Error(self.abi.error_other))?.datatype.element();
         let own = if self.is_in_place() { count } else { own };
-        // SAFETY: the program gives buffers of that many elements; what is in place is not looked at.
+        // SAFETY: the program passes buffers of that many elements; an in-place buffer is not accessed.
         Ok(unsafe { (Memory::new(from, count, element), Memory::new(into, own, element)) })
     }
 
@@ -237,18 +240,18 @@ impl Planner<'_> {
         Some(Blocks::placed(lens, starts))
     }
 
-    /// An array of the program's with a length for each rank.
+    /// The program's array of lengths by rank.
     fn lens(&self, counts: Counts) -> Option<Vec<usize>> {
         self.numbers(counts)?.iter().map(|count| usize::try_from(*count).ok()).collect()
     }
 
-    /// An array of the program's with a number for each rank.
+    /// The program's array of integers by rank.
     fn numbers(&self, array: Counts) -> Option<&[c_int]> {
-        // SAFETY: MPI asks for as many.
+        // SAFETY: MPI requires that length.
         (!array.is_null()).then(|| unsafe { std::slice::from_raw_parts(array, self.ranks) })
     }
 
-    /// A send buffer of `blocks` times the elements; none where it is in place.
+    /// A send buffer of `blocks` times the elements; empty if it is in place.
     fn given(
         &self,
         from: Address,
@@ -269,12 +272,12 @@ impl Planner<'_> {
         self.bytes(part, blocks, unpacking, self.is_in_place(), true)
     }
 
-    /// A buffer as bytes: itself, or bytes in one piece that it is packed into and unpacked from.
+    /// A buffer as bytes: the buffer itself, or a contiguous buffer for packing and unpacking.
     fn bytes(&self, part: Part, blocks: usize, unpacking: &mut Unpacking, pack: bool, unpack: bool) -> Result<Memory> {
         let count = part.count as usize * blocks;
         let len = count * part.datatype.size;
         if part.datatype.is_dense() {
-            // SAFETY: the program gives a buffer of that many elements.
+            // SAFETY: the program passes a buffer of that many elements.
             return Ok(unsafe { Memory::new(part.start, len, byte(self.abi)) });
         }
         let mut scratch = Scratch::new(len, byte(self.abi));
@@ -301,7 +304,7 @@ impl Planner<'_> {
         let lens: Vec<usize> = counts.iter().map(|count| *count as usize * datatype.size).collect();
         if let Some(starts) = dense_starts(&datatype, starts) {
             let end = starts.iter().zip(&lens).map(|(start, len)| start + len).max().unwrap_or(0);
-            // SAFETY: the program gives a buffer that has all of its blocks.
+            // SAFETY: the program passes a buffer that contains all blocks.
             return Ok(unsafe { Memory::new(part.start, end, byte(self.abi)) });
         }
         let mut scratch = Scratch::new(lens.iter().sum(), byte(self.abi));
@@ -333,12 +336,12 @@ impl Part {
     }
 }
 
-/// A length, unless `times` it is nothing or too much.
+/// A length, unless `times` it is zero or exceeds [`MAX_COUNT`].
 fn some(len: usize, times: usize) -> Option<usize> {
-    (1..=MOST).contains(&len.checked_mul(times)?).then_some(len)
+    (1..=MAX_COUNT).contains(&len.checked_mul(times)?).then_some(len)
 }
 
-/// Where blocks start, in bytes, if these can be received in place.
+/// Offsets of blocks in bytes, if the blocks can be received directly into the buffer.
 fn dense_starts(datatype: &Datatype, starts: &[c_int]) -> Option<Vec<usize>> {
     if !datatype.is_dense() {
         return None;
@@ -346,7 +349,7 @@ fn dense_starts(datatype: &Datatype, starts: &[c_int]) -> Option<Vec<usize>> {
     starts.iter().map(|start| usize::try_from(*start).ok().map(|start| start * datatype.size)).collect()
 }
 
-/// Where blocks of these lengths start one behind the other.
+/// Offsets of consecutive blocks of these lengths.
 fn packed_starts(lens: &[usize]) -> Vec<usize> {
     let ends = lens.iter().scan(0, |end, len| {
         *end += len;

@@ -1,8 +1,8 @@
-//! What is asked of the process: its forks.
+//! Hook for forked processes.
 
 use std::sync::OnceLock;
 
-/// Has `forget` called in every process that this one forks.
+/// Registers `forget` to be called in each forked child.
 pub fn in_forked_children(forget: fn()) {
     static FORGET: OnceLock<fn()> = OnceLock::new();
     unsafe extern "C" fn child() {
@@ -11,7 +11,7 @@ pub fn in_forked_children(forget: fn()) {
         }
     }
     if FORGET.set(forget).is_ok() {
-        // SAFETY: a function that lives as long as this library, which is never unloaded as it was loaded first.
+        // SAFETY: a function of this library, which is never unloaded, as it was preloaded.
         unsafe { libc::pthread_atfork(None, None, Some(child)) };
     }
 }

@@ -1,14 +1,14 @@
-//! What the provider in this process has carried over each rail, if the MPI has loaded it.
+//! Queries the bytes carried over each rail by the provider in this process, if the MPI loaded it.
 
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
 use super::dynamic_linker;
 
-/// Most rails that are looked at.
+/// Limit of the number of rails queried.
 const MAX_RAILS: usize = 24;
 
-/// Bytes of a name, with a zero behind it.
+/// Bytes of a name, including its NUL.
 const NAME_BYTES: usize = 56;
 
 /// A rail, as the provider writes it (`crates/provider/src/ffi/rail_bytes.rs`).
@@ -26,7 +26,7 @@ type Function = unsafe extern "C" fn(*mut RawRail, usize) -> usize;
 #[derive(Clone, Copy)]
 pub struct Provider(Function);
 
-/// Bytes of a rail since the start.
+/// Bytes carried by a rail since the start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rail {
     /// Its name.
@@ -38,7 +38,6 @@ pub struct Rail {
 }
 
 impl Provider {
-    /// Finds it.
     pub fn find() -> Option<Provider> {
         let address = dynamic_linker::of_provider(c"fishplate_named_rail_bytes")?;
         // SAFETY: the provider's function of this name has this type.
@@ -48,9 +47,9 @@ impl Provider {
     /// All rails.
     pub fn rails(self) -> Vec<Rail> {
         let mut raw = [const { MaybeUninit::<RawRail>::uninit() }; MAX_RAILS];
-        // SAFETY: room for so many rails.
+        // SAFETY: a buffer for that many rails.
         let count = unsafe { (self.0)(raw.as_mut_ptr().cast(), MAX_RAILS) };
-        // SAFETY: the provider has written as many as it says.
+        // SAFETY: the provider wrote as many as it returned.
         raw.iter().take(count).map(|rail| unsafe { rail.assume_init() }).map(Rail::from).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! Operations of the MPI library that are under way for a schedule.
+//! Active MPI operations of a schedule.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -13,10 +13,10 @@ use super::objects::{Comm, Result, check, new_handle};
 pub struct Requests {
     pub(super) abi: &'static Abi,
     handles: Vec<Handle>,
-    /// The handles where they are integers, for MPI to look at.
+    /// The handles in the form passed to MPI where handles are integers.
     narrow: Vec<u32>,
     labels: Vec<usize>,
-    /// Labels of what was complete at once.
+    /// Labels of operations that completed at once.
     complete: Vec<usize>,
     indices: Vec<c_int>,
     /// Counts and displacements, which MPI reads until the operations are complete.
@@ -24,7 +24,6 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// None yet.
     pub fn new(abi: &'static Abi) -> Requests {
         Requests {
             abi,
@@ -37,7 +36,7 @@ impl Requests {
         }
     }
 
-    /// Whether there is none.
+    /// Whether no operation is active.
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty() && self.complete.is_empty()
     }
@@ -45,7 +44,7 @@ impl Requests {
     /// Starts to send.
     pub fn send(&mut self, label: usize, comm: Comm, from: Memory, to: usize, tag: c_int) -> Result<()> {
         let (address, count, datatype) = (from.address(), from.count(), from.datatype());
-        // SAFETY: memory of that many elements, which the schedule leaves alone until the step is complete.
+        // SAFETY: memory of that many elements, which the schedule does not touch until the step is complete.
         self.add(label, |slot| unsafe { mpi::isend(address, count, datatype, to as c_int, tag, comm.0, slot) })
     }
 
@@ -56,7 +55,7 @@ impl Requests {
         self.add(label, |slot| unsafe { mpi::irecv(address, count, datatype, from as c_int, tag, comm.0, slot) })
     }
 
-    /// Takes receives back to which nothing has come; they complete soon.
+    /// Cancels receives that have no message yet; they complete soon.
     pub fn cancel(&mut self) -> Result<()> {
         for handle in &mut self.handles {
             let mut narrow = *handle as u32;
@@ -68,7 +67,7 @@ impl Requests {
         Ok(())
     }
 
-    /// Lists what is complete by its labels.
+    /// Appends the labels of completed operations to `done`.
     pub fn complete(&mut self, done: &mut Vec<usize>) -> Result<()> {
         done.append(&mut self.complete);
         if self.labels.is_empty() {
@@ -102,7 +101,7 @@ impl Requests {
         Ok(())
     }
 
-    /// The handles as MPI wants them. It changes those that are complete, and these are removed.
+    /// The handles in the form that MPI requires. MPI resets completed ones, which are removed.
     fn array(&mut self) -> mpi::Slot {
         if self.abi.handle_bytes == size_of::<Handle>() {
             return self.handles.as_mut_ptr().cast();
@@ -112,12 +111,12 @@ impl Requests {
         self.narrow.as_mut_ptr().cast()
     }
 
-    /// Numbers for MPI, until the operations are complete.
+    /// Keeps numbers for MPI until the operations are complete.
     pub(super) fn keep(&mut self, numbers: impl Iterator<Item = usize>) -> *const c_int {
         self.arrays.push(numbers.map(|number| c_int::try_from(number).unwrap_or(0)).collect());
         self.arrays.last().map_or(ptr::null(), |array| array.as_ptr())
     }
 }
 
-// SAFETY: requests may be completed by any thread, one at a time, as `&mut` makes sure.
+// SAFETY: any thread may complete requests, but only one at a time, which `&mut` ensures.
 unsafe impl Send for Requests {}

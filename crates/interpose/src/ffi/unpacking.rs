@@ -4,13 +4,13 @@ use super::datatype::{Kept, Scattered};
 use super::memory::{Memory, Scratch};
 use super::objects::{Comm, Result};
 
-/// What has to be unpacked: received bytes that go into elements that are not contiguous.
+/// Received bytes that must be unpacked into noncontiguous elements.
 #[derive(Default)]
 pub struct Unpacking {
     scattered: Vec<Piece>,
-    /// Owns the bytes in one piece that the schedule works on.
+    /// Owner of the contiguous buffers of the schedule.
     pub(super) staging: Vec<Scratch>,
-    /// Owns the datatype of what is scattered.
+    /// Owner of the datatype of the elements.
     pub(super) kept: Option<Kept>,
     comm: Option<Comm>,
 }
@@ -21,17 +21,17 @@ struct Piece {
 }
 
 impl Unpacking {
-    /// With nothing to do yet.
+    /// Without anything to unpack.
     pub(super) fn on(comm: Comm) -> Unpacking {
         Unpacking { comm: Some(comm), ..Unpacking::default() }
     }
 
-    /// What shall go where.
+    /// Adds bytes to be unpacked into `elements`.
     pub(super) fn add(&mut self, bytes: Memory, elements: Scattered) {
         self.scattered.push(Piece { bytes, elements });
     }
 
-    /// Unpacks all of it.
+    /// Unpacks all received bytes.
     pub fn unpack(&mut self) -> Result<()> {
         let Some(comm) = self.comm else { return Ok(()) };
         for piece in &self.scattered {

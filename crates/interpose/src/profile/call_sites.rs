@@ -1,4 +1,4 @@
-//! Places in the program that call MPI, and the libraries that they are in.
+//! Records call sites of MPI, and the modules that contain them.
 
 use std::ffi::c_void;
 
@@ -8,22 +8,21 @@ use rustc_hash::FxHashMap;
 use super::tables::Tables;
 use crate::ffi::module_of;
 
-/// Those that are known.
+/// The call sites recorded so far.
 pub struct CallSites {
     tables: Tables,
-    /// By call and the address that it returns to.
+    /// Rows by call and return address.
     rows: FxHashMap<(usize, usize), usize>,
-    /// Where each begins in memory.
+    /// Load addresses of the modules recorded.
     modules: Vec<usize>,
 }
 
 impl CallSites {
-    /// None.
     pub fn new(tables: Tables) -> CallSites {
         CallSites { tables, rows: FxHashMap::default(), modules: Vec::new() }
     }
 
-    /// The row of a place that makes a call: that of all further ones, when the table is full.
+    /// The row of a call site. If the table is full, the row shared by all further call sites.
     pub fn row(&mut self, call: usize, caller: usize) -> usize {
         if let Some(row) = self.rows.get(&(call, caller)) {
             return *row;

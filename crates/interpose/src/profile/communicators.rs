@@ -1,4 +1,4 @@
-//! Communicators that the program uses.
+//! Tracks the communicators of the program.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,61 +10,62 @@ use super::message_numbers::hash;
 use super::tables::Tables;
 use crate::ffi::{Abi, Comm};
 
-/// Places of freed communicators that are not used again yet: operations on them may still be under way.
-const RESTING: usize = 256;
+/// Freed entries are reused only while there are more than this number: operations on a freed communicator may still be
+/// active.
+const MIN_FREE: usize = 256;
 
 /// A communicator.
 #[derive(Clone)]
 pub struct Communicator {
-    /// The same on all its ranks.
+    /// Identifier, equal on all its ranks.
     pub id: u64,
-    /// Whether it is between two groups, so that the two sides call it differently.
+    /// Whether it is an intercommunicator, whose two groups have different identifiers for it.
     pub is_inter: bool,
-    /// Number of ranks that messages go to.
+    /// Number of ranks that messages are sent to: of the remote group for an intercommunicator.
     pub ranks: usize,
     /// This process's rank in it.
     pub own: usize,
-    /// The same in MPI_COMM_WORLD.
+    /// This process's rank in MPI_COMM_WORLD.
     pub own_in_world: Option<usize>,
-    /// Number of ranks of this process's group.
+    /// Number of ranks of the local group.
     pub local: usize,
-    /// Where its row in the file begins.
+    /// Offset of its row in the file.
     row: usize,
-    /// The ranks in MPI_COMM_WORLD of its ranks; nothing: the same.
+    /// Its ranks, translated to MPI_COMM_WORLD; `None` if all are equal.
     world: Option<Box<[Option<usize>]>>,
-    /// Neighbours that send, and that are sent to, once they were asked for.
+    /// Its neighbours, once queried.
     neighbors: Option<Arc<Neighbors>>,
-    /// Collective operations so far.
+    /// Number of collective operations so far.
     collectives: u64,
-    /// Communicators that all its ranks have made from it so far.
+    /// Number of communicators created from it so far by all its ranks.
     children: u64,
 }
 
-/// Neighbours that send to this process, and those that it sends to: ranks; negative ones are nobody.
+/// Ranks of neighbours that send to this process, and of those that it sends to; negative ranks mean no process.
 pub type Neighbors = [Vec<i32>; 2];
 
-/// How a communicator was made: what its ranks know of it alike.
+/// How a communicator was created, as far as all its ranks know.
 #[derive(Clone, Copy, Debug)]
 pub enum Origin {
-    /// By all ranks of the one at this place.
+    /// By all ranks of the communicator with this index.
     Parent(usize),
-    /// By its ranks alone, who gave it this number.
+    /// By its own ranks alone, with this tag.
     Group(u64),
-    /// Elsewhere: it was seen when it was first used.
+    /// Unknown: it was discovered at its first use.
     Unknown,
 }
 
-/// All of them.
+/// The table of communicators.
 pub struct Communicators {
     abi: &'static Abi,
     tables: Tables,
     known: Vec<Communicator>,
-    /// Places of those that were freed, the oldest first.
+    /// Indexes of freed entries, the oldest first.
     free: VecDeque<usize>,
-    /// Rows of the file that are used.
+    /// Number of used rows of the file.
     rows: usize,
     by_key: FxHashMap<usize, usize>,
-    /// How many of each group there have been.
+    /// Number of communicators created from each group.
     groups: FxHashMap<u64, u64>,
     is_paused: bool,
 }
@@ -82,7 +83,7 @@ impl Communicator {
         self.world.as_ref().map_or(Some(rank), |world| world.get(rank).copied().flatten())
     }
 
-    /// Whether some of its ranks are not in the world.
+    /// Whether some of its ranks are not in MPI_COMM_WORLD.
     pub fn has_foreign(&self) -> bool {
         self.world.as_ref().is_some_and(|world| world.contains(&None))
     }
@@ -95,7 +96,6 @@ impl Communicator {
 }
 
 impl Communicators {
-    /// None yet.
     pub fn new(abi: &'static Abi, tables: Tables) -> Communicators {
         Communicators {
             abi,
@@ -109,12 +109,12 @@ impl Communicators {
         }
     }
 
-    /// Counts nothing for a while, or counts again.
+    /// Suspends or resumes counting.
     pub fn pause(&mut self, is_paused: bool) {
         self.is_paused = is_paused;
     }
 
-    /// The place of one, which is added if it is not known.
+    /// Index of a communicator. Adds an unknown one.
     pub fn place(&mut self, comm: Comm) -> usize {
         match self.by_key.get(&comm.key()) {
             Some(place) => *place,
@@ -122,13 +122,13 @@ impl Communicators {
         }
     }
 
-    /// One was made: whatever had its handle before is no more, also where nobody has seen it go.
+    /// Adds a created communicator. An earlier one with its handle must have been freed, even if this was not observed.
     pub fn made(&mut self, comm: Comm, origin: Origin) -> usize {
         self.forget(comm);
         self.add(comm, origin)
     }
 
-    /// One is being made that has the ranks of another one, and must not be used before that is done.
+    /// Adds a communicator being created by MPI_Comm_idup, with the ranks of its parent; not used before that completes.
     pub fn copied(&mut self, comm: Comm, parent: usize) -> usize {
         self.forget(comm);
         let id = self.id_of_child(parent, 0);
@@ -136,29 +136,29 @@ impl Communicators {
         self.insert(comm, known)
     }
 
-    /// The ranks of a window that those of a communicator have made, which lasts as long as the window.
+    /// Adds a communicator for the ranks of a window, valid until the window is freed.
     pub fn of_window(&mut self, parent: usize) -> usize {
         let id = self.id_of_child(parent, 0);
         let known = Communicator { id, collectives: 0, children: 0, ..self.known[parent].clone() };
         self.put(known)
     }
 
-    /// A window is freed.
+    /// Removes the communicator of a freed window.
     pub fn forget_window(&mut self, place: usize) {
         self.free.push_back(place);
     }
 
-    /// The ranks of one have made another one, of which this process is no part.
+    /// Notes that the ranks of `parent` created a communicator without this process.
     pub fn made_without(&mut self, parent: usize) {
         self.known[parent].children += 1;
     }
 
-    /// By its place.
+    /// The communicator with an index.
     pub fn at(&mut self, place: usize) -> &mut Communicator {
         &mut self.known[place]
     }
 
-    /// Its neighbours in a communicator.
+    /// Neighbours of this process in a communicator.
     pub fn neighbors(&mut self, comm: Comm) -> Arc<Neighbors> {
         let place = self.place(comm);
         let find = || Arc::new(comm.neighbor_ranks(self.abi).unwrap_or_default());
@@ -175,7 +175,7 @@ impl Communicators {
         self.tables.add(row + communicator::TIME, time);
     }
 
-    /// Adds bytes to its row.
+    /// Adds bytes to its row in the file.
     pub fn count_bytes(&self, place: usize, sent: u64, received: u64) {
         if self.is_paused {
             return;
@@ -185,20 +185,20 @@ impl Communicators {
         self.tables.add(row + communicator::RECEIVED, received);
     }
 
-    /// One gets a name.
+    /// Records the name of a communicator.
     pub fn name(&mut self, comm: Comm) {
         let place = self.place(comm);
         self.note_name(place, comm);
     }
 
-    /// Before one is freed. MPI may free it in the middle of that call, and others, and give out their handles again.
+    /// Removes a communicator before it is freed, as MPI may free it, and reuse its handle, before the call returns.
     pub fn forget(&mut self, comm: Comm) -> Option<Freed> {
         let place = self.by_key.remove(&comm.key())?;
         self.free.push_back(place);
         Some(Freed { comm, place })
     }
 
-    /// It was not freed.
+    /// Reinserts a communicator that was not freed.
     pub fn keep(&mut self, Freed { comm, place }: Freed) {
         if let Some(at) = self.free.iter().position(|free| *free == place) {
             self.free.remove(at);
@@ -220,7 +220,7 @@ impl Communicators {
         let same = ranks.iter().enumerate().all(|(rank, in_world)| *in_world == Some(rank));
         let is_inter = comm.is_inter().unwrap_or(false);
         let size = comm.size().unwrap_or(0);
-        // The ranks of both groups of an intercommunicator see different ranks, and give them different numbers.
+        // The groups of an intercommunicator see different remote ranks, and compute different identifiers.
         let local = if is_inter { comm.ranks_in_world(self.abi).unwrap_or_default() } else { Vec::new() };
         let own_in_world = if is_inter { &local } else { &ranks }.get(own).copied().flatten();
         let members =
@@ -248,7 +248,7 @@ impl Communicators {
         place
     }
 
-    /// The ranks of a communicator make others in one order.
+    /// Identifier of a child: all ranks create the children of a communicator in one order.
     fn id_of_child(&mut self, parent: usize, members: u64) -> u64 {
         let parent = &mut self.known[parent];
         parent.children += 1;
@@ -272,7 +272,7 @@ impl Communicators {
     }
 
     fn put(&mut self, known: Communicator) -> usize {
-        if self.free.len() > RESTING
+        if self.free.len() > MIN_FREE
             && let Some(place) = self.free.pop_front()
         {
             self.known[place] = known;

@@ -1,34 +1,34 @@
-//! Events: messages and collective operations with their times, which `fishplate profile` holds against those of other
-//! ranks, to tell who waited for whom.
+//! Events: messages and collective operations with their times. `fishplate profile` compares them with those of other ranks to
+//! determine which rank waited for which.
 //!
-//! The table has a bound. When it is full, every second message is dropped, and of those to come only every second is
-//! taken, and so on. Which ones follows from the message alone, so both of its ranks keep the same ones.
+//! The table has a fixed size. When it is full, every second message is dropped, and from then on only every second message
+//! is recorded, and so on. The choice is a function of the message, so that its two ranks keep the same messages.
 
 use fishplate_profile::rank_file::{event, header};
 
 use super::message_numbers::hash;
 use super::tables::Tables;
 
-/// One of them; times in nanoseconds.
+/// An event; times in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
-    /// See [`event`]; with the bit of the root.
+    /// A kind of [`event`], with the bit of the root.
     pub kind: u64,
     /// Number of the call.
     pub call: usize,
     /// The stream or communicator.
     pub key: u64,
-    /// Which one of it.
+    /// Serial number within the stream or communicator.
     pub number: u64,
     /// When it was posted.
     pub posted: u64,
-    /// When the call began that has completed it.
+    /// When the call began that completed it.
     pub waited: u64,
-    /// When it was complete.
+    /// When it completed.
     pub done: u64,
 }
 
-/// The table.
+/// The table of events.
 pub struct Events {
     tables: Tables,
     used: usize,
@@ -37,12 +37,11 @@ pub struct Events {
 }
 
 impl Events {
-    /// Empty.
     pub fn new(tables: Tables) -> Events {
         Events { tables, used: 0, sampling: 0, is_paused: false }
     }
 
-    /// Adds an event, if it is one of those that are kept.
+    /// Adds an event, if it is in the sample.
     pub fn push(&mut self, new: Event) {
         if self.is_paused || !is_kept(new.key, new.number, self.sampling) {
             return;
@@ -59,7 +58,7 @@ impl Events {
         self.tables.set(header::EVENTS, self.used as u64);
     }
 
-    /// Takes none for a while, or takes them again.
+    /// Suspends or resumes recording.
     pub fn pause(&mut self, is_paused: bool) {
         self.is_paused = is_paused;
     }
@@ -85,7 +84,7 @@ impl Events {
     }
 }
 
-/// Whether one of 2^`sampling` messages is this one.
+/// Whether the message is in the sample of one of 2^`sampling` messages.
 fn is_kept(key: u64, number: u64, sampling: u32) -> bool {
     // The upper bits of this hash depend on all bits of the value.
     hash((key, number)) >> 1 < 1 << (63 - sampling.min(63))

@@ -1,30 +1,30 @@
-//! Requests by their handles, which MPI gives out again: to the next request, and some of them to several at once.
+//! Maps handles of requests to IDs. MPI reuses handles, and some handles are shared by several requests.
 
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-/// Requests that have a handle that another one got, before the call was recorded that completed them. It is recorded
-/// soon: each of the threads can be in one call.
+/// Limit of the requests whose handle was reused before the call that completed them was recorded. That call is recorded
+/// soon, as each thread can be in one call only.
 const MAX_DISPLACED: usize = 4096;
-/// Requests that have one handle at once.
+/// Limit of the requests that share one handle.
 const MAX_SHARED: usize = 1 << 16;
 
-/// What tells a request from all others of the process.
+/// Identifies a request in the process.
 pub type Id = u64;
 
-/// Requests that are known.
+/// Tracked requests by handle.
 #[derive(Default)]
 pub struct Handles {
     own: FxHashMap<usize, Id>,
-    /// Of handles that several requests may have: the oldest first.
+    /// Requests by shared handle, the oldest first.
     shared: FxHashMap<usize, VecDeque<Id>>,
     displaced: VecDeque<Id>,
     next: Id,
 }
 
 impl Handles {
-    /// A new request; and one that is to be forgotten.
+    /// Adds a request. Returns its ID, and the ID of a request to be forgotten.
     pub fn add(&mut self, handle: usize, is_shared: bool) -> (Id, Option<Id>) {
         let id = self.new_id();
         if is_shared {
@@ -38,14 +38,13 @@ impl Handles {
         (id, surplus)
     }
 
-    /// What something has that is no request, and becomes one.
+    /// A new ID for a probed message, which may become a request.
     pub fn new_id(&mut self) -> Id {
         self.next += 1;
         self.next
     }
 
-    /// The request that a handle stands for, before a call that may complete it. To be followed by [`Handles::remove`] or
-    /// [`Handles::keep`].
+    /// The request of a handle, before a call that may complete it. To be followed by [`Handles::remove`] or [`Handles::keep`].
     pub fn take(&mut self, handle: usize) -> Option<Id> {
         match self.shared.get_mut(&handle) {
             Some(ids) => ids.pop_front(),
@@ -53,14 +52,14 @@ impl Handles {
         }
     }
 
-    /// It is under way as before.
+    /// To be called if the request is still active.
     pub fn keep(&mut self, handle: usize, id: Id) {
         if let Some(ids) = self.shared.get_mut(&handle) {
             ids.push_front(id);
         }
     }
 
-    /// It is no more.
+    /// To be called if the request no longer exists.
     pub fn remove(&mut self, handle: usize, id: Id) {
         if self.own.get(&handle) == Some(&id) {
             self.own.remove(&handle);

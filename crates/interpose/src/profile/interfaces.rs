@@ -1,4 +1,4 @@
-//! What the network interfaces of a host carry over time. One process of each host looks at them.
+//! Samples the traffic of a host's network interfaces over time, in one process of each host.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -16,16 +16,16 @@ use crate::sync::lock;
 
 /// Counters of all interfaces of this thread's network namespace.
 const COUNTERS: &str = "/proc/thread-self/net/dev";
-/// Length of what is read of them: about 120 bytes an interface.
+/// Size of the buffer for [`COUNTERS`]: about 120 bytes per interface are used.
 const MAX_TEXT: usize = 16384;
 
-/// The thread that looks.
+/// The sampling thread.
 pub struct Sampler {
     thread: JoinHandle<()>,
     is_over: Arc<(Mutex<bool>, Condvar)>,
 }
 
-/// Bytes of an interface since it is there.
+/// Bytes of an interface since its creation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Counter {
     name: String,
@@ -33,7 +33,7 @@ struct Counter {
     received: u64,
 }
 
-/// Starts to look at the interfaces, unless another process of this host does so already.
+/// Starts to sample the interfaces, unless another process of this host does so already.
 pub fn sample(folder: &Path, host: &str) -> Option<Sampler> {
     let file = GrowingFile::create(&folder.join(format!("{}.rails", Host::own().id())), header::WORDS).ok()?;
     let file_of_counters = File::open(COUNTERS).ok()?;
@@ -58,7 +58,7 @@ impl Sampler {
     pub fn stop(self) {
         *lock(&self.is_over.0) = true;
         self.is_over.1.notify_one();
-        // If it has panicked it has said so.
+        // A panic has been reported by the thread.
         let _ = self.thread.join();
     }
 }
@@ -83,15 +83,15 @@ fn look(file: &File, mut timeline: Timeline, mut before: Vec<Counter>, is_over: 
     }
 }
 
-/// The file stays open: to open it takes ten times as long as to read it.
+/// Reads the counters. The file stays open, as opening it takes ten times as long as reading it.
 fn counters(file: &File) -> Option<Vec<Counter>> {
     let mut text = [0; MAX_TEXT];
     let length = file.read_at(&mut text, 0).ok()?;
     Some(parse(&String::from_utf8_lossy(&text[..length])))
 }
 
-/// Two lines of titles; then, for each interface, its name, a colon, eight numbers of what it has received, the first of
-/// which is bytes, and as many of what it has sent.
+/// Parses two lines of titles; then, for each interface, its name, a colon, eight numbers about reception, of which the first
+/// is bytes, and eight about transmission.
 fn parse(text: &str) -> Vec<Counter> {
     let counter = |line: &str| {
         let (name, numbers) = line.split_once(':')?;

@@ -1,36 +1,36 @@
-//! Numbers of messages, so that sender and receiver mean the same one.
+//! Serial numbers of messages, equal at sender and receiver.
 //!
 //! Messages between two ranks with the same communicator and tag match in the order in which they were posted (MPI-4.1,
-//! section 3.5). So both sides can count them alone.
+//! section 3.5). So both sides can number them independently.
 
 use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHasher};
 
-/// Streams that are counted; a program that uses more tags than this gets no events for the later ones.
+/// Limit of the number of streams; messages of further streams are not recorded as events.
 const MAX_STREAMS: usize = 1 << 16;
 
-/// Which side of a message is counted: what a rank sends itself has both in one process.
+/// Side of a message: a message of a rank to itself has both sides in one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// It is sent.
+    /// The sender.
     Sender,
-    /// It is received.
+    /// The receiver.
     Receiver,
 }
 
-/// What has been counted so far.
+/// Next number by stream and side.
 #[derive(Default)]
 pub struct MessageNumbers {
     next: FxHashMap<(u64, Side), u64>,
 }
 
-/// The stream that a message belongs to: its communicator's id, ranks in MPI_COMM_WORLD, tag; the same on both sides.
+/// Key of the stream of a message: its communicator's ID, both ranks in MPI_COMM_WORLD, and its tag. Equal on both sides.
 pub fn stream(communicator: u64, from: usize, to: usize, tag: i32) -> u64 {
     hash((communicator, from, to, tag))
 }
 
-/// A number for a value, the same in all processes.
+/// Hash of a value, equal in all processes.
 pub fn hash(value: impl Hash) -> u64 {
     let mut hasher = FxHasher::default();
     value.hash(&mut hasher);
@@ -38,7 +38,7 @@ pub fn hash(value: impl Hash) -> u64 {
 }
 
 impl MessageNumbers {
-    /// The number of the next message of a stream; nothing when there are too many streams.
+    /// The number of the next message of a stream; `None` if there are too many streams.
     pub fn next(&mut self, stream: u64, side: Side) -> Option<u64> {
         if let Some(next) = self.next.get_mut(&(stream, side)) {
             *next += 1;
@@ -51,7 +51,7 @@ impl MessageNumbers {
         Some(0)
     }
 
-    /// A message of a stream is none: the last number was not used.
+    /// Reverts the last [`MessageNumbers::next`] of a stream, as its message was cancelled.
     pub fn take_back(&mut self, stream: u64, side: Side) {
         match self.next.get_mut(&(stream, side)) {
             Some(0) => drop(self.next.remove(&(stream, side))),

@@ -1,13 +1,13 @@
-//! Profiles: what the program asks of MPI, recorded while it runs (docs/guide/profile.md).
+//! Profiles: statistics of the program's MPI calls, recorded while it runs (docs/guide/profile.md).
 //!
-//! [`crate::ffi`] hands every call of the program to a [`Recorder`], which keeps counts in a file that is mapped to memory:
-//! they are there however the process ends. `fishplate profile` reads the files of all ranks.
+//! [`crate::ffi`] passes every call of the program to a [`Recorder`], which keeps counters in a memory-mapped file that
+//! survives the process however it ends. `fishplate profile` reads the files of all ranks.
 //!
-//! - [`recorder`]: what a call adds to which count;
-//! - [`call_sites`]: where the program makes calls;
-//! - [`communicators`], [`handles`], [`requests`], [`probed`], [`message_numbers`]: what has to be known of earlier calls;
-//! - [`events`]: messages that other ranks' records are held against;
-//! - [`timeline`], [`rails`], [`interfaces`]: what changes over time;
+//! - [`recorder`]: adds a call to the counters;
+//! - [`call_sites`]: call sites;
+//! - [`communicators`], [`handles`], [`requests`], [`probed`], [`message_numbers`]: state of earlier calls;
+//! - [`events`]: messages for comparison with the records of other ranks;
+//! - [`timeline`], [`rails`], [`interfaces`]: time series;
 //! - [`session`]: from MPI_Init to MPI_Finalize.
 
 mod call_sites;

@@ -1,44 +1,44 @@
-//! Messages that matching probes have found: nobody else can receive them from then on.
+//! Messages found by matching probes (MPI_Mprobe), which only MPI_Mrecv can receive from then on.
 
 use rustc_hash::FxHashMap;
 
 use super::handles::Id;
 
-/// Messages that are known at once.
+/// Limit of the number of tracked messages.
 const MAX_MESSAGES: usize = 1 << 16;
 
-/// A message that was found, and not received yet.
+/// A message found by a probe and not received yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Probed {
-    /// What tells it from requests, and from other such messages.
+    /// Identifies the message among requests and probed messages.
     pub id: Id,
-    /// Place of the communicator.
+    /// Index of the communicator.
     pub communicator: usize,
-    /// Who has sent it: rank in the communicator.
+    /// Source rank in the communicator.
     pub from: i32,
     /// Its tag.
     pub tag: i32,
-    /// How much it is.
+    /// Size in bytes.
     pub bytes: u64,
     /// Stream and number, for events.
     pub number: Option<(u64, u64)>,
 }
 
-/// All of them, by handle.
+/// Probed messages by handle.
 #[derive(Default)]
 pub struct ProbedMessages {
     known: FxHashMap<usize, Probed>,
 }
 
 impl ProbedMessages {
-    /// One was found.
+    /// Adds a message that was found.
     pub fn add(&mut self, handle: usize, message: Probed) {
         if self.known.len() < MAX_MESSAGES || self.known.contains_key(&handle) {
             self.known.insert(handle, message);
         }
     }
 
-    /// One is received, which happens only once.
+    /// Removes a message that is received.
     pub fn take(&mut self, handle: usize) -> Option<Probed> {
         self.known.remove(&handle)
     }

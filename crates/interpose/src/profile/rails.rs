@@ -1,11 +1,11 @@
-//! What this rank's rails carry over time, where it uses Fishplate.
+//! Samples the traffic of this rank's rails over time, if it uses the provider.
 
 use fishplate_profile::series_file::{STEP_NS, rank_column};
 
 use super::timeline::Timeline;
 use crate::ffi::{Provider, Rail};
 
-/// The rails, and what they had carried when they were last looked at.
+/// The rails, and their counters at the last sample.
 pub struct Rails {
     provider: Provider,
     before: Vec<Rail>,
@@ -13,7 +13,7 @@ pub struct Rails {
 }
 
 impl Rails {
-    /// Those of the provider in this process; `now` is the time of day.
+    /// Finds the rails of the provider in this process; `now` is the time of day.
     pub fn find(now: u64) -> Option<Rails> {
         let provider = Provider::find()?;
         Some(Rails { provider, before: provider.rails(), since: now })
@@ -24,7 +24,7 @@ impl Rails {
         self.before.iter().flat_map(|rail| [format!("{} sent", rail.name), format!("{} received", rail.name)]).collect()
     }
 
-    /// Adds what they have carried since, once a step at most.
+    /// Adds the traffic since the last sample, at most once per step.
     pub fn look(&mut self, now: u64, timeline: &mut Timeline) {
         if now / STEP_NS == self.since / STEP_NS {
             return;

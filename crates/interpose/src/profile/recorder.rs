@@ -1,4 +1,4 @@
-//! What a call adds to which count.
+//! Adds calls to the counters of a profile.
 
 use fishplate_profile::calls;
 use fishplate_profile::rank_file::{call, event, header, peer, site, size};
@@ -17,23 +17,23 @@ use super::tables::Tables;
 use super::timeline::Timeline;
 use crate::ffi::{Abi, Comm};
 
-/// Windows whose communicator is known at once.
+/// Limit of the number of tracked windows.
 const MAX_WINDOWS: usize = 1 << 16;
 
-/// A call of the program, in time.
+/// Times of a call of the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
-    /// Its number.
+    /// Number of the call.
     pub call: usize,
-    /// The address that it returns to.
+    /// Return address of the call.
     pub caller: usize,
     /// When it began, in nanoseconds of the monotonic clock.
     pub began: u64,
     /// When it ended.
     pub ended: u64,
-    /// Row of its call site, once [`Recorder::end_call`] has found it.
+    /// Row of its call site, set by [`Recorder::end_call`].
     pub site: usize,
-    /// It was made within another call, whose time counts.
+    /// Whether it is within another call, whose time includes it.
     pub is_nested: bool,
 }
 
@@ -57,15 +57,15 @@ pub struct Collective {
     pub communicator: usize,
     /// Whether this rank is the root.
     pub is_root: bool,
-    /// What this rank gives.
+    /// Bytes that this rank sends.
     pub sent: u64,
-    /// What it gets.
+    /// Bytes that this rank receives.
     pub received: u64,
 }
 
-/// All that is recorded of a rank. Methods are called under one lock.
+/// The recorder of a rank. Methods are called under one lock.
 pub struct Recorder {
-    /// What is added to: the file, or while recording is paused nothing that is kept.
+    /// Target of additions: the file, or unused memory while recording is paused.
     tables: Tables,
     file: Tables,
     is_paused: bool,
@@ -79,7 +79,7 @@ pub struct Recorder {
     numbers: MessageNumbers,
     timeline: Option<Timeline>,
     rails: Option<Rails>,
-    /// What is to be added to a time of the monotonic clock to have the time of day.
+    /// Difference of the time of day and the monotonic clock, in nanoseconds.
     realtime_offset: u64,
     /// When the last call ended.
     last_end: u64,
@@ -91,7 +91,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begins. `realtime_offset` is what is to be added to monotonic times, all in nanoseconds.
+    /// `realtime_offset`: difference of the time of day and the monotonic clock, in nanoseconds.
     pub fn new(
         abi: &'static Abi,
         tables: Tables,
@@ -119,7 +119,7 @@ impl Recorder {
         }
     }
 
-    /// A call has ended: its time. To be followed by what it has done.
+    /// Records the time of a call that ended. To be followed by the methods for its effects.
     pub fn end_call(&mut self, moment: &mut Moment, communicator: Option<Comm>, has_failed: bool) {
         moment.site = self.sites.row(moment.call, moment.caller);
         let time = moment.ended - moment.began;
@@ -159,7 +159,7 @@ impl Recorder {
         }
     }
 
-    /// A message was sent by a call that returns when its buffer is free.
+    /// Records a blocking send.
     pub fn sent(&mut self, moment: &Moment, message: Message) {
         let number = self.count_sent(moment.call, moment.site, moment.began, message);
         if let Some((key, number)) = number {
@@ -168,7 +168,7 @@ impl Recorder {
         }
     }
 
-    /// A send was started. Returns what the request has to know.
+    /// Records the start of a send. Returns the operation of its request.
     pub fn send_started(&mut self, request: (usize, usize), now: u64, message: Message) -> Operation {
         let (call, site) = request;
         let number = self.count_sent(call, site, now, message);
@@ -179,13 +179,13 @@ impl Recorder {
         Operation::Send { communicator, to: peer, tag, bytes, number }
     }
 
-    /// A message was received by a call that returns when it is there; nothing has come from MPI_PROC_NULL.
+    /// Records a blocking receive; ignores one from MPI_PROC_NULL.
     pub fn received(&mut self, moment: &Moment, message: Message) {
         let number = self.number_of_received(message.communicator, message.peer, message.tag);
         self.received_as(moment, message, number);
     }
 
-    /// The same of a message whose number was found before.
+    /// Records a blocking receive of a message with a known number.
     pub fn received_as(&mut self, moment: &Moment, message: Message, number: Option<(u64, u64)>) {
         self.count_received(moment.call, moment.site, moment.ended, message);
         if let Some((key, number)) = number {
@@ -202,19 +202,19 @@ impl Recorder {
         }
     }
 
-    /// A receive was posted; rank and tag may be negative: any.
+    /// The operation of a posted receive; negative rank and tag are wildcards.
     pub fn receive_posted(&mut self, communicator: usize, from: i32, tag: i32) -> Operation {
         let number = if tag < 0 { None } else { self.number_of_received(communicator, from, tag) };
         Operation::Receive { communicator, from, tag, number, room: None }
     }
 
-    /// Stream and number of the message that comes next from a rank with a tag, which is received now or by a request.
+    /// Stream and number of the next message from a rank with a tag. Counts it as received.
     pub fn number_of_received(&mut self, communicator: usize, from: i32, tag: i32) -> Option<(u64, u64)> {
         let key = self.incoming_stream(communicator, from, tag)?;
         self.numbered(key, Side::Receiver)
     }
 
-    /// A collective operation that is complete.
+    /// Records a blocking collective operation.
     pub fn collective(&mut self, moment: &Moment, collective: Collective) {
         self.count_collective(moment.call, moment.site, moment.began, collective);
         let number = self.communicators.at(collective.communicator).next_collective();
@@ -222,7 +222,7 @@ impl Recorder {
         self.push_collective(call, collective.communicator, collective.is_root, number, [began, began, ended]);
     }
 
-    /// A collective operation was started.
+    /// Records the start of a collective operation. Returns the operation of its request.
     pub fn collective_started(&mut self, request: (usize, usize), now: u64, collective: Collective) -> Operation {
         self.count_collective(request.0, request.1, now, collective);
         let Collective { communicator, is_root, sent, received } = collective;
@@ -230,20 +230,20 @@ impl Recorder {
         Operation::Collective { communicator, is_root, bytes: [sent, received], number }
     }
 
-    /// A request is in the table from now on, or there is no room for it.
+    /// Adds a request, or counts it as lost if the table is full.
     pub fn add_request(&mut self, id: Id, request: Request) {
         if !self.requests.insert(id, request) {
             self.tables.add(header::LOST_REQUESTS, 1);
         }
     }
 
-    /// A request is freed, whether or not it is complete.
+    /// Removes a freed request, whether or not it is complete.
     pub fn free_request(&mut self, handle: usize, id: Id) {
         self.requests.free(id);
         self.handles.remove(handle, id);
     }
 
-    /// A request is complete, as it was cancelled: it has done nothing.
+    /// Completes a cancelled request, which has no effect.
     pub fn cancelled_request(&mut self, id: Id) {
         let Some(request) = self.requests.complete(id) else { return };
         for operation in request.operations.into_iter().flatten() {
@@ -277,7 +277,7 @@ impl Recorder {
         self.communicators.count_bytes(communicator, less(bytes), 0);
     }
 
-    /// Persistent requests are started.
+    /// Starts a persistent request.
     pub fn start_request(&mut self, id: Id, now: u64) {
         let Some(request) = self.requests.start(id, now).copied() else { return };
         let origin = (request.call, request.site);
@@ -298,7 +298,7 @@ impl Recorder {
         }
     }
 
-    /// A request is complete. `from` says who sent it, with which tag, and how much, if it was a receive.
+    /// Records the completion of a request. `from` returns source, tag and bytes of a receive.
     pub fn complete_request(&mut self, moment: &Moment, id: Id, from: impl Fn() -> Option<(i32, i32, u64)>) {
         let Some(request) = self.requests.complete(id) else { return };
         let posted = request.started.unwrap_or(moment.began);
@@ -309,7 +309,7 @@ impl Recorder {
                     self.events.push(Event { kind: event::SENT, call, key, number, posted, waited, done });
                 }
                 Operation::Receive { communicator, from: posted_from, tag: posted_tag, number, room } => {
-                    // Where the MPI does not say it: as it was posted.
+                    // If the status is not valid, uses the arguments of the receive.
                     let come = room.map_or_else(&from, |bytes| Some((posted_from, posted_tag, bytes)));
                     let Some((peer, tag, bytes)) = come.filter(|(peer, ..)| *peer >= 0) else { continue };
                     self.count_received(call, request.site, done, Message { communicator, peer, tag, bytes });
@@ -326,7 +326,7 @@ impl Recorder {
         }
     }
 
-    /// Remote memory access: what goes to the target, and what comes from it.
+    /// Records a one-sided operation: bytes to and from the target.
     pub fn one_sided(&mut self, moment: &Moment, window: usize, target: i32, sent: Option<u64>, received: Option<u64>) {
         let communicator = self.communicator_of_window(window);
         for (bytes, kind) in [(sent, peer::SENT), (received, peer::RECEIVED)] {
@@ -342,31 +342,31 @@ impl Recorder {
         self.count_bytes(moment.call, moment.site, communicator, moment.began, sent, received);
     }
 
-    /// Files.
+    /// Records file access.
     pub fn file(&mut self, moment: &Moment, written: u64, read: u64) {
         self.tables.add_size(size::FILE, written + read);
         self.add_to_rows(moment.call, moment.site, written, read);
     }
 
-    /// A window belongs to a communicator.
+    /// Records the communicator of a window.
     pub fn own_window(&mut self, window: usize, communicator: usize) {
         if self.windows.len() < MAX_WINDOWS || self.windows.contains_key(&window) {
             self.windows.insert(window, communicator);
         }
     }
 
-    /// Place of the communicator of a window.
+    /// Index of the communicator of a window.
     pub fn communicator_of_window(&self, window: usize) -> Option<usize> {
         self.windows.get(&window).copied()
     }
 
-    /// Before a window is freed, as MPI may give out its handle again in the middle of that call: the handle, and the place of
-    /// its communicator.
+    /// Removes a window before it is freed, as MPI may reuse its handle before the call returns. Returns its handle and the index
+    /// of its communicator.
     pub fn take_window(&mut self, window: usize) -> Option<(usize, usize)> {
         self.windows.remove(&window).map(|place| (window, place))
     }
 
-    /// Counts nothing for a while, or counts again. What there is, and the numbers of messages, are kept up meanwhile.
+    /// Suspends or resumes counting. Objects and numbers of messages are tracked meanwhile.
     pub fn pause(&mut self, is_paused: bool) {
         self.is_paused = is_paused;
         self.tables = if is_paused { self.file.unkept() } else { self.file };
@@ -420,7 +420,7 @@ impl Recorder {
         self.events.push(Event { kind, call, key, number, posted, waited, done });
     }
 
-    /// Adds bytes of messages to all that shows them.
+    /// Adds bytes of messages to all tables.
     fn count_bytes(
         &mut self,
         call: usize,
@@ -451,7 +451,7 @@ impl Recorder {
         self.tables.add(site + site::RECEIVED, received);
     }
 
-    /// The stream of messages that come from a rank with a tag.
+    /// The stream of messages from a rank with a tag.
     fn incoming_stream(&mut self, communicator: usize, from: i32, tag: i32) -> Option<u64> {
         let known = self.communicators.at(communicator);
         Some(stream(known.id, known.in_world(from)?, known.own_in_world?, tag))

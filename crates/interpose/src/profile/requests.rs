@@ -1,31 +1,31 @@
-//! Requests that are under way.
+//! Tracks active and persistent requests.
 
 use rustc_hash::FxHashMap;
 
 use super::handles::Id;
 use super::message_numbers::Side;
 
-/// Requests that are known at once; later ones are counted as lost.
+/// Limit of the number of tracked requests; further ones are counted as lost.
 const MAX_REQUESTS: usize = 1 << 20;
 
 /// A request.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    /// Number of the call that has made it.
+    /// Number of the call that created it.
     pub call: usize,
-    /// Row of the call site that has made it.
+    /// Row of the call site that created it.
     pub site: usize,
-    /// What it does; an exchange does two things.
+    /// Its operations; an exchange has two.
     pub operations: [Option<Operation>; 2],
-    /// Whether it can be started again.
+    /// Whether it is persistent.
     pub is_persistent: bool,
-    /// When it was started; nothing while a persistent one rests.
+    /// When it was started; `None` while a persistent request is inactive.
     pub started: Option<u64>,
-    /// MPI_Cancel was called for it.
+    /// Whether MPI_Cancel was called for it.
     pub is_cancelled: bool,
 }
 
-/// What a request does.
+/// Operation of a request.
 #[derive(Clone, Copy, Debug)]
 pub enum Operation {
     /// Sends.
@@ -41,7 +41,7 @@ pub enum Operation {
         /// Stream and number, for events.
         number: Option<(u64, u64)>,
     },
-    /// Receives. Who sends it, with which tag, may be negative: any.
+    /// Receives. Negative source and tag are wildcards.
     Receive {
         /// Place of the communicator.
         communicator: usize,
@@ -51,7 +51,7 @@ pub enum Operation {
         tag: i32,
         /// Stream and number, if both are known when it is posted.
         number: Option<(u64, u64)>,
-        /// How much there is room for, if the MPI does not say what has come.
+        /// Size of the buffer, if the MPI does not report the size of the message.
         room: Option<u64>,
     },
     /// A collective operation.
@@ -65,7 +65,7 @@ pub enum Operation {
         /// Number on the communicator.
         number: u64,
     },
-    /// Something of which nothing else is recorded.
+    /// Any other operation.
     Other,
 }
 
@@ -80,7 +80,7 @@ impl Operation {
     }
 }
 
-/// The table.
+/// The table of requests.
 #[derive(Default)]
 pub struct Requests {
     known: FxHashMap<Id, Request>,
@@ -88,12 +88,12 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// How many are under way.
+    /// Number of active requests.
     pub fn active(&self) -> usize {
         self.active
     }
 
-    /// Adds one; says whether there was room.
+    /// Adds a request. False if the table is full.
     pub fn insert(&mut self, id: Id, request: Request) -> bool {
         if self.known.len() == MAX_REQUESTS {
             return false;
@@ -103,17 +103,17 @@ impl Requests {
         true
     }
 
-    /// One that is known.
+    /// A tracked request.
     pub fn get(&mut self, id: Id) -> Option<&mut Request> {
         self.known.get_mut(&id)
     }
 
-    /// All that are under way.
+    /// All active requests.
     pub fn under_way(&mut self) -> impl Iterator<Item = &mut Request> {
         self.known.values_mut().filter(|request| request.started.is_some())
     }
 
-    /// A persistent request that is started: as it was made.
+    /// Starts a persistent request.
     pub fn start(&mut self, id: Id, now: u64) -> Option<&mut Request> {
         let request = self.known.get_mut(&id)?;
         self.active += usize::from(request.started.is_none());
@@ -121,7 +121,7 @@ impl Requests {
         Some(request)
     }
 
-    /// One that is complete. Persistent ones stay known.
+    /// Completes a request. Persistent requests stay in the table.
     pub fn complete(&mut self, id: Id) -> Option<Request> {
         let request = self.known.get_mut(&id)?;
         let was = *request;
@@ -135,7 +135,7 @@ impl Requests {
         Some(was)
     }
 
-    /// One that is freed.
+    /// Removes a freed request.
     pub fn free(&mut self, id: Id) {
         if self.known.remove(&id).is_some_and(|request| request.started.is_some()) {
             self.active -= 1;

@@ -1,4 +1,4 @@
-//! A profile of this process, from MPI_Init to MPI_Finalize.
+//! The recording of this process, from MPI_Init to MPI_Finalize.
 
 use std::env;
 use std::fs;
@@ -25,14 +25,14 @@ use crate::trace::{self, Tracer};
 
 /// A profile that is being recorded.
 pub struct Session {
-    /// What the calls add to.
+    /// Recorder of the profile.
     pub recorder: Mutex<Recorder>,
-    /// What they are written down by, if a trace is wanted.
+    /// Recorder of the trace, if enabled.
     pub tracer: Option<Mutex<Tracer>>,
     tables: Tables,
     in_mpi: AtomicU64,
     sampler: Mutex<Option<Sampler>>,
-    /// When MPI_Pcontrol has switched it off; 0: it has not.
+    /// When MPI_Pcontrol paused recording; 0: not paused.
     paused: AtomicU64,
 }
 
@@ -45,10 +45,10 @@ pub fn get() -> Option<&'static Session> {
     if IS_ON.load(Ordering::Relaxed) { SESSION.get() } else { None }
 }
 
-/// How often MPI has been begun, by MPI_Init and by MPI_Session_init, and not ended.
+/// Number of initializations (MPI_Init, MPI_Session_init) without a finalization yet.
 static USES: AtomicU64 = AtomicU64::new(0);
 
-/// After MPI_Init, or MPI_Session_init: begins, if a profile is wanted. Whatever keeps it from that, the program runs on.
+/// To be called after MPI_Init or MPI_Session_init: begins recording, if enabled. After an error the program continues.
 pub fn start(mpi_session: Option<usize>) {
     let is_first = USES.fetch_add(1, Ordering::Relaxed) == 0;
     let Some(folder) = env::var_os(VARIABLE).filter(|folder| !folder.is_empty()) else { return };
@@ -76,7 +76,7 @@ pub fn start(mpi_session: Option<usize>) {
                 IS_ON.store(true, Ordering::Release);
             }
         }
-        // One of each host is enough; `fishplate profile` says which ranks are missing.
+        // One report per host is enough; `fishplate profile` lists the missing ranks.
         Err(error) if rank == 0 || is_first_of_host() => fishplate_guest::report(format_args!(
             "no profile is recorded in {}: {error}; the program runs without",
             folder.display()
@@ -85,13 +85,13 @@ pub fn start(mpi_session: Option<usize>) {
     }
 }
 
-/// Whether the launcher says that this process is the first one of its host.
+/// Whether this process is the first one of its host, according to the launcher.
 fn is_first_of_host() -> bool {
     let names = ["MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "PALS_LOCAL_RANKID"];
     names.into_iter().find_map(env::var_os).is_some_and(|number| number == "0")
 }
 
-/// After MPI_Finalize, or MPI_Session_finalize.
+/// To be called after MPI_Finalize or MPI_Session_finalize.
 pub fn finish() {
     if USES.fetch_sub(1, Ordering::Relaxed) > 1 {
         return;
@@ -100,7 +100,7 @@ pub fn finish() {
     if session.tables.get(header::STATE) != State::ABORTED {
         session.tables.set(header::STATE, State::FINALIZED);
     }
-    // What was given up has ended before, and its locks may be held for ever.
+    // An abandoned recording has ended before, and its locks may be held for ever.
     if let Some(tracer) = end_recording().and_then(|session| session.tracer.as_ref()) {
         lock(tracer).finish();
     }
@@ -109,13 +109,13 @@ pub fn finish() {
     }
 }
 
-/// Whether MPI ends with the next MPI_Finalize or MPI_Session_finalize.
+/// Whether the next MPI_Finalize or MPI_Session_finalize is the last one.
 pub fn is_last() -> bool {
     USES.load(Ordering::Relaxed) <= 1
 }
 
-/// Before MPI_Finalize, or MPI_Session_finalize: what the program has computed until then. The trace goes on, as functions of
-/// the program that MPI_Finalize calls may communicate (attributes of MPI_COMM_SELF).
+/// To be called before MPI_Finalize or MPI_Session_finalize: records the computation so far. The trace continues, as
+/// functions of the program called by MPI_Finalize may communicate (attributes of MPI_COMM_SELF).
 pub fn begin_end() {
     if let Some(tracer) = get().and_then(|session| session.tracer.as_ref()) {
         let began = trace::begin_call(false);
@@ -124,7 +124,7 @@ pub fn begin_end() {
     }
 }
 
-/// Before MPI_Abort.
+/// To be called before MPI_Abort.
 pub fn abort(code: i32) {
     if let Some(session) = SESSION.get() {
         session.tables.set(header::ABORT_CODE, code as u64);
@@ -152,7 +152,7 @@ pub fn resume() {
     }
 }
 
-/// Records nothing from now on; the session, if it was recorded until now. Takes no lock: the thread may hold one.
+/// Ends recording. Returns the session if it was being recorded. Takes no lock, as the thread may hold one.
 fn end_recording() -> Option<&'static Session> {
     let session = SESSION.get().filter(|_| IS_ON.swap(false, Ordering::AcqRel))?;
     session.end_pause();
@@ -161,12 +161,12 @@ fn end_recording() -> Option<&'static Session> {
     Some(session)
 }
 
-/// Recording has failed: it is over.
+/// Ends recording after an error.
 pub fn give_up() {
     end_recording();
 }
 
-/// A call has come in while the thread recorded another one.
+/// Ends recording, as a call was made while the thread recorded another one.
 pub fn interrupted() {
     if end_recording().is_some() {
         fishplate_guest::report_in_handler(
@@ -176,7 +176,7 @@ pub fn interrupted() {
     }
 }
 
-/// In a child that the program has forked: what is recorded is of its parent.
+/// Ends recording in a forked child: the files are of its parent.
 fn forget() {
     IS_ON.store(false, Ordering::Release);
     if let Some(session) = SESSION.get() {
@@ -204,7 +204,7 @@ impl Session {
             recorder.communicators.place(Comm::world(abi));
         }
         let tracer = begin_trace(abi, &host, &process, rank, ranks);
-        // The first call comes after what the program computes from here on.
+        // The computation before the first call begins here.
         trace::end_call();
         Ok(Session {
             recorder: Mutex::new(recorder),
@@ -225,30 +225,30 @@ impl Session {
         self.tables.raise(header::THREADS, threads);
     }
 
-    /// Whether several threads were in MPI at once.
+    /// Whether several threads were in MPI at one time.
     pub fn has_several_threads(&self) -> bool {
         self.tables.get(header::THREADS) > 1
     }
 
-    /// It has returned.
+    /// A call of the program returned.
     pub fn end_call(&self) {
         if self.in_mpi.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.tables.set(header::CURRENT_CALL, 0);
         }
     }
 
-    /// A call has not returned: an exception has passed it.
+    /// A call ended by an exception.
     pub fn abandoned(&self, mut moment: Moment) {
         lock(&self.recorder).end_call(&mut moment, None, true);
     }
 
-    /// A call has been left without a word, by `longjmp`: how long it took is not known.
+    /// A call ended by `longjmp`; its duration is unknown.
     pub fn left(&self, call: usize, caller: usize, began: u64) {
         self.abandoned(Moment { call, caller, began, ended: began, site: 0, is_nested: false });
         self.end_call();
     }
 
-    /// Whether there was a pause that ends now.
+    /// Ends a pause. Returns whether there was one.
     fn end_pause(&self) -> bool {
         let since = self.paused.swap(0, Ordering::Relaxed);
         if since != 0 {
@@ -258,7 +258,7 @@ impl Session {
     }
 }
 
-/// Begins a trace, if one is wanted.
+/// Begins a trace, if enabled.
 fn begin_trace(abi: &Abi, host: &str, process: &str, rank: usize, ranks: usize) -> Option<Tracer> {
     let folder = PathBuf::from(env::var_os(fishplate_trace::VARIABLE).filter(|folder| !folder.is_empty())?);
     let header = fishplate_trace::rank_file::Header {
@@ -282,15 +282,16 @@ fn begin_trace(abi: &Abi, host: &str, process: &str, rank: usize, ranks: usize) 
     Tracer::begin(&folder, process, header).inspect_err(report).ok()
 }
 
-/// What no other process has in the names of its files. Process numbers and names of hosts are not enough: containers and
-/// cloned machines have the same.
+/// A part of file names that is unique to this process. Process IDs and host names are not enough: containers and cloned
+/// machines have equal ones.
 pub fn unique() -> String {
     let random = fs::read_to_string("/proc/sys/kernel/random/uuid").ok();
     let by_time = || format!("{:x}-{:x}", clock::realtime(), std::process::id());
     random.map_or_else(by_time, |random| random.trim().into())
 }
 
-/// The processors that a process may use, by its status: groups of 32 in hexadecimal digits, the last one first (proc(5)).
+/// Parses the mask of the processors that a process may use from its status: hexadecimal groups of 32 bits, the highest first
+/// (proc(5)).
 fn processor_mask(status: &str) -> Vec<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed:"));
     let groups = line.iter().flat_map(|line| line.trim().rsplit(','));
@@ -318,13 +319,13 @@ fn write_header(tables: &Tables, host: &str, rank: usize, now: u64, realtime: u6
     tables.set(header::MAGIC, MAGIC);
 }
 
-/// What tells programs apart that run at the same time, where the launcher says so: PMIx, Slurm, PMI of version 2.
+/// Identifies the MPI_COMM_WORLD, if the launcher sets a variable for it: PMIx, Slurm, PMI-2.
 fn world_of_launcher() -> u64 {
     let names = ["PMIX_NAMESPACE", "SLURM_STEP_ID", "PMI_JOBID"];
     names.into_iter().find_map(env::var_os).map_or(0, |name| hash(name.as_encoded_bytes()))
 }
 
-/// The name of the host, as it may be part of a file's name.
+/// The name of the host, sanitized for file names.
 fn host_in_file_names() -> String {
     ffi::host_name().replace(['/', '\0'], "_")
 }

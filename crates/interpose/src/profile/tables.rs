@@ -1,16 +1,16 @@
-//! The tables of a rank's file, to add to.
+//! Write access to the tables of a rank's file.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fishplate_profile::rank_file::Layout;
 
-/// A rank's file in memory. Only who holds the recorder's lock writes to its tables.
+/// A rank's mapped file. Its tables are written only under the recorder's lock.
 #[derive(Clone, Copy)]
 pub struct Tables {
-    /// All of it.
+    /// All words of the file.
     pub words: &'static [AtomicU64],
-    /// Where what is.
+    /// Offsets of the tables.
     pub layout: Layout,
 }
 
@@ -30,28 +30,28 @@ impl Tables {
         self.set(at, self.get(at).wrapping_add(value));
     }
 
-    /// Keeps the greater.
+    /// Raises a word to at least `value`.
     pub fn raise(&self, at: usize, value: u64) {
         if self.get(at) < value {
             self.set(at, value);
         }
     }
 
-    /// Tables to add to that nobody reads.
+    /// Tables whose contents are discarded.
     pub fn unkept(&self) -> Tables {
         static WORDS: OnceLock<Vec<AtomicU64>> = OnceLock::new();
         let words = WORDS.get_or_init(|| (0..self.layout.words).map(|_| AtomicU64::new(0)).collect());
         Tables { words, layout: self.layout }
     }
 
-    /// Adds a message to a kind and its class of sizes.
+    /// Counts a message of a kind.
     pub fn add_size(&self, kind: usize, bytes: u64) {
         let at = self.layout.size(kind, fishplate_profile::sizes::class(bytes));
         self.add(at, 1);
         self.add(at + 1, bytes);
     }
 
-    /// Takes it away again.
+    /// Reverts [`Tables::add_size`].
     pub fn take_size(&self, kind: usize, bytes: u64) {
         let at = self.layout.size(kind, fishplate_profile::sizes::class(bytes));
         self.set(at, self.get(at).wrapping_sub(1));

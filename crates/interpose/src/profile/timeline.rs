@@ -1,4 +1,4 @@
-//! A file of numbers over time, which grows while it is written.
+//! Writes a file of time series, which grows meanwhile.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,7 +8,7 @@ use fishplate_profile::store_text;
 
 use crate::ffi::GrowingFile;
 
-/// Steps by which a file grows: 40 seconds.
+/// Number of steps by which a file grows: 40 seconds.
 const GROWTH: usize = 4096;
 
 /// The file.
@@ -16,13 +16,13 @@ pub struct Timeline {
     file: GrowingFile,
     columns: usize,
     first_step: u64,
-    /// Steps that there is room for; nothing more once the disk is full.
+    /// Capacity of the file in steps; not increased once the disk is full.
     room: usize,
     is_cut: bool,
 }
 
 impl Timeline {
-    /// Begins a file at a time of day, in nanoseconds. `rank` is nothing for a host's.
+    /// Begins a file at a time of day in nanoseconds. `rank` is `None` for the file of a host.
     pub fn begin(file: GrowingFile, rank: Option<usize>, host: &str, names: &[String], now: u64) -> Timeline {
         let columns = names.len().min(MAX_COLUMNS);
         let first_step = now / STEP_NS;
@@ -49,7 +49,7 @@ impl Timeline {
         number.store(u32::try_from(sum).unwrap_or(u32::MAX), Ordering::Relaxed);
     }
 
-    /// Adds the microseconds of a period to a column, each to its step.
+    /// Adds the microseconds of a period to a column, split into steps.
     pub fn add_period(&mut self, column: usize, from: u64, to: u64) {
         let mut at = from;
         while at < to {
@@ -69,7 +69,7 @@ impl Timeline {
         }
     }
 
-    /// The step of a time, if it has a place in the file.
+    /// Index of the step of a time, if it is within the file.
     fn step(&mut self, now: u64) -> Option<usize> {
         let step = usize::try_from((now / STEP_NS).checked_sub(self.first_step)?).ok()?;
         while step >= self.room {

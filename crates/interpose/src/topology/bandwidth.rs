@@ -1,7 +1,7 @@
-//! Bandwidth inside of clusters and between them, measured by the leader of each host.
+//! Measures the bandwidth within and between clusters, by the leader of each host.
 //!
-//! A burst is a number of messages from some processes to others, which all begin when the first of them says so, and
-//! tell it when they have received theirs.
+//! A burst is a number of messages from some processes to others. All senders begin on a message of the first sender; the
+//! receivers report to it when they have received all messages.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -14,54 +14,53 @@ const GO: i32 = 4;
 const BURST: i32 = 5;
 const DONE: i32 = 6;
 
-/// Messages of a process in a burst, and their length: 256 KiB, which take 2 ms at 1 Gbit/s and are enough to see past
-/// the first window of TCP.
+/// Messages of a process in a burst, and their length: 256 KiB, which take 2 ms at 1 Gbit/s and exceed TCP's initial window.
 const MESSAGES: usize = 8;
 const BYTES: usize = 32 << 10;
-/// Where all hosts of a cluster send to another, each sends less, but no less than so many messages: what they share
-/// has a queue, which must not overflow.
-const FEWEST_MESSAGES: usize = 2;
-/// The best of so many bursts counts: the first finds cold windows, others may find a busy processor.
+/// If all hosts of a cluster send to another cluster, each sends fewer messages, but at least this number: the queue of the
+/// shared link must not overflow.
+const MIN_MESSAGES: usize = 2;
+/// Number of bursts, of which the best counts: the first suffers from initial windows, others maybe from a busy processor.
 const BURSTS: usize = 3;
-/// IntraCluster of a cluster they are short, and a busy processor counts for more.
+/// Number of bursts within a cluster: they are short, so that a busy processor has more influence.
 const BURSTS_INSIDE: usize = 10;
-/// The delay inside is measured for so long.
+/// Duration of the measurement of latency within a cluster.
 const LATENCY_TIME: Duration = Duration::from_millis(3);
-/// So many hosts of a cluster take part at most.
-const MOST_HOSTS: usize = 16;
+/// Limit of the number of participating hosts of a cluster.
+const MAX_HOSTS: usize = 16;
 
-/// The ranks that measure for a cluster.
+/// The measuring ranks of a cluster.
 #[derive(Debug, PartialEq, Eq)]
 pub struct HostLeaders {
     /// The lowest rank of each host.
     ranks: Vec<usize>,
-    /// There are no more hosts.
+    /// Whether all hosts of the cluster participate.
     is_all: bool,
 }
 
 impl HostLeaders {
-    /// Of each cluster; `hosts` and `clusters` of each rank, numbered from 0.
+    /// The leaders of each cluster. `hosts` and `clusters` contain the numbers of each rank's host and cluster, from 0.
     pub fn of_clusters(hosts: &[u64], clusters: &[u64]) -> Vec<HostLeaders> {
         let count = clusters.iter().max().map_or(0, |highest| highest + 1);
         let of = |cluster| {
             let mut known = BTreeSet::new();
             let members = (0..hosts.len()).filter(|rank| clusters[*rank] == cluster);
             let mut ranks: Vec<usize> = members.filter(|rank| known.insert(hosts[*rank])).collect();
-            let is_all = ranks.len() <= MOST_HOSTS;
-            ranks.truncate(MOST_HOSTS);
+            let is_all = ranks.len() <= MAX_HOSTS;
+            ranks.truncate(MAX_HOSTS);
             HostLeaders { ranks, is_all }
         };
         (0..count).map(of).collect()
     }
 
-    /// Who leads.
+    /// The leader of the cluster.
     pub fn first(&self) -> usize {
         self.ranks[0]
     }
 }
 
-/// Measures; the first rank of the first cluster learns all. Round trips between clusters must be known to the first of
-/// each.
+/// Measures all rates; the first rank of the first cluster collects them. The first rank of each cluster must know the round
+/// trip times between clusters.
 pub fn measure(prober: &Prober, clusters: &[HostLeaders], estimates: &mut Estimates) -> Result<()> {
     if clusters.iter().any(|cluster| cluster.ranks.contains(&prober.rank)) {
         inside(prober, clusters, estimates)?;
@@ -70,7 +69,7 @@ pub fn measure(prober: &Prober, clusters: &[HostLeaders], estimates: &mut Estima
     Ok(())
 }
 
-/// IntraCluster of all clusters at once, as operations that span them have it.
+/// Measures within all clusters at once, as in operations that span them.
 fn inside(prober: &Prober, clusters: &[HostLeaders], estimates: &mut Estimates) -> Result<()> {
     let reader = [clusters[0].first()];
     let mut found = IntraCluster::default();
@@ -84,7 +83,7 @@ fn inside(prober: &Prober, clusters: &[HostLeaders], estimates: &mut Estimates) 
         found.bytes_per_s = best(prober, &[(first, second)], MESSAGES, 2 * found.latency_ns, BURSTS_INSIDE)?;
         let next = cluster.ranks.iter().cycle().skip(1);
         let ring: Vec<(usize, usize)> = cluster.ranks.iter().copied().zip(next.copied()).collect();
-        // One way for the word to begin, the last message, and the word that it has come.
+        // One latency each for the start message, the last message, and the report of its reception.
         found.shared_bytes_per_s = best(prober, &ring, MESSAGES, 3 * found.latency_ns, BURSTS_INSIDE)?;
     }
     for (index, cluster) in clusters.iter().enumerate().filter(|(_, cluster)| cluster.ranks.len() > 1) {
@@ -95,7 +94,7 @@ fn inside(prober: &Prober, clusters: &[HostLeaders], estimates: &mut Estimates) 
     Ok(())
 }
 
-/// Between each two clusters, one pair after the other: first one host of each, then all.
+/// Measures between each two clusters, one pair after the other: first one host of each, then all.
 fn between(prober: &Prober, clusters: &[HostLeaders], estimates: &mut Estimates) -> Result<()> {
     let pairs = (0..clusters.len()).flat_map(|from| (from + 1..clusters.len()).map(move |to| (from, to)));
     for (from, to) in pairs {
@@ -111,21 +110,21 @@ fn between(prober: &Prober, clusters: &[HostLeaders], estimates: &mut Estimates)
         let hosts = many.ranks.len();
         if hosts > 1 {
             let lanes: Vec<_> = many.ranks.iter().copied().zip(few.ranks.iter().copied().cycle()).collect();
-            let together = told(&lanes, (2 * MESSAGES / hosts).max(FEWEST_MESSAGES))?;
+            let together = told(&lanes, (2 * MESSAGES / hosts).max(MIN_MESSAGES))?;
             estimates.set_shared(from, to, shared(one, together, hosts, many.is_all));
         }
     }
     Ok(())
 }
 
-/// What all hosts of a cluster reach together, from what one reaches and so many hosts, which may be all: at least as
-/// much as one. Not known where some have met no limit, which others could.
+/// The rate of all hosts of a cluster together, from the rate of one host and of `hosts` hosts; at least that of one. `None`
+/// if not all hosts measured and they met no limit, which more hosts might.
 fn shared(one: u64, together: u64, hosts: usize, is_all: bool) -> Option<u64> {
     let is_limited = together < hosts as u64 * one / 10 * 9;
     (is_all || is_limited).then_some(together.max(one))
 }
 
-/// Bytes a second, of all pairs together, at the first sender. `beyond_ns` is what a burst of nothing would take.
+/// Bytes per second of all pairs together, at the first sender. `beyond_ns`: duration of an empty burst.
 fn best(prober: &Prober, pairs: &[(usize, usize)], messages: usize, beyond_ns: u64, bursts: usize) -> Result<u64> {
     let mut rate = 0;
     for _ in 0..bursts {
@@ -134,7 +133,7 @@ fn best(prober: &Prober, pairs: &[(usize, usize)], messages: usize, beyond_ns: u
     Ok(rate)
 }
 
-/// This process's part. Nobody sends to more than one.
+/// This process's part of a burst. Each process sends to at most one other.
 fn burst(prober: &Prober, pairs: &[(usize, usize)], messages: usize, beyond_ns: u64) -> Result<u64> {
     let Prober { abi, comm, rank } = *prober;
     let first = pairs[0].0;

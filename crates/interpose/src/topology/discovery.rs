@@ -1,35 +1,35 @@
-//! Groups hosts to clusters by round trip times: measured by one process of each host, its leader.
+//! Groups hosts to clusters by round trip times, measured by one process of each host, its leader.
 //!
-//! The first host that is in no cluster yet sends a few messages to all others that are in none, and times the answers.
-//! Those that are near are one cluster with it. So there are as many rounds as clusters, each a few round trips long.
+//! In each round, the first host without a cluster measures the round trip times to all other hosts without a cluster. The
+//! near ones form a cluster with it. So there are as many rounds as clusters, each a few round trips long.
 
 use std::time::Duration;
 
 use super::bandwidth::{self, HostLeaders};
 use super::estimates::{Discovered, Estimates};
 use super::probe::Prober;
-use super::proximity::{MOST_CLUSTERS, near};
+use super::proximity::{MAX_CLUSTERS, near};
 use crate::ffi::{Abi, Comm, Result};
 
-/// The leader of a host, or of a cluster, which measures for it.
+/// The measuring leader of a host or a cluster.
 struct HostProber {
     prober: Prober,
     /// The ranks of all leaders.
     leaders: Vec<usize>,
-    /// This process's place among them.
+    /// Index of this process among the leaders.
     own: usize,
 }
 
-/// Finds clusters of hosts. `hosts` has the host of each rank; rank 0 gets the answer, nothing when all is one cluster.
+/// Finds clusters of hosts. `hosts` contains the host of each rank. Rank 0 gets the result: `None` for a single cluster.
 pub fn discover_clusters(abi: &'static Abi, comm: Comm, rank: usize, hosts: &[u64]) -> Result<Option<Discovered>> {
     let Some(host_prober) = HostProber::of(Prober { abi, comm, rank }, hosts) else { return Ok(None) };
     let count = host_prober.leaders.len();
     let mut clusters: Vec<Option<usize>> = vec![None; count];
-    // Of each cluster's first host to all hosts that were in no cluster yet.
+    // Round trips of each cluster's first host to all hosts without a cluster.
     let mut rows: Vec<Vec<u64>> = Vec::new();
     let mut farthest_ns = 0;
     while let Some(first) = clusters.iter().position(Option::is_none) {
-        if rows.len() == MOST_CLUSTERS {
+        if rows.len() == MAX_CLUSTERS {
             return Ok(None);
         }
         let targets: Vec<usize> = (first + 1..count).filter(|host| clusters[*host].is_none()).collect();
@@ -62,8 +62,7 @@ pub fn discover_clusters(abi: &'static Abi, comm: Comm, rank: usize, hosts: &[u6
     Ok(Some(Discovered { clusters, estimates }))
 }
 
-/// What is between given clusters, measured by the first rank of each, and what their hosts reach; rank 0 gets the
-/// answer.
+/// Measures round trips and rates between given clusters, by the first rank of each cluster. Rank 0 gets the result.
 pub fn measure_between(
     abi: &'static Abi,
     comm: Comm,
@@ -90,7 +89,7 @@ pub fn measure_between(
     Ok(Some(Discovered { clusters, estimates }))
 }
 
-/// Numbers from 0 in the order in which they come.
+/// Renumbers clusters from 0 in the order of their first rank.
 fn renumber(clusters: &mut [u64]) {
     let mut known = Vec::new();
     for cluster in clusters {
@@ -103,7 +102,7 @@ fn renumber(clusters: &mut [u64]) {
 }
 
 impl HostProber {
-    /// The lowest rank of each host is its leader.
+    /// The leaders: the lowest rank of each host.
     fn of(prober: Prober, hosts: &[u64]) -> Option<HostProber> {
         let count = hosts.iter().max().map_or(0, |highest| *highest as usize + 1);
         let leaders: Vec<usize> = (0..count).filter_map(|host| hosts.iter().position(|h| *h == host as u64)).collect();

@@ -1,34 +1,34 @@
-//! Estimates of the network: between clusters and inside of them; encoded for a broadcast to all ranks.
+//! Estimates of the network between and within clusters, and their encoding for a broadcast to all ranks.
 
-/// More than any rail carries.
-const MOST_BYTES_PER_S: u64 = 100_000_000_000;
+/// Upper bound of a rate.
+const MAX_BYTES_PER_S: u64 = 100_000_000_000;
 
-/// What is known of the network.
+/// Estimates of the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Estimates {
     clusters: usize,
-    /// Row by row; 0 from a cluster to itself.
+    /// Matrix by rows; 0 from a cluster to itself.
     round_trips_ns: Vec<u64>,
     bytes_per_s: Vec<u64>,
-    /// 0 where it is not known.
+    /// 0 if unknown.
     shared_bytes_per_s: Vec<u64>,
-    /// Of each cluster.
+    /// By cluster.
     intra_cluster: Vec<IntraCluster>,
 }
 
-/// The network between hosts of a cluster; 0 where nothing was measured.
+/// The network between hosts of a cluster; 0 if not measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IntraCluster {
-    /// One way of a short message, in nanoseconds.
+    /// One-way latency of a short message, in nanoseconds.
     pub latency_ns: u64,
-    /// From one host to another.
+    /// Rate from one host to another.
     pub bytes_per_s: u64,
-    /// From each host to another, all together.
+    /// Total rate if each host sends to another one.
     pub shared_bytes_per_s: u64,
 }
 
 impl IntraCluster {
-    /// What [`IntraCluster::numbers`] gave.
+    /// Inverse of [`IntraCluster::numbers`].
     pub fn of([latency_ns, bytes_per_s, shared_bytes_per_s]: [u64; 3]) -> IntraCluster {
         IntraCluster { latency_ns, bytes_per_s, shared_bytes_per_s }
     }
@@ -44,12 +44,12 @@ impl IntraCluster {
 pub struct Discovered {
     /// The cluster of each rank.
     pub clusters: Vec<u64>,
-    /// What is between them.
+    /// Estimates between and within the clusters.
     pub estimates: Estimates,
 }
 
 impl Estimates {
-    /// Nothing known yet.
+    /// Without any estimates.
     pub fn none(clusters: usize) -> Estimates {
         let pairs = clusters * clusters;
         Estimates {
@@ -61,22 +61,22 @@ impl Estimates {
         }
     }
 
-    /// Of a short message, in nanoseconds.
+    /// Round trip time of a short message between two clusters, in nanoseconds.
     pub fn round_trip_ns(&self, from: u64, to: u64) -> u64 {
         self.round_trips_ns[from as usize * self.clusters + to as usize]
     }
 
-    /// From one host to another; at least 1.
+    /// Rate from a host of one cluster to a host of another; at least 1.
     pub fn bytes_per_s(&self, from: u64, to: u64) -> u64 {
         self.bytes_per_s[from as usize * self.clusters + to as usize]
     }
 
-    /// From all hosts of a cluster together, if it is known.
+    /// Total rate from all hosts of a cluster to another cluster, if known.
     pub fn shared_bytes_per_s(&self, from: u64, to: u64) -> Option<u64> {
         Some(self.shared_bytes_per_s[from as usize * self.clusters + to as usize]).filter(|rate| *rate > 0)
     }
 
-    /// Between hosts of a cluster, if it was measured.
+    /// Estimates within a cluster, if measured.
     pub fn intra_cluster(&self, cluster: u64) -> Option<IntraCluster> {
         Some(self.intra_cluster[cluster as usize]).filter(|intra_cluster| intra_cluster.bytes_per_s > 0)
     }
@@ -94,23 +94,23 @@ impl Estimates {
 
     /// In both directions.
     pub fn set_rate(&mut self, from: usize, to: usize, rate: u64) {
-        self.bytes_per_s[from * self.clusters + to] = rate.clamp(1, MOST_BYTES_PER_S);
-        self.bytes_per_s[to * self.clusters + from] = rate.clamp(1, MOST_BYTES_PER_S);
+        self.bytes_per_s[from * self.clusters + to] = rate.clamp(1, MAX_BYTES_PER_S);
+        self.bytes_per_s[to * self.clusters + from] = rate.clamp(1, MAX_BYTES_PER_S);
     }
 
     /// In both directions.
     pub fn set_shared(&mut self, from: usize, to: usize, rate: Option<u64>) {
-        let rate = rate.map_or(0, |rate| rate.clamp(1, MOST_BYTES_PER_S));
+        let rate = rate.map_or(0, |rate| rate.clamp(1, MAX_BYTES_PER_S));
         self.shared_bytes_per_s[from * self.clusters + to] = rate;
         self.shared_bytes_per_s[to * self.clusters + from] = rate;
     }
 
-    /// IntraCluster of a cluster.
+    /// Sets the estimates within a cluster.
     pub fn set_intra_cluster(&mut self, cluster: usize, intra_cluster: IntraCluster) {
         self.intra_cluster[cluster] = intra_cluster;
     }
 
-    /// The clusters of so many ranks, and what is between them, as `Discovered::encode` wrote it; nothing from nothing.
+    /// Decodes the output of [`Discovered::encode`] for `ranks` ranks; `None` if it is empty.
     pub fn decode(numbers: &[u64], ranks: usize) -> Option<(Vec<u64>, Estimates)> {
         let clusters = *numbers.first()? as usize;
         let (of_ranks, rest) = numbers[1..].split_at_checked(ranks)?;
@@ -131,7 +131,7 @@ impl Estimates {
 }
 
 impl Discovered {
-    /// As numbers, for all ranks.
+    /// Encodes clusters and estimates as numbers.
     pub fn encode(&self) -> Vec<u64> {
         let mut numbers = vec![self.estimates.clusters as u64];
         numbers.extend(&self.clusters);
@@ -143,12 +143,12 @@ impl Discovered {
     }
 }
 
-/// All processes are on machines of one kind: MPI's binary interface says so.
+/// Bytes of the numbers in native byte order: MPI's datatypes already require equal architectures.
 pub fn to_bytes(numbers: &[u64]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_ne_bytes()).collect()
 }
 
-/// What `to_bytes` was given.
+/// Inverse of [`to_bytes`].
 pub fn to_numbers(bytes: &[u8]) -> Vec<u64> {
     bytes.as_chunks().0.iter().map(|chunk| u64::from_ne_bytes(*chunk)).collect()
 }

@@ -1,4 +1,4 @@
-//! The messages at startup: rank 0 collects which hosts ranks are on, decides, and tells all ranks the topology.
+//! The messages at startup: rank 0 collects the hosts of all ranks, decides, and sends the topology to all ranks.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,20 +12,20 @@ use super::map::Topology;
 use super::named_clusters::NamedClusters;
 use crate::ffi::{Abi, Comm, Mailbox, Result, host_name};
 
-/// Tags of the first messages, which are on MPI_COMM_WORLD itself: the highest that MPI guarantees, which programs
-/// hardly use, and not before all MPI_Init have returned.
+/// Tags of the first messages, which use MPI_COMM_WORLD itself: the highest tags that MPI guarantees. Programs hardly use
+/// them, and not before all MPI_Init have returned.
 const HOST: i32 = 32767;
 const DECISION: i32 = 32766;
 
-/// What a rank tells of its host: the identity, then the length of the name, and the name.
-const HOST_BYTES: usize = HostId::LEN + 1 + LONGEST_NAME;
-const LONGEST_NAME: usize = 255;
+/// Length of a rank's message about its host: identity, length of the name, name.
+const HOST_BYTES: usize = HostId::LEN + 1 + MAX_NAME_LEN;
+const MAX_NAME_LEN: usize = 255;
 
-/// How long a process sleeps that has only to wait, so that those that measure have processors.
+/// Sleep time of processes that only wait, so that measuring processes have processors.
 const SLEEP: Duration = Duration::from_micros(200);
-/// Sleeps after which rank 0 no longer waits for ranks that send nothing, mostly as they have not loaded this library. Counted, not
-/// timed, so that a stopped machine does no harm; 10 s or more.
-const MOST_SLEEPS: u32 = 50_000;
+/// Number of sleeps after which rank 0 gives up on ranks that send no message, usually as they did not load this library. At
+/// least 10 s. Counted instead of timed, so that the suspension of a machine does no harm.
+const MAX_SLEEPS: u32 = 50_000;
 
 /// The host of a rank.
 struct RankHost {
@@ -33,7 +33,7 @@ struct RankHost {
     name: String,
 }
 
-/// What rank 0 tells each rank when all have said where they are.
+/// Decision of rank 0 after all ranks sent their hosts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Decision {
     Off = 0,
@@ -41,8 +41,8 @@ enum Decision {
     Named = 2,
 }
 
-/// Finds out where ranks are; nothing when all are in one cluster, or when a part of the program is without this
-/// library. All ranks call this. The communicator is `world`'s twin.
+/// Discovers the topology; `None` if all ranks are in one cluster, or some ranks did not load this library. Collective. The
+/// communicator returned is a duplicate of MPI_COMM_WORLD.
 pub fn discover(abi: &'static Abi, named: Option<&NamedClusters>) -> Result<Option<(Comm, Topology, Vec<String>)>> {
     let world = Comm::world(abi);
     let (rank, ranks) = (world.rank()?, world.size()?);
@@ -72,7 +72,7 @@ pub fn discover(abi: &'static Abi, named: Option<&NamedClusters>) -> Result<Opti
         }
         _ => discovery::discover_clusters(abi, comm, rank, &hosts)?,
     };
-    // What rank 0 knows counts: everybody must decide alike.
+    // Rank 0's settings apply, as all ranks must decide equally.
     let header =
         broadcast(abi, comm, rank, 0, 1, || vec![found.as_ref().map_or(0, |found| found.encode().len() as u64)])?;
     let encoded =
@@ -86,7 +86,7 @@ pub fn discover(abi: &'static Abi, named: Option<&NamedClusters>) -> Result<Opti
     Ok(Some((comm, Topology { places, estimates }, labels(&known))))
 }
 
-/// Rank 0: the ranks that have said where they are, and these hosts.
+/// At rank 0: the ranks that sent their hosts, and these hosts.
 fn collect_hosts(abi: &'static Abi, world: Comm, ranks: usize) -> Result<(Vec<usize>, Vec<RankHost>)> {
     let mut mailbox = Mailbox::new(abi);
     for rank in 1..ranks {
@@ -95,7 +95,7 @@ fn collect_hosts(abi: &'static Abi, world: Comm, ranks: usize) -> Result<(Vec<us
     let mut hosts: Vec<Option<RankHost>> = (0..ranks).map(|_| None).collect();
     hosts[0] = Some(RankHost::own());
     let mut sleeps = 0;
-    while !mailbox.is_empty() && sleeps < MOST_SLEEPS {
+    while !mailbox.is_empty() && sleeps < MAX_SLEEPS {
         for (label, message) in mailbox.completed()? {
             hosts[label + 1] = RankHost::decode(&message);
         }
@@ -154,7 +154,7 @@ impl RankHost {
     }
 
     fn encode(&self) -> Vec<u8> {
-        let name = &self.name.as_bytes()[..self.name.len().min(LONGEST_NAME)];
+        let name = &self.name.as_bytes()[..self.name.len().min(MAX_NAME_LEN)];
         let mut message = [&self.id.to_be_bytes()[..], &[name.len() as u8], name].concat();
         message.resize(HOST_BYTES, 0);
         message
@@ -181,7 +181,7 @@ fn send_host(abi: &'static Abi, world: Comm) -> Result<Decision> {
     })
 }
 
-/// Broadcasts numbers that one rank has.
+/// Broadcasts numbers from one rank.
 fn broadcast(
     abi: &'static Abi,
     comm: Comm,
@@ -211,7 +211,7 @@ fn sleep_until_complete(mailbox: &mut Mailbox) -> Result<Vec<(usize, Vec<u8>)>> 
     }
 }
 
-/// A number for each host, from 0 in the order in which they come.
+/// Numbers hosts from 0 in the order of their first rank.
 fn host_numbers(hosts: &[RankHost]) -> Vec<u64> {
     let mut known: BTreeMap<u64, u64> = BTreeMap::new();
     hosts
@@ -223,7 +223,7 @@ fn host_numbers(hosts: &[RankHost]) -> Vec<u64> {
         .collect()
 }
 
-/// What the host of each rank is called: as its first rank has it.
+/// Name of the host of each rank, as sent by the host's first rank.
 fn labels(hosts: &[RankHost]) -> Vec<String> {
     let mut first: BTreeMap<u64, &str> = BTreeMap::new();
     for host in hosts {
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn what_a_rank_tells_of_its_host_arrives() {
-        for name in ["node", "", &"n".repeat(LONGEST_NAME)] {
+        for name in ["node", "", &"n".repeat(MAX_NAME_LEN)] {
             let message = RankHost { id: 5, name: name.into() }.encode();
             let RankHost { id, name: told } = RankHost::decode(&message).unwrap();
             assert_eq!((message.len(), id, told.as_str()), (HOST_BYTES, 5, name));

@@ -1,20 +1,20 @@
-//! Where each rank runs, and what the network between clusters is like.
+//! The topology: places of ranks, and the network between clusters.
 
 use fishplate_collectives::{IntraCluster, Network, Place, Wan};
 
 use super::estimates::Estimates;
 
-/// Where the ranks of MPI_COMM_WORLD are.
+/// Places of the ranks of MPI_COMM_WORLD, and the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
-    /// Of each rank.
+    /// Place of each rank.
     pub places: Vec<Place>,
-    /// What is between clusters.
+    /// Estimates of the network.
     pub estimates: Estimates,
 }
 
 impl Topology {
-    /// A line of JSON: hosts of each cluster, and what is between them.
+    /// A line of JSON: hosts of each cluster, and the estimates.
     pub fn to_json_line(&self, names: &[String]) -> String {
         let clusters = self.estimates.clusters() as u64;
         let of = |cluster| {
@@ -50,7 +50,7 @@ impl Topology {
         )
     }
 
-    /// What is known of the network of these clusters.
+    /// The network of a subset of clusters.
     pub fn network(&self, clusters: &[u64]) -> Network {
         let wan = |(from, to): (u64, u64)| Wan {
             round_trip_ns: self.estimates.round_trip_ns(from, to),

@@ -1,9 +1,8 @@
-//! Where the ranks of MPI_COMM_WORLD are: found out when MPI starts, by messages of the first ranks.
+//! Discovers the places of the ranks of MPI_COMM_WORLD at MPI_Init.
 //!
-//! [`exchange`] collects the names of hosts at rank 0 and tells all ranks the result. In between, [`discovery`] groups
-//! hosts to clusters by their round trip times ([`probe`], [`proximity`]), unless the user names them
-//! ([`named_clusters`]), and [`bandwidth`] measures rates ([`estimates`]). Only the process's state asks for all this,
-//! once.
+//! [`exchange`] collects the names of hosts at rank 0 and broadcasts the result. In between, [`discovery`] groups hosts to
+//! clusters by their round trip times ([`probe`], [`proximity`]), unless the user names clusters ([`named_clusters`]), and
+//! [`bandwidth`] measures rates ([`estimates`]).
 
 mod bandwidth;
 mod discovery;

@@ -1,9 +1,9 @@
-//! Clusters that the user names: `FISHPLATE_CLUSTERS`.
+//! Clusters named by the user in `FISHPLATE_CLUSTERS`.
 //!
 //! Clusters are separated by semicolons; each is a list, separated by commas, of ranks of MPI_COMM_WORLD (`0-3`, `7`) or
-//! of names of hosts, which may have a `*` at their end.
+//! of host names, which may end with `*`.
 
-/// What the user names.
+/// The clusters named.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NamedClusters(Vec<Vec<Member>>);
 
@@ -11,21 +11,21 @@ pub struct NamedClusters(Vec<Vec<Member>>);
 enum Member {
     Ranks(usize, usize),
     Host(String),
-    /// Hosts whose names begin so.
+    /// Hosts whose names have this prefix.
     Hosts(String),
 }
 
 const SYNTAX: &str = "clusters separated by ;, each a list separated by , of ranks (0-3) or of hosts (node1, east*)";
 
 impl NamedClusters {
-    /// The error says what is allowed.
+    /// The error describes the syntax.
     pub fn parse(text: &str) -> Result<NamedClusters, String> {
         let cluster = |text: &str| text.split(',').map(|member| Member::parse(member.trim())).collect();
         let clusters: Option<Vec<Vec<Member>>> = text.split(';').map(cluster).collect();
         clusters.map(NamedClusters).ok_or(SYNTAX.to_string())
     }
 
-    /// The cluster of each rank, by the host of each rank. The error says what is missing.
+    /// The cluster of each rank, given the host of each rank. The error names a rank without a cluster.
     pub fn of_ranks(&self, hosts: &[String]) -> Result<Vec<usize>, String> {
         let find = |(rank, host): (usize, &String)| {
             let has = |cluster: &Vec<Member>| cluster.iter().any(|member| member.is(rank, host));

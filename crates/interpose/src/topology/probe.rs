@@ -1,4 +1,4 @@
-//! Round trips between processes, measured by short messages, and small data that one process tells others.
+//! Measures round trip times between processes by short messages, and broadcasts small data.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -7,40 +7,40 @@ use super::estimates::{to_bytes, to_numbers};
 use super::proximity::NEAR_NS;
 use crate::ffi::{Abi, Comm, Mailbox, Result};
 
-/// Round trips of which the shortest counts: at least so many, since the first pays for the connection;
-const FEWEST_PINGS: usize = 8;
-/// then more while there is time, up to so many.
-const MOST_PINGS: usize = 64;
-/// The time for them while a process seems far: it may only be busy.
+/// Minimum number of round trips, of which the shortest counts: the first includes the connection setup.
+const MIN_PINGS: usize = 8;
+/// Maximum number of round trips, if there is time.
+const MAX_PINGS: usize = 64;
+/// Time limit of the round trips to a process that seems far: it may only be busy.
 const MOST_TIME: Duration = Duration::from_millis(100);
-/// How long a process polls for the next message without sleeping. Then it sleeps between polls: where there are more
-/// processes than processors, others need one to answer.
+/// How long a process polls for the next message without sleeping. Then it sleeps between polls: if there are more processes
+/// than processors, the peers need one to answer.
 const YIELD_TIME: Duration = Duration::from_micros(100);
 const SLEEP: Duration = Duration::from_micros(20);
 const PING: i32 = 1;
 const PONG: i32 = 2;
 const NUMBERS: i32 = 3;
 
-/// A process that measures, or answers one that does.
+/// A process that measures or answers.
 #[derive(Clone, Copy)]
 pub struct Prober {
     /// The MPI's interface.
     pub abi: &'static Abi,
-    /// Used for nothing else meanwhile.
+    /// Not used for other messages meanwhile.
     pub comm: Comm,
-    /// This process.
+    /// Rank of this process.
     pub rank: usize,
 }
 
 impl Prober {
-    /// The shortest round trips to some processes, who [`Prober::answer_pings`]; for so long at least, if they are near.
+    /// The shortest round trips to some processes, which call [`Prober::answer_pings`]. Measures near ones for at least `least`.
     pub fn round_trips_ns(&self, to: &[usize], least: Duration) -> Result<Vec<u64>> {
         let mut best_ns = vec![u64::MAX; to.len()];
         let begin = Instant::now();
         for count in 1.. {
             let seems_far = best_ns.iter().any(|time_ns| *time_ns > NEAR_NS);
             let patience = if seems_far { MOST_TIME } else { least };
-            let is_last = count >= FEWEST_PINGS && (count >= MOST_PINGS || begin.elapsed() >= patience);
+            let is_last = count >= MIN_PINGS && (count >= MAX_PINGS || begin.elapsed() >= patience);
             self.ping(to, is_last, &mut best_ns)?;
             if is_last {
                 break;
@@ -81,7 +81,7 @@ impl Prober {
         }
     }
 
-    /// Numbers that one process has, for others: at these and at that one, the numbers; elsewhere, what was given.
+    /// Sends numbers from one process to others. Returns the numbers at all of these; elsewhere, the argument.
     pub fn broadcast(&self, from: usize, to: &[usize], numbers: Vec<u64>) -> Result<Vec<u64>> {
         let mut mailbox = Mailbox::new(self.abi);
         if self.rank == from {
@@ -96,7 +96,7 @@ impl Prober {
         Ok(numbers)
     }
 
-    /// The last message, when all is done; `seen` is told the labels as messages come.
+    /// Waits for all messages and returns the last one. Calls `seen` with the label of each completed message.
     pub fn wait(&self, mailbox: &mut Mailbox, mut seen: impl FnMut(usize)) -> Result<Vec<u8>> {
         let mut last = Vec::new();
         let begin = Instant::now();

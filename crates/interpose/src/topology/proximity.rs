@@ -1,19 +1,19 @@
-//! Which hosts are near each other, from round trip times.
+//! Decides from round trip times which hosts are near each other.
 
-/// Round trips up to this are near. Hosts of one building answer a small message over TCP in 20 to 200 us, whatever the
-/// switches between them; light in a fibre needs this long for 30 km and back.
+/// Upper limit of a round trip between near hosts. Hosts of one building answer a small message over TCP in 20 to 200 us,
+/// whatever the switches between them; light in a fibre takes this time for 30 km and back.
 pub const NEAR_NS: u64 = 300_000;
 
-/// Where others are much farther, a busy host is still near: up to the farthest divided by this,
+/// If others are much farther, a busy host is still near: up to the longest round trip divided by this factor,
 const FACTOR: u64 = 3;
-/// but no more than this, which no network of one building takes.
+/// but at most this limit, which no network of one building exceeds.
 const CEILING_NS: u64 = 1_000_000;
 
-/// Most clusters that are told apart. With more than this hosts are everywhere, and what is near is of no use.
-pub const MOST_CLUSTERS: usize = 16;
+/// Limit of the number of clusters. With more, hosts are scattered, and proximity is of no use.
+pub const MAX_CLUSTERS: usize = 16;
 
-/// Which of some hosts are near one, by the round trip time to each; `farthest_ns` is the longest between any hosts, as
-/// far as is known.
+/// Which hosts are near one host, from the round trip time to each. `farthest_ns`: the longest known round trip between any
+/// hosts.
 pub fn near(round_trips_ns: &[u64], farthest_ns: u64) -> Vec<bool> {
     let limit_ns = NEAR_NS.max(CEILING_NS.min(farthest_ns / FACTOR));
     round_trips_ns.iter().map(|round_trip_ns| *round_trip_ns <= limit_ns).collect()
@@ -38,7 +38,7 @@ mod tests {
     fn a_busy_host_is_near_when_others_are_much_farther() {
         assert_eq!(near_in_its_row(&[90_000, 600_000, 2_100_000]), [true, true, false]);
         assert_eq!(near_in_its_row(&[90_000, 1_200_000, 20_000_000]), [true, false, false]);
-        // Also when only those of the second site are left to look at.
+        // Also if only hosts of the second site are left.
         assert_eq!(near(&[600_000], 2_100_000), [true]);
     }
 

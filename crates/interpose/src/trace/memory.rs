@@ -1,4 +1,4 @@
-//! What is not in the file yet: in memory that is mapped to a file beside it.
+//! The tail of a trace, in a memory-mapped file.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use fishplate_trace::write::Tail;
 
 use crate::ffi::GrowingFile;
 
-/// The memory.
+/// The mapped tail.
 pub struct MappedTail {
     file: GrowingFile,
     path: PathBuf,
 }
 
 impl MappedTail {
-    /// Creates its file.
+    /// Creates the file.
     pub fn create(path: &Path) -> io::Result<MappedTail> {
         let mut file = GrowingFile::create(path, tail::WORDS)?;
         let bytes = tail::WORDS * size_of::<AtomicU64>() + tail::NUMBERS * size_of::<AtomicU32>();
@@ -24,7 +24,7 @@ impl MappedTail {
         Ok(MappedTail { file, path: path.into() })
     }
 
-    /// Where its file is.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -1,11 +1,11 @@
-//! Traces: what the program does, call by call, for `fishplate predict` (docs/guide/trace.md).
+//! Traces: all MPI calls of the program, for `fishplate predict` (docs/guide/trace.md).
 //!
-//! [`crate::ffi`] makes an operation of each call; a [`Tracer`] writes it with the computation before it.
+//! [`crate::ffi`] translates each call to an operation; a [`Tracer`] writes it with the computation before it.
 //!
 //! - [`stamps`]: computation between calls;
-//! - [`slots`]: requests by small numbers, so that a loop does the same each time;
+//! - [`slots`]: numbers requests by the lowest free number, so that each iteration of a loop yields equal operations;
 //! - [`thread_number`]: threads that call;
-//! - [`memory`]: what is not in the file yet;
+//! - [`memory`]: the tail, which is not in the file yet;
 //! - [`tracer`]: the trace of this process.
 
 mod memory;

@@ -1,4 +1,4 @@
-//! Requests by the lowest number that is free.
+//! Numbers requests by the lowest free number.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::profile::Id;
 
-/// Requests that are known at once; later ones are not.
+/// Limit of the number of tracked requests.
 const MAX_REQUESTS: usize = 1 << 20;
 
 /// A request.
@@ -16,15 +16,15 @@ const MAX_REQUESTS: usize = 1 << 20;
 pub struct Entry {
     /// Its number.
     pub slot: u32,
-    /// Communicator of a receive that takes from any rank or with any tag.
+    /// Index of the communicator of a receive with wildcards.
     pub wild: Option<usize>,
-    /// What MPI_Start does.
+    /// The operation started by MPI_Start.
     pub persistent: Option<Operation>,
-    /// It is under way.
+    /// Whether it is active.
     pub is_active: bool,
 }
 
-/// All of them.
+/// The table of requests.
 #[derive(Default)]
 pub struct Slots {
     known: FxHashMap<Id, Entry>,
@@ -32,7 +32,7 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// A number for the next request; nothing if there are too many.
+    /// Reserves a number for the next request; `None` if there are too many.
     pub fn reserve(&mut self) -> Option<u32> {
         if self.known.len() >= MAX_REQUESTS {
             return None;
@@ -40,17 +40,17 @@ impl Slots {
         Some(self.free.pop().map_or(self.known.len() as u32, |Reverse(slot)| slot))
     }
 
-    /// The request with a number that was reserved.
+    /// Adds a request with a reserved number.
     pub fn insert(&mut self, id: Id, entry: Entry) {
         self.known.insert(id, entry);
     }
 
-    /// One that is known.
+    /// A tracked request.
     pub fn get(&mut self, id: Id) -> Option<&mut Entry> {
         self.known.get_mut(&id)
     }
 
-    /// One that is complete: it was under way. Persistent ones stay known.
+    /// Completes an active request. Persistent requests stay in the table.
     pub fn complete(&mut self, id: Id) -> Option<Entry> {
         let entry = self.known.get_mut(&id).filter(|entry| entry.is_active)?;
         entry.is_active = false;
@@ -61,14 +61,14 @@ impl Slots {
         Some(done)
     }
 
-    /// One is known by another number from now on.
+    /// Changes the ID of a request.
     pub fn rename(&mut self, before: Id, id: Id) {
         if let Some(entry) = self.known.remove(&before) {
             self.known.insert(id, entry);
         }
     }
 
-    /// One that is freed.
+    /// Removes a freed request.
     pub fn remove(&mut self, id: Id) {
         if let Some(entry) = self.known.remove(&id) {
             self.free.push(Reverse(entry.slot));

@@ -4,24 +4,24 @@ use std::cell::Cell;
 
 use crate::ffi::clock;
 
-/// A moment of a thread.
+/// Clock readings of a thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stamp {
     /// Processor time of the thread.
     pub processor: u64,
-    /// The monotonic clock.
+    /// Monotonic time.
     pub elapsed: u64,
 }
 
 thread_local! {
-    /// When the last call ended; nothing before the first one.
+    /// End of the last call; `None` before the first one.
     static LAST: Cell<Option<Stamp>> = const { Cell::new(None) };
-    /// The computation before the present call: processor time, and what elapsed beyond that.
+    /// Computation before the present call: processor time and idle time.
     static COMPUTED: Cell<[u64; 2]> = const { Cell::new([0, 0]) };
 }
 
 impl Stamp {
-    /// Now.
+    /// Reads both clocks.
     pub fn now() -> Stamp {
         Stamp { processor: clock::processor(), elapsed: clock::monotonic() }
     }
@@ -33,7 +33,7 @@ impl Stamp {
     }
 }
 
-/// A call begins: the time since the last one is computation, unless it is nested in another call. Returns the moment.
+/// A call begins: the time since the last call is computation, unless the call is nested. Returns the present time.
 pub fn begin_call(is_nested: bool) -> Stamp {
     let now = Stamp::now();
     if !is_nested {
@@ -42,17 +42,17 @@ pub fn begin_call(is_nested: bool) -> Stamp {
     now
 }
 
-/// The computation before the call, for the one that ends first: it, or one that is nested in it.
+/// The computation before the call. The call that ends first takes it: this one, or one nested in it.
 pub fn take_computed() -> [u64; 2] {
     COMPUTED.take()
 }
 
-/// A call has ended, with all that is recorded of it.
+/// A call ended, including its recording.
 pub fn end_call() {
     LAST.set(Some(Stamp::now()));
 }
 
-/// What two looks at the clocks take of the time between them, in nanoseconds: it is no computation.
+/// Time between two clock readings spent on the readings themselves, in nanoseconds: it is not computation.
 pub fn overhead() -> u64 {
     const LOOKS: usize = 1001;
     let mut times = [0; LOOKS];

@@ -1,16 +1,16 @@
-//! Threads that call MPI, by number: the first one is 0.
+//! Numbers the threads that call MPI, from 0.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-// Without a destructor: a thread may call MPI while its other thread-local data go.
+// A type without a destructor: threads may call MPI while their thread-local data are being destroyed.
 thread_local! {
     static OWN: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
-/// That of this thread.
+/// Number of this thread.
 pub fn own() -> u32 {
     OWN.get().unwrap_or_else(|| {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! The trace of this process.
+//! Writes the trace of this process.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -16,8 +16,7 @@ use super::stamps::{Stamp, overhead};
 use super::thread_number;
 use crate::profile::{Communicator, Id};
 
-/// What a program computes between two looks at requests that found nothing, if it only waits, in nanoseconds: that is no
-/// computation.
+/// Maximum time in nanoseconds between two unsuccessful tests of a program that only polls: it is waiting, not computation.
 const POLLING_NS: u64 = 1000;
 
 /// Writes the trace.
@@ -25,16 +24,16 @@ pub struct Tracer {
     writer: Option<Writer<LimitedFile, MappedTail>>,
     tail: std::path::PathBuf,
     slots: Slots,
-    /// Contexts of communicators, by their places.
+    /// Contexts of communicators, by index.
     contexts: FxHashMap<usize, u64>,
     overhead_ns: u64,
     /// When the present call began.
     began: Stamp,
-    /// Computation before the present call and before those that are not recorded.
+    /// Computation before the present call and before preceding calls that are not recorded.
     computed: [u64; 2],
-    /// The thread that has called MPI last.
+    /// The thread of the last MPI call.
     thread: u32,
-    /// Several of them were in MPI at once.
+    /// Whether several threads were in MPI at one time.
     is_beside: bool,
 }
 
@@ -59,7 +58,7 @@ impl Tracer {
         })
     }
 
-    /// A call began after so much computation, and has ended: what it did comes next.
+    /// A call that ended, with the computation before it. To be followed by a method for its operation.
     pub fn begin_call(&mut self, began: Stamp, [processor, idle]: [u64; 2]) {
         self.began = began;
         self.note_thread();
@@ -67,12 +66,12 @@ impl Tracer {
         self.computed[1] += idle;
     }
 
-    /// Several threads are in MPI at once.
+    /// Several threads are in MPI at one time.
     pub fn is_beside_others(&mut self) {
         self.is_beside = true;
     }
 
-    /// Notes which thread of several has called.
+    /// Writes the number of the calling thread, if it changed.
     fn note_thread(&mut self) {
         let this = thread_number::own();
         if self.thread == this {
@@ -84,7 +83,7 @@ impl Tracer {
         self.computed = computed;
     }
 
-    /// It does so.
+    /// Writes the operation of the call.
     pub fn push(&mut self, operation: &Operation) {
         let computed = std::mem::take(&mut self.computed);
         let Some(writer) = &mut self.writer else { return };
@@ -96,21 +95,21 @@ impl Tracer {
         }
     }
 
-    /// It was a look at something that found nothing: as a part of waiting, it is nothing.
+    /// The call was an unsuccessful test or probe, which is not recorded: it is a part of waiting.
     pub fn found_nothing(&mut self) {
         if self.computed[0] < POLLING_NS {
             self.computed = [0, 0];
         }
     }
 
-    /// It was no communication: its time is computation.
+    /// The call did not communicate: its time is computation.
     pub fn computes(&mut self) {
         let [processor, idle] = Stamp::now().since(self.began);
         self.computed[0] += processor;
         self.computed[1] += idle;
     }
 
-    /// Makes a communicator known.
+    /// Writes the definition of a communicator, if it is new.
     pub fn know(&mut self, place: usize, communicator: &Communicator) {
         let context = communicator.id;
         if self.contexts.insert(place, context) != Some(context) {
@@ -122,18 +121,18 @@ impl Tracer {
         }
     }
 
-    /// A number for a request.
+    /// Reserves a number for a request.
     pub fn reserve_slot(&mut self) -> Option<u32> {
         self.slots.reserve()
     }
 
-    /// The request with that number, and what it does when it is started, if it is persistent.
+    /// Adds a request with a reserved number. `persistent`: operation of a persistent request.
     pub fn add_request(&mut self, id: Id, slot: u32, wild: Option<usize>, persistent: Option<Operation>) {
         let is_active = persistent.is_none();
         self.slots.insert(id, Entry { slot, wild, persistent, is_active });
     }
 
-    /// A persistent request is started.
+    /// Starts a persistent request.
     pub fn start(&mut self, id: Id) {
         let Some(entry) = self.slots.get(id) else { return };
         entry.is_active = true;
@@ -142,12 +141,12 @@ impl Tracer {
         }
     }
 
-    /// Something that was known by another number is a request now.
+    /// Changes the ID of a request.
     pub fn rename(&mut self, before: Id, id: Id) {
         self.slots.rename(before, id);
     }
 
-    /// A request is complete. `source` finds rank in MPI_COMM_WORLD and tag in a communicator.
+    /// Completes a request. `source` returns the source, as a rank in MPI_COMM_WORLD, and the tag.
     pub fn complete(
         &mut self,
         id: Id,
@@ -156,17 +155,17 @@ impl Tracer {
     ) -> Option<Completed> {
         let entry = self.slots.complete(id)?;
         let source = entry.wild.filter(|_| !is_cancelled).map(source);
-        // What comes from a rank of another world is no message of this one.
+        // A message from a rank of another MPI_COMM_WORLD is not in this world's traces.
         let is_cancelled = is_cancelled || source == Some(None);
         Some(Completed { request: entry.slot, source: source.flatten(), is_cancelled })
     }
 
-    /// A request is freed.
+    /// Removes a freed request.
     pub fn free(&mut self, id: Id) {
         self.slots.remove(id);
     }
 
-    /// The program has come to its end.
+    /// Ends the trace.
     pub fn finish(&mut self) {
         self.push(&Operation::End);
         let Some(mut writer) = self.writer.take() else { return };

@@ -8,7 +8,7 @@ use super::description::{Application, Input};
 use crate::mpi::stacks::Stack;
 
 /// Most steps that can be asked for.
-const MOST_STEPS: u64 = 1_000_000_000;
+const MAX_STEPS: u64 = 1_000_000_000;
 
 /// What an application is to do.
 #[derive(Debug)]
@@ -52,8 +52,8 @@ impl Application {
             match option {
                 "--input" => name = value,
                 _ => {
-                    let number = value.parse().ok().filter(|steps| (1..=MOST_STEPS).contains(steps));
-                    steps = Some(number.with_context(|| format!("--steps {value}: 1 to {MOST_STEPS} are allowed"))?);
+                    let number = value.parse().ok().filter(|steps| (1..=MAX_STEPS).contains(steps));
+                    steps = Some(number.with_context(|| format!("--steps {value}: 1 to {MAX_STEPS} are allowed"))?);
                 }
             }
         }

@@ -26,12 +26,12 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Starting `stack` takes so long.
+    /// Records the time of starting `stack`.
     pub fn startup(&mut self, stack: &str, took: Duration) {
         self.startup.insert(stack.to_string(), took.as_secs_f64());
     }
 
-    /// A cell took so long.
+    /// Records the time of a cell.
     pub fn took(&mut self, cell: &record::Cell) {
         let key = (cell.stack.clone(), cell.link.clone(), cell.benchmark.clone());
         let (sum, count) = self.seen.entry(key).or_default();

@@ -119,7 +119,7 @@ impl Emulated {
         self.lab.emulator_cpu()
     }
 
-    /// Where so many ranks go.
+    /// Placement of `ranks` ranks.
     pub fn hosts(&self, ranks: u32) -> Hosts {
         let chosen = self.lab.topology().spread(ranks as usize);
         let shell = self.environment.iter().find(|(name, _)| name == REMOTE_SHELL);

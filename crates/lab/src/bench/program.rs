@@ -23,7 +23,7 @@ pub enum Ranks {
 }
 
 impl Ranks {
-    /// Whether so many are among them.
+    /// Whether this number is valid.
     pub fn allow(self, ranks: u32) -> bool {
         match self {
             Ranks::Two => ranks == 2,

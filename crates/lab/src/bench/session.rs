@@ -28,8 +28,8 @@ use crate::record::{self, Line, RailShare, Rails, Record, Skipped};
 use crate::system::child_process::Signals;
 use crate::tell;
 
-/// After so many failures in a row a cell is not tried in later rounds of the same run.
-const MOST_FAILURES: u32 = 2;
+/// Number of consecutive failures after which a cell is skipped in later rounds of a run.
+const MAX_FAILURES: u32 = 2;
 
 /// Stack, link and benchmark of cells.
 type Trio = (String, String, String);
@@ -126,7 +126,7 @@ impl Session<'_> {
             let name = name(&task.cell, self.plan);
             progress.show(&format!("{} left: {name}", self.time_of(&tasks[number..])));
             let failed = failures.entry(task.trio()).or_default();
-            if *failed >= MOST_FAILURES {
+            if *failed >= MAX_FAILURES {
                 progress.done(&format!("{name}: not tried again"));
                 continue;
             }

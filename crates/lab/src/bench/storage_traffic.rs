@@ -13,7 +13,7 @@ use crate::testbed::rail_name;
 /// How often counters are read at first.
 const STEP: Duration = Duration::from_millis(50);
 /// Most steps: with more, each becomes twice as long.
-const MOST_STEPS: usize = 200;
+const MAX_STEPS: usize = 200;
 
 /// Bytes and packets of one direction of a rail, of all servers, since they exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -53,7 +53,7 @@ impl Counting {
             let mut readings = vec![read(&holders, &rails)];
             while stopped.recv_timeout(step) == Err(RecvTimeoutError::Timeout) {
                 readings.push(read(&holders, &rails));
-                if readings.len() > MOST_STEPS {
+                if readings.len() > MAX_STEPS {
                     step *= 2;
                     readings = readings.into_iter().step_by(2).collect();
                 }

@@ -5,7 +5,7 @@ use fishplate_sim::models::time::Time;
 use fishplate_sim::suite::{Neighbourhood, Pattern};
 
 /// Longest computation, in us, as the benchmark programs have it.
-const MOST_US: u64 = 60_000_000;
+const MAX_US: u64 = 60_000_000;
 
 /// What ranks compute, and with whom they exchange.
 #[derive(clap::Args)]
@@ -13,11 +13,11 @@ const MOST_US: u64 = 60_000_000;
 pub struct Args {
     /// exchange, overlap: the computation, in us, in which nothing calls MPI [default: none in exchange; in overlap a
     /// quarter longer than the transfer takes without one]
-    #[arg(long, requires = "testbed", value_name = "US", value_parser = clap::value_parser!(u64).range(0..=MOST_US))]
+    #[arg(long, requires = "testbed", value_name = "US", value_parser = clap::value_parser!(u64).range(0..=MAX_US))]
     compute: Option<u64>,
 
     /// exchange: up to so many us more, random for each rank and iteration
-    #[arg(long, requires = "testbed", value_name = "US", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=MOST_US))]
+    #[arg(long, requires = "testbed", value_name = "US", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=MAX_US))]
     imbalance: u64,
 
     /// exchange: of the grid of ranks; two neighbours in each

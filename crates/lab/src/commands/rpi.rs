@@ -25,7 +25,7 @@ const SOME_FAILED: u8 = 3;
 /// Ending of the page.
 const PAGE: &str = "html";
 /// Most seconds that a run may be given.
-const MOST_SECONDS: f64 = 86_400.0;
+const MAX_SECONDS: f64 = 86_400.0;
 
 /// Tells what networks are worth to a program.
 ///
@@ -147,8 +147,8 @@ impl Args {
         let networks = named.find(&plan.catalog()?)?;
         let (base, best) = networks::ends(&networks, self.base.as_deref(), self.best.as_deref())?;
         ensure!(
-            self.timeout > 0.0 && self.timeout <= MOST_SECONDS,
-            "--timeout is above 0 and at most {MOST_SECONDS} seconds, not {}",
+            self.timeout > 0.0 && self.timeout <= MAX_SECONDS,
+            "--timeout is above 0 and at most {MAX_SECONDS} seconds, not {}",
             self.timeout
         );
         let machines = hosts.len().max(1) as u32;

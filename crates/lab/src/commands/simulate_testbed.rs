@@ -17,8 +17,8 @@ use crate::say;
 use crate::simulation::{changed, record as simulated, sizes};
 
 /// Iterations unless told, least and most,
-const FEW: u32 = 4;
-const MANY: u32 = 200;
+const MIN_ITERATIONS: u32 = 4;
+const MAX_ITERATIONS: u32 = 200;
 /// of so many bytes one way together.
 const BYTES: u64 = 256 << 20;
 /// Widths of columns, as the benchmark programs have them.
@@ -177,8 +177,8 @@ fn list() -> Result<ExitCode> {
 
 /// How many iterations count, and how many come before: where chance plays a part what programs get into takes some.
 fn iterations(args: &Args, bytes: u64, varies: bool) -> (u32, u32) {
-    let fitting = (BYTES / bytes.max(1)).clamp(FEW.into(), MANY.into()) as u32;
-    let usual = if varies { fitting } else { FEW };
+    let fitting = (BYTES / bytes.max(1)).clamp(MIN_ITERATIONS.into(), MAX_ITERATIONS.into()) as u32;
+    let usual = if varies { fitting } else { MIN_ITERATIONS };
     let counted = args.iterations.unwrap_or(usual).max(1);
     (counted, args.warmup.unwrap_or(counted / 2))
 }

@@ -12,7 +12,7 @@ use crate::statistics::{Change, Spread, discoveries};
 /// Of the changes reported, at most this part is expected to be noise.
 const FALSE_DISCOVERIES: f64 = 0.05;
 
-/// What makes two values comparable.
+/// Key of comparable values.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Point {
     /// Stack.
@@ -21,7 +21,7 @@ pub struct Point {
     pub link: String,
     /// Benchmark.
     pub benchmark: String,
-    /// What was measured.
+    /// The measured quantity.
     pub metric: String,
     /// In which unit.
     pub unit: String,
@@ -33,7 +33,7 @@ pub struct Point {
     pub options: Vec<(String, String)>,
 }
 
-/// What two records say of one point.
+/// Comparison of one point in two records.
 #[derive(Debug)]
 pub struct Compared {
     /// Which.
@@ -44,11 +44,11 @@ pub struct Compared {
     pub after: Spread,
     /// The test; `None` when a record has less than two rounds of it, or a value of 0.
     pub change: Option<Change>,
-    /// What is to be made of it.
+    /// Its verdict.
     pub verdict: Verdict,
 }
 
-/// What is to be made of a change.
+/// Verdict on a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Beyond noise and threshold, for the worse.

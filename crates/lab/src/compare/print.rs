@@ -1,4 +1,4 @@
-//! What changed, for the terminal.
+//! Prints changes to the terminal.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -63,7 +63,7 @@ fn cells(row: &Compared, names: &BTreeSet<&str>) -> Vec<String> {
     ]
 }
 
-/// Conditions that are not the same in all points.
+/// Conditions that differ between points.
 fn varying(comparison: &Comparison) -> BTreeSet<&str> {
     let points = || comparison.compared.iter().map(|compared| &compared.point);
     let mut values: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();

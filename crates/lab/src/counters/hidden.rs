@@ -10,7 +10,7 @@ const PROVIDER: [&str; 2] = ["/libfishplate-fi.so", "/libfishplate_fi.so"];
 /// The setting with which a process shows nothing.
 const OFF: &[u8] = b"FISHPLATE_TOP=off";
 
-/// Why there is nothing to show: in a line. `proc`: where the process file system is.
+/// Why there are no counters to show, in one line. `proc`: mount point of the process file system.
 pub fn why_nothing_is_shown(proc: &Path, is_root: bool) -> String {
     let loaded = processes(proc);
     let off: Vec<&String> = loaded.iter().filter(|(_, is_off)| *is_off).map(|(name, _)| name).collect();

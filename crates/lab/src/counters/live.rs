@@ -19,7 +19,7 @@ pub struct Row {
     pub host: String,
     /// Which host that is.
     pub host_id: HostId,
-    /// What that is called where several hosts are shown.
+    /// Its name if several hosts are shown.
     #[serde(skip)]
     pub host_label: String,
     /// Its number there.
@@ -58,7 +58,7 @@ pub struct Row {
     pub waits_s: Option<f64>,
 }
 
-/// What running processes know of the connections of a rail.
+/// State of a rail's connections, as reported by running processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flows {
     /// Most connections to one peer.
@@ -108,7 +108,7 @@ impl fmt::Display for Flows {
 #[derive(Default)]
 pub struct Watch {
     before: BTreeMap<String, Page>,
-    /// What hosts are called, as long as it looks.
+    /// Names of hosts, for the duration of the display.
     labels: Labels,
 }
 

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use fishplate_host::{Host, HostId};
 use serde::Deserialize;
 
-/// What the lines call their schema.
+/// Name of the schema in each line.
 const SCHEMA: &str = "fishplate-stats/1";
 
 /// One process's counters of one rail.
@@ -217,7 +217,7 @@ mod tests {
         // Two ranks on a host, one on another that has its name; each is process 1 of a namespace, and none has a rank.
         let all = summary(&[of("1", "p", "r0"), of("1", "p", "r1"), of("1", "q", "r0"), of("2", "s", "r0")]);
         assert_eq!((all.processes, all.hosts, all.rails[0].rate), (3, 2, 400.0));
-        // Names are no part of it; lines of before have nothing else.
+        // Names do not count, except in lines of earlier versions, which have nothing else.
         let alias = of("1", "t", "r0").replace("node", "container");
         assert_eq!(summary(&[of("1", "p", "r0"), alias]).hosts, 1);
         let before = [line("node", 1, "r0", 1, 1, 1.0), line("node", 2, "r0", 1, 1, 1.0)];

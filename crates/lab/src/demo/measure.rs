@@ -198,7 +198,7 @@ impl Bench<'_> {
         Ok(if parsed.is_empty() { Err(format!("{} printed no results", pass.program)) } else { Ok(parsed) })
     }
 
-    /// What the rails themselves carry, each alone and all at once.
+    /// Bandwidth of the rails by plain TCP, each alone and all concurrently.
     fn streams(&self, results: &mut Results, round: usize, plan: &Plan) -> Result<()> {
         let name = "plain TCP streams";
         self.report(round, plan, name, "sum of the rails");

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::statistics::Spread;
 
-/// What the file of results calls its schema.
+/// Name of the schema in the file of results.
 pub const SCHEMA: &str = "fishplate-demo/1";
 
 /// Rates of the rails in Mbit/s.
@@ -38,7 +38,7 @@ pub struct Results {
     pub sum: Vec<f64>,
     /// The stacks, in the order in which they took turns.
     pub stacks: Vec<StackResults>,
-    /// What Fishplate sent over each rail during the large messages.
+    /// Bytes that Fishplate sent over each rail during the large messages.
     pub shares: Vec<Share>,
 }
 
@@ -89,7 +89,7 @@ pub struct StackResults {
     pub failure: Option<String>,
 }
 
-/// What went over one rail.
+/// Bytes sent over one rail.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Share {
     /// Interface.
@@ -116,7 +116,7 @@ impl Results {
         sizes
     }
 
-    /// Bandwidth of a stack over the sum of the rails in the same round.
+    /// Bandwidth of a stack divided by the sum of the rails' bandwidths in that round.
     pub fn ratio(&self, stack: &StackResults, size: u64) -> Option<Spread> {
         let values = stack.bandwidth.get(&size)?;
         let ratios: Vec<f64> = values.iter().zip(&self.sum).map(|(value, sum)| value / sum).collect();

@@ -15,7 +15,7 @@ use super::finding::{Finding, in_order};
 use super::remote_host::{RemoteHost, Unexamined};
 use super::remote_shell::RemoteShell;
 
-/// What is to be looked at.
+/// The request.
 pub struct Request {
     /// Other hosts.
     pub hosts: Vec<String>,
@@ -23,13 +23,13 @@ pub struct Request {
     pub remote_shell: RemoteShell,
     /// The MPI of this host, or why there is none.
     pub mpi: Result<mpi::find::Found, String>,
-    /// What `fishplate run` would set for it.
+    /// Environment variables that `fishplate run` would set for it.
     pub variables: Vec<(String, String)>,
     /// The provider's file, or why there is none.
     pub provider: Result<PathBuf, String>,
 }
 
-/// What was found.
+/// The results.
 #[derive(Debug, Serialize)]
 pub struct Report {
     /// Hosts that were looked at, this one first.
@@ -42,7 +42,7 @@ pub struct Report {
 struct Examined {
     name: String,
     facts: HostFacts,
-    /// What came of trying the ways to others.
+    /// Results of the trials of paths to other hosts.
     ways: Vec<(String, Vec<PairTrial>)>,
 }
 
@@ -93,7 +93,7 @@ pub fn examine(request: &Request) -> Result<Report> {
     Ok(Report { hosts, findings: in_order(findings) })
 }
 
-/// Has every host try the ways to all others, all at the same time.
+/// Makes every host try the paths to all others, all concurrently.
 fn try_ways(here: &Here, remotes: &mut [RemoteHost], examined: &mut [Examined]) -> Vec<Finding> {
     let offers: Vec<(String, Offer)> =
         examined.iter().filter_map(|host| Some((host.name.clone(), host.facts.offer.clone().ok()?))).collect();

@@ -1,4 +1,4 @@
-//! What a host tells of itself, and what it was asked for.
+//! The request to a host, and the facts that it reports.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -16,10 +16,10 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::{kernel, mpi, open_files, rails, shared_memory, versions};
 
-/// Settings that matter for what is looked at.
+/// Settings relevant for the checks.
 const SETTINGS: [&str; 4] = ["FISHPLATE_RAILS", "FISHPLATE_PORTS", "FISHPLATE_DATAGRAMS", "FISHPLATE_ENCRYPTION"];
 
-/// What a host is to look at.
+/// Request to a host.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Assignment {
     /// Settings, as launchers hand them on to all hosts.
@@ -30,10 +30,10 @@ pub struct Assignment {
     pub provider: Option<PathBuf>,
 }
 
-/// What it tells.
+/// Facts reported by a host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HostFacts {
-    /// The same for hosts that are the same.
+    /// Identifies the host: equal for several names of one host.
     pub host: HostId,
     /// Its Fishplate.
     pub versions: versions::Facts,
@@ -45,7 +45,7 @@ pub struct HostFacts {
     pub kernel: kernel::Facts,
     /// Its limits.
     pub open_files: open_files::Facts,
-    /// What ranks on it share.
+    /// Memory shared by its ranks.
     pub shared_memory: shared_memory::Facts,
     /// Its MPI.
     pub mpi: mpi::Facts,

@@ -1,4 +1,4 @@
-//! What a check has found, and what to do about it.
+//! Findings of checks, with remedies.
 
 use serde::Serialize;
 
@@ -23,9 +23,9 @@ pub struct Finding {
     pub check: &'static str,
     /// Hosts that it was found on.
     pub hosts: Vec<String>,
-    /// What was found.
+    /// Description of the finding.
     pub found: String,
-    /// What to do, if there is anything.
+    /// The remedy, if any.
     pub to_do: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What was found, for people and for programs.
+//! Prints findings, for people and for programs.
 
 use std::fmt::Write;
 
@@ -42,7 +42,7 @@ pub fn table(report: &Report) -> String {
     shown
 }
 
-/// The same for programs.
+/// Prints the findings as JSON.
 pub fn json(report: &Report) -> Result<String> {
     Ok(serde_json::to_string_pretty(report)?)
 }

@@ -21,7 +21,7 @@ use crate::say;
 use crate::system::child_process;
 use crate::system::programs::shell_quote;
 
-/// What lines that are meant for us begin with.
+/// Prefix of the lines written by this program on the remote host.
 const MARK: &str = "fishplate-doctor ";
 /// Behind the mark: which program there is.
 const IS: &str = "is ";
@@ -32,12 +32,12 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How long it may take to try the ways to one other host.
 const PATIENCE_A_HOST: Duration = Duration::from_secs(30);
 /// How much of a remote shell's complaints is kept.
-const MOST_SAID: u64 = 4096;
+const MAX_STDERR_BYTES: u64 = 4096;
 
 /// Why a host cannot be looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unexamined {
-    /// Nothing can be started there.
+    /// No program can be started there.
     NoShell {
         /// The remote shell.
         program: String,
@@ -90,7 +90,7 @@ impl RemoteHost {
         let mut stderr = child.stderr.take().context("no error output")?;
         let (sender, lines) = mpsc::channel();
         thread::spawn(move || {
-            // What is not text is not ours. When nobody listens any more, there is nothing to read for.
+            // Lines that are not UTF-8 are ignored. Reading ends when the receiver is dropped.
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
                 if line.strip_prefix(MARK).is_some_and(|line| sender.send(line.to_string()).is_err()) {
                     break;
@@ -99,7 +99,7 @@ impl RemoteHost {
         });
         let (sender, said) = mpsc::channel();
         thread::spawn(move || {
-            let (mut some, mut kept) = ([0; 512], stderr.by_ref().take(MOST_SAID));
+            let (mut some, mut kept) = ([0; 512], stderr.by_ref().take(MAX_STDERR_BYTES));
             while let Ok(length @ 1..) = kept.read(&mut some) {
                 if sender.send(some[..length].to_vec()).is_err() {
                     break;
@@ -141,7 +141,7 @@ impl RemoteHost {
     fn ended(&mut self) -> Unexamined {
         self.end();
         let mut said = Vec::new();
-        // What it has left in the background may hold its error output open.
+        // Background processes that it left may keep its error output open.
         let deadline = Instant::now() + child_process::GRACE;
         while let Ok(some) = self.said.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             said.extend(some);
@@ -154,7 +154,7 @@ impl RemoteHost {
         }
     }
 
-    /// Ends it, with its input. A remote shell that hangs has nothing to lose.
+    /// Closes its input and kills it. Killing a hanging remote shell is harmless.
     fn end(&mut self) {
         drop(self.child.stdin.take());
         let deadline = Instant::now() + child_process::GRACE;
@@ -179,7 +179,7 @@ impl Drop for RemoteHost {
     }
 }
 
-/// Starts the program of the same path, as on hosts with a common file system, or the one in PATH.
+/// Starts the program at this program's path, as on hosts with a common file system, or the one in PATH.
 fn script(own: &str) -> String {
     format!(
         "for program in {} fishplate; do \
@@ -190,7 +190,7 @@ fn script(own: &str) -> String {
     )
 }
 
-/// What the program does there: `fishplate examine-host`.
+/// Main function of `fishplate examine-host`, which runs on the remote host.
 pub fn examine() -> Result<()> {
     let mut lines = std::io::stdin().lines();
     let mut request = || lines.next().transpose().context("cannot read what is asked for");

@@ -89,17 +89,17 @@ pub const FACTS: &[Fact] = &[
     },
 ];
 
-/// What applications run over, on all ports.
+/// Stacks of the applications, on all ports.
 const APP_STACK: &str = "fishplate-mpich";
 /// The applications, in the order of their published shares of communication.
 const SHARED: [(&str, f64); 6] =
     [("is", 84.18), ("cg", 65.48), ("mg", 64.08), ("lu", 54.68), ("sp", 51.32), ("bt", 39.57)];
 /// How far a share may be from the published one, in percent of the run time.
 const SHARE_TOLERANCE: f64 = 10.0;
-/// How far RPI may be from the middle of what is published, as a part of it.
+/// Tolerated relative deviation of RPI from the middle of the published range.
 const RPI_TOLERANCE: f64 = 0.15;
-/// Part of the time in MPI on one port that the fast port must save, or there is nothing to divide by.
-const LEAST_GAIN: f64 = 0.05;
+/// Minimum part of the time in MPI on one port that the fast port must save: otherwise the divisor is too small.
+const MIN_GAIN: f64 = 0.05;
 
 /// Both factors over one port, two-sided.
 fn factors(measured: [f64; 3], published: [f64; 3], (rule, unit): (&str, &str)) -> Judgement {
@@ -149,7 +149,7 @@ fn relative_improvements(values: &Values) -> Judgement {
     let mut holds = true;
     for (app, Published { least, greatest }) in published::PROGRAMS {
         let [one, two, fast] = app_times(values, app, COMMUNICATION)?;
-        if one - fast < LEAST_GAIN * one {
+        if one - fast < MIN_GAIN * one {
             continue;
         }
         let rpi = 100.0 * (one - two) / (one - fast);
@@ -169,14 +169,14 @@ fn gromacs(_: &Values) -> Judgement {
 
 /// Links with a parallel file system: one port, two, the fast one.
 const FILES: [&str; 3] = ["files, one port", "files, two ports", "files, fast port"];
-/// What its clients run under.
+/// Stack of its clients.
 const FILES_STACK: &str = "mpich-tcp";
 /// Regions that are on all of its servers.
 const REGION: u64 = 16 << 20;
 /// How far "about" is from a published factor, as a part of it.
 const FILES_TOLERANCE: f64 = 0.15;
 
-/// What two ports and the fast one bring, as factors over one port.
+/// Gains of two ports and of the fast port, as factors over one port.
 fn file_factors(values: &Values, metric: &str, benchmark: &str, size: u64) -> Result<[f64; 2], String> {
     let rate = |link| values.median_of(metric, FILES_STACK, At { benchmark, link, size });
     let [one, two, fast] = [rate(FILES[0])?, rate(FILES[1])?, rate(FILES[2])?];
@@ -217,7 +217,7 @@ fn search_times(values: &Values) -> Judgement {
     let run = |link| values.seconds(AppTime { app: SEARCH, stack: FILES_STACK, link, metric: RUN });
     let [one, two, fast] = [run(FILES[0])?, run(FILES[1])?, run(FILES[2])?];
     let gain = (one - fast) / one;
-    if gain < LEAST_GAIN {
+    if gain < MIN_GAIN {
         return Err(format!("the fast port brings {:.1} % of the run time, too little to divide by", 100.0 * gain));
     }
     let rpi = 100.0 * (one - two) / (one - fast);

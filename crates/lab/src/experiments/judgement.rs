@@ -7,37 +7,37 @@ use serde_json::Value;
 use super::medians::Values;
 use crate::record::{Record, Statement, Verdict};
 
-/// What was published, and what decides whether it holds.
+/// A published statement and the rule that decides whether it holds.
 pub struct Fact {
     /// Its number.
     pub id: &'static str,
-    /// What was published.
+    /// The published statement.
     pub text: &'static str,
-    /// What the rule has to refuse.
+    /// Null hypothesis that the rule must reject.
     pub null: Null,
     /// Decides.
     pub decide: fn(&Values) -> Judgement,
 }
 
-/// The hypothesis that nothing of what a statement claims is there. A rule that holds of it tests nothing.
+/// The null hypothesis: the claimed effect does not exist. A rule that holds under it tests nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Null {
     /// Stacks, links and sizes make no difference: all values are alike.
     Alike,
-    /// What is said to be alike is not.
+    /// Values claimed to be equal differ.
     Apart,
     /// Programs wait for bandwidth alone.
     BandwidthAlone,
     /// There is none: links are made so that it holds, for this reason.
     Given(&'static str),
-    /// Nothing is measured.
+    /// No value is measured.
     Untested,
 }
 
-/// What was found, or why nothing can be said.
+/// The verdict, or why there is none.
 pub type Judgement = Result<Found, String>;
 
-/// What was found.
+/// The finding.
 pub struct Found {
     holds: bool,
     why: String,

@@ -47,7 +47,7 @@ pub struct At<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// Those of a record.
+    /// The medians of a record.
     pub fn of(record: &'a Record) -> Values<'a> {
         Values { record, read: RefCell::default(), spread: Cell::default() }
     }
@@ -62,17 +62,17 @@ impl<'a> Values<'a> {
         self.spread.get()
     }
 
-    /// The median over the rounds; the error says what is missing.
+    /// The median over the rounds; the error names the missing measurement.
     pub fn median(&self, stack: &str, at: At) -> Result<f64, String> {
         self.median_of_means(stack, at, |_| true)
     }
 
-    /// The same where a benchmark has values of several kinds: of this one.
+    /// The median of one metric of a benchmark with several metrics.
     pub fn median_of(&self, metric: &str, stack: &str, at: At) -> Result<f64, String> {
         self.median_of_means(stack, at, |sample| sample.metric == metric)
     }
 
-    /// The same of samples with this option.
+    /// The median of samples with this option.
     pub fn median_with(&self, stack: &str, at: At, option: (&str, u64)) -> Result<f64, String> {
         let (name, value) = option;
         self.median_of_means(stack, at, |sample| sample.options.get(name).is_some_and(|given| *given == value))
@@ -86,7 +86,7 @@ impl<'a> Values<'a> {
         self.median_of_means(stack, at, inside)
     }
 
-    /// The median over the rounds, in seconds; the error says what is missing.
+    /// The median over the rounds, in seconds; the error names the missing measurement.
     pub fn seconds(&self, AppTime { app, stack, link, metric }: AppTime) -> Result<f64, String> {
         let is_meant = |sample: &&Sample| {
             (sample.stack.as_str(), sample.benchmark.as_str(), sample.link.as_str()) == (stack, app, link)

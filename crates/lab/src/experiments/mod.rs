@@ -52,7 +52,7 @@ impl Experiment {
         self.name
     }
 
-    /// What to measure, and all stacks.
+    /// The measurements, and all stacks.
     pub fn plan(&self, quick: bool) -> Result<(Plan, Catalog)> {
         ready_plan(self.name, quick)
     }
@@ -63,7 +63,7 @@ impl Experiment {
         find(title)
     }
 
-    /// What becomes of the published statements.
+    /// Verdicts on the published statements.
     pub fn statements(&self, record: &Record) -> Vec<Statement> {
         self.facts.iter().map(|fact| fact.judge(record).0).collect()
     }

@@ -8,8 +8,8 @@ const MIB: u64 = 1 << 20;
 /// How far what an application saves may be from the published part, as a part of it.
 const SAVED_TOLERANCE: f64 = 0.15;
 /// A gain below this is noise, and one above is not slight.
-const GAIN: f64 = 1.02;
-const MOST_SLIGHT: f64 = 1.5;
+const MIN_GAIN: f64 = 1.02;
+const MAX_SLIGHT_GAIN: f64 = 1.5;
 const SMALL: [u64; 2] = [64, KIB];
 /// The benchmark in whose middle a rail falls to half of its rate, and rises again.
 const OVER_TIME: &str = "a rail is shared for 3 s";
@@ -120,7 +120,7 @@ fn large_latency(values: &Values) -> Judgement {
 fn round_robin(values: &Values) -> Judgement {
     let ratio = |size| values.ratio("even", "one-rail", At { benchmark: "bandwidth", link: "equal", size });
     let [smallest, larger] = [ratio(SMALL[0])?, ratio(SMALL[1])?];
-    let holds = [smallest, larger].into_iter().all(|gain| (GAIN..=MOST_SLIGHT).contains(&gain));
+    let holds = [smallest, larger].into_iter().all(|gain| (MIN_GAIN..=MAX_SLIGHT_GAIN).contains(&gain));
     let rule = "bandwidth of round robin over one rail, 1.02 to 1.5 at 64 bytes and at 1 KiB";
     found(holds, rule, &[("64 B", smallest), ("1 KiB", larger)])
 }
@@ -132,7 +132,7 @@ fn two_senders(values: &Values) -> Judgement {
     let rule = "one of two processes of each host sends messages of 1 MiB: striping above binding, binding above one rail, by 2 % or \
                 more each";
     let named = [("striping / binding", striped / bound), ("binding / one rail", bound / one)];
-    found(striped >= GAIN * bound && bound >= GAIN * one, rule, &named)
+    found(striped >= MIN_GAIN * bound && bound >= MIN_GAIN * one, rule, &named)
 }
 
 fn two_processes(values: &Values) -> Judgement {
@@ -275,7 +275,7 @@ pub mod tests {
             };
         }
         assert_eq!(verdicts("multirail-2004", &flat), held.map(|id| (id.to_string(), false)));
-        // What saves more than was published is another finding.
+        // A larger gain than published is a different finding.
         let mut better = as_published();
         let two_rails =
             |given: &&mut Given| given.stack == "even" && ["is", "visualization"].contains(&given.benchmark);

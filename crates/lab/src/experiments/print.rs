@@ -7,7 +7,7 @@ use super::Experiment;
 use crate::output::text;
 use crate::record::{Record, Statement, Verdict};
 
-/// What a record says of the statements of its experiment, judged by the rules of this program.
+/// Prints the verdicts on the statements of a record's experiment, by the rules of this program.
 pub fn markdown(experiment: &Experiment, record: &Record) -> String {
     let statements = experiment.statements(record);
     let count = |verdict| statements.iter().filter(|statement| statement.verdict == verdict).count();

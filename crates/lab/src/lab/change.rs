@@ -16,7 +16,7 @@ pub struct Target {
     pub rail: usize,
 }
 
-/// What happens to a rail.
+/// A change of a rail.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
     /// It is like this from now on.
@@ -27,7 +27,7 @@ pub enum Change {
     Up,
 }
 
-/// What of a rail changes; the rest stays.
+/// Changed properties of a rail; the others stay.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Update {
     rate: Option<Rate>,

@@ -12,10 +12,10 @@ use super::measure::Measured;
 use super::rail::Rail;
 use super::registry::Slot;
 
-/// What a daemon is asked.
+/// A request to a daemon.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Request {
-    /// What there is. Answered by [`Response::Description`].
+    /// Describe the lab. Answered by [`Response::Description`].
     Describe,
     /// Change rails now. Answered by [`Response::Done`].
     Set(Vec<String>),
@@ -23,22 +23,22 @@ pub enum Request {
     Schedule(String),
     /// Answered by [`Response::Status`].
     Status,
-    /// Measure for so many seconds a place. Answered by [`Response::Measured`].
+    /// Measure each place for this number of seconds. Answered by [`Response::Measured`].
     Measure(f64),
     /// End. Answered by [`Response::Done`].
     Down,
 }
 
-/// What a daemon answers.
+/// A response of a daemon.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Response {
     /// It is done; what was done, for the user.
     Done(Vec<String>),
-    /// What there is.
+    /// The description of the lab.
     Description(Description),
-    /// What was counted.
+    /// The counters.
     Status(Box<Status>),
-    /// What was measured, and which share of a core the emulator took meanwhile, if there is one.
+    /// The measurements, and the share of a core used by the emulator meanwhile, if there is one.
     Measured {
         /// Each rail.
         rails: Vec<Measured>,
@@ -71,7 +71,7 @@ pub struct DescribedHost {
     pub addresses: Vec<String>,
 }
 
-/// What a lab has counted.
+/// Counters of a lab.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Status {
     /// Its hosts.
@@ -80,11 +80,11 @@ pub struct Status {
     pub links: Vec<DescribedLink>,
     /// How they are emulated.
     pub shaping: String,
-    /// What is particular here.
+    /// Restrictions on this machine.
     pub notes: Vec<String>,
-    /// What was measured last.
+    /// The last measurements.
     pub measured: Vec<Measured>,
-    /// What the emulator has counted.
+    /// Counters of the emulator.
     pub emulated: Option<Emulated>,
     /// Share of a core that it took since the last time.
     pub emulator_cpu: Option<f64>,
@@ -103,7 +103,7 @@ pub struct Status {
 pub struct DescribedLink {
     /// Its name.
     pub name: String,
-    /// What it is asked to be.
+    /// Its settings.
     pub asked: Rail,
     /// Whether it is up.
     pub up: bool,

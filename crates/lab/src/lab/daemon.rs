@@ -26,7 +26,7 @@ const ASKING: Duration = Duration::from_secs(1);
 /// Longest question: a schedule of a few thousand changes.
 const MAX_QUESTION_BYTES: u64 = 1 << 18;
 
-/// A lab and what is to happen to it.
+/// A lab and its scheduled changes.
 struct Daemon {
     lab: Lab,
     listener: UnixListener,
@@ -75,7 +75,7 @@ impl Daemon {
                     return Ok(());
                 }
             }
-            // What others left behind in these namespaces has nobody else to take its status.
+            // Orphaned processes in these namespaces are reaped here.
             while waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)).is_ok_and(|status| status.pid().is_some()) {}
             self.play();
             while let Ok((stream, _)) = self.listener.accept() {
@@ -100,7 +100,7 @@ impl Daemon {
         let response = self.answer(request).unwrap_or_else(|error| Response::Error(format!("{error:#}")));
         let mut line = serde_json::to_vec(&response)?;
         line.push(b'\n');
-        // At the end, nobody need be there any more.
+        // At the end the peer may have exited.
         let written = stream.write_all(&line).context("the command is gone");
         if last { Ok(true) } else { written.map(|()| false) }
     }
@@ -166,7 +166,7 @@ impl Daemon {
         Ok(vec![format!("{} changes to come", self.scheduled.left())])
     }
 
-    /// Makes the changes whose time has come.
+    /// Makes the changes that are due.
     fn play(&mut self) {
         while let Some(entry) = self.scheduled.due() {
             match self.lab.set(&entry.target, &entry.change) {

@@ -1,4 +1,4 @@
-//! What MPI launchers need in order to start processes on the hosts of a testbed.
+//! Prerequisites of MPI launchers for starting processes on the hosts of a testbed.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

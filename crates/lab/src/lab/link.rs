@@ -18,22 +18,22 @@ pub struct Link {
     pub place: String,
     /// Number of its rail.
     pub rail: usize,
-    /// What it joins.
+    /// Its ends.
     pub kind: Kind,
     /// One end.
     pub a: End,
     /// The other.
     pub b: End,
-    /// What it is asked to be.
+    /// Its settings.
     pub asked: Rail,
     /// Whether it is up.
     pub up: bool,
 }
 
-/// What a link joins.
+/// Ends of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Two hosts, or one with nobody.
+    /// Two hosts, or one host without a peer.
     Direct,
     /// A cluster's switch (a) and a host (b) of this number.
     Port(usize),
@@ -140,7 +140,7 @@ pub fn find(links: &[Link], target: &Target) -> Result<Vec<usize>> {
     Ok(found)
 }
 
-/// What rails can be called.
+/// Possible names of rails.
 fn targets(links: &[Link]) -> Vec<String> {
     let mut names: Vec<String> = links.iter().map(|link| format!("{}.{}", link.place, rail_name(link.rail))).collect();
     let mut seen = BTreeSet::new();

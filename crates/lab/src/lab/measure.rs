@@ -16,7 +16,7 @@ use crate::system::programs;
 
 /// TCP payload at 1500 bytes of IP: 40 of headers, 12 of timestamps.
 const PAYLOAD_BYTES: f64 = 1448.0;
-/// The same packet on the wire: 38 bytes of Ethernet.
+/// Length of this packet on the wire, with 38 bytes of Ethernet.
 const WIRE_BYTES: f64 = 1538.0;
 /// Round trips for which TCP may look for its speed, and what it takes beyond.
 const WARM_UP_ROUND_TRIPS: f64 = 40.0;
@@ -37,11 +37,11 @@ pub struct Measured {
     pub rail: usize,
     /// Bits on the wire; nothing: as fast as it goes.
     pub asked_mbit: Option<f64>,
-    /// The same, measured by TCP, all rails of the place at once.
+    /// Rate measured by TCP, over all rails of the place concurrently.
     pub measured_mbit: f64,
-    /// What delays add to a round trip, in microseconds.
+    /// Contribution of the delays to a round trip, in microseconds.
     pub asked_round_trip_us: f64,
-    /// The same kind of round trip over a plain link.
+    /// Round trip over a plain link, for comparison.
     pub plain: RoundTrips,
     /// Measured.
     pub round_trip: RoundTrips,
@@ -60,7 +60,7 @@ struct Path {
 }
 
 impl Measured {
-    /// What is off by more than it should.
+    /// Deviations beyond the tolerance.
     pub fn deviations(&self) -> Vec<String> {
         let name = format!("{}.r{}", self.place, self.rail);
         let mut deviations = Vec::new();
@@ -159,7 +159,7 @@ impl Lab {
         Ok(measured.collect())
     }
 
-    /// Round trips over a link between the same hosts that nothing slows down, and that is gone afterwards.
+    /// Round trips over a temporary link between the hosts without delay or shaping.
     fn plain_round_trips(&self, path: &Path, seconds: f64) -> Result<RoundTrips> {
         let (from, to) = (&self.hosts[path.from], &self.hosts[path.to]);
         let line = format!("link add plain netns {} type veth peer name plain netns {}\n", from.pid(), to.pid());
@@ -213,7 +213,7 @@ impl Lab {
     }
 }
 
-/// What a probe says at its end.
+/// Output of a probe.
 fn read_result<T: for<'a> Deserialize<'a>>(probe: Child) -> Result<T> {
     let output = probe.wait_with_output().context("cannot wait for a measurement")?;
     if !output.status.success() {

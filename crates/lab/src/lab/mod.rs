@@ -104,7 +104,7 @@ impl Lab {
         (0..self.rails()).try_for_each(|rail| self.limit_offload(rail))
     }
 
-    /// What was built.
+    /// The lab's topology.
     pub fn topology(&self) -> &Topology {
         &self.topology
     }
@@ -124,7 +124,7 @@ impl Lab {
         self.storage.as_ref()
     }
 
-    /// What is wrong with the storage.
+    /// Error of the storage.
     pub fn storage_failures(&mut self) -> Vec<String> {
         self.storage.as_mut().map(Storage::failures).unwrap_or_default()
     }
@@ -139,7 +139,7 @@ impl Lab {
         &self.folder
     }
 
-    /// What the user should know of how it is emulated here.
+    /// Notes for the user about the emulation on this machine.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -216,7 +216,7 @@ impl Lab {
         link::find(&self.links, target)
     }
 
-    /// What the emulator has counted, if there is one.
+    /// Counters of the emulator, if there is one.
     pub fn emulator_status(&mut self, reset: bool) -> Result<Option<Status>> {
         match &mut self.emulation {
             Some(emulation) => {

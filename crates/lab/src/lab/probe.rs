@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
-/// Port in the hosts of a lab, where nothing else listens.
+/// Port in the hosts of a lab, used by no other program.
 const PORT: u16 = 5078;
 /// Between round trips, so that the link is idle for each.
 const PAUSE: Duration = Duration::from_micros(500);
 /// Round trips that are left out: addresses are asked for, processors wake up.
 const WARM_UP: usize = 5;
 /// Round trips that are enough for a 99th percentile.
-const ENOUGH: usize = 500;
+const MAX_ROUND_TRIPS: usize = 500;
 /// When a datagram counts as lost; also how long the other side may take to begin. Twice the longest way that is likely.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub struct RoundTrips {
     /// Their mean.
     pub mean_us: f64,
-    /// What 99 of 100 did not exceed.
+    /// 99th percentile.
     pub p99_us: f64,
 }
 
@@ -33,12 +33,12 @@ pub fn reflect(address: IpAddr) -> Result<()> {
     let mut packet = [0; 64];
     loop {
         let (length, from) = socket.recv_from(&mut packet).context("cannot receive")?;
-        // What cannot be sent is lost like on a link.
+        // A datagram that cannot be sent counts as lost.
         let _ = socket.send_to(&packet[..length], from);
     }
 }
 
-/// Measures for so long, one datagram after the other.
+/// Measures for this time, one datagram after the other.
 pub fn round_trips(address: IpAddr, time: Duration) -> Result<RoundTrips> {
     let any: IpAddr = if address.is_ipv4() { [0; 4].into() } else { [0u16; 8].into() };
     let socket = UdpSocket::bind(SocketAddr::new(any, 0)).context("cannot open a socket")?;
@@ -54,7 +54,7 @@ pub fn round_trips(address: IpAddr, time: Duration) -> Result<RoundTrips> {
     let start = Instant::now();
     for number in WARM_UP as u32.. {
         times_us.extend(exchange(&socket, number)?);
-        if times_us.len() >= ENOUGH || start.elapsed() >= time {
+        if times_us.len() >= MAX_ROUND_TRIPS || start.elapsed() >= time {
             break;
         }
         std::thread::sleep(PAUSE);
@@ -65,7 +65,7 @@ pub fn round_trips(address: IpAddr, time: Duration) -> Result<RoundTrips> {
     Ok(RoundTrips { mean_us, p99_us: times_us[times_us.len() * 99 / 100] })
 }
 
-/// One round trip in microseconds; nothing if it got lost.
+/// One round trip in microseconds; `None` if the datagram was lost.
 fn exchange(socket: &UdpSocket, number: u32) -> Result<Option<f64>> {
     let start = Instant::now();
     if let Err(error) = socket.send(&number.to_be_bytes()) {

@@ -16,7 +16,7 @@ const END_LIMIT: Duration = Duration::from_secs(10);
 
 /// The place of one lab, up or not.
 pub struct Slot {
-    /// What the lab is called.
+    /// Name of the lab.
     pub name: String,
     /// Its folder.
     pub folder: PathBuf,
@@ -48,7 +48,7 @@ impl Slot {
         self.folder.join("control")
     }
 
-    /// What its daemon complained about.
+    /// Error of its daemon.
     pub fn log(&self) -> PathBuf {
         self.folder.join("log")
     }

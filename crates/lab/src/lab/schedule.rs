@@ -23,7 +23,7 @@ pub struct Schedule {
 pub struct Entry {
     /// After the schedule's begin.
     pub at: Duration,
-    /// What changes.
+    /// The change.
     pub target: Target,
     /// How.
     pub change: Change,
@@ -52,7 +52,7 @@ impl RunningSchedule {
         self.left.front().map(|(at, _)| at.saturating_duration_since(Instant::now()))
     }
 
-    /// The next change, if its time has come.
+    /// The next change, if it is due.
     pub fn due(&mut self) -> Option<Entry> {
         let (at, _) = self.left.front()?;
         if *at > Instant::now() {

@@ -46,7 +46,7 @@ impl Lab {
         !matches!(link.kind, Kind::Port(_)) || !link.asked.is_rate_alone()
     }
 
-    /// Starts an emulator for these links. What an earlier one had under way is lost.
+    /// Starts an emulator for these links. Frames in an earlier one are lost.
     pub(super) fn start_emulator(&mut self, backend: Backend, links: Vec<String>) -> Result<()> {
         let served = self.links.iter().filter(|link| links.contains(&link.name));
         let end = |end: &End| PlannedEnd { namespace: self.namespace(end.at), interface: end.interface.clone() };

@@ -11,7 +11,7 @@ use super::{Topology, daemon, enter};
 use crate::system::programs;
 use crate::testbed::isolate;
 
-/// What is to be built, for the daemon.
+/// Description of the lab, for the daemon.
 const PLAN: &str = "topology.json";
 
 /// Brings a lab up, which lives on. Before any thread is started.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 
-/// Port in the hosts of a lab, where nothing else listens.
+/// Port in the hosts of a lab, used by no other program.
 const PORT: u16 = 5077;
 /// Bytes a call.
 const CHUNK: usize = 256 << 10;

@@ -14,9 +14,9 @@ pub const LIST: &str = "OMPI_MCA_mca_base_env_list";
 /// Open MPI's option for one of them.
 const OPTION: &str = "-x";
 
-/// What Open MPI's launchers are called; some installations add to it.
+/// Names of Open MPI's launchers; some installations add a suffix.
 pub const LAUNCHERS: [&str; 4] = ["mpirun", "mpiexec", "orterun", "prterun"];
-/// What they call themselves; the second where an installation has added to their names.
+/// Names in their version output; the second if an installation added a suffix.
 const NAMES: [&str; 2] = ["Open MPI", "OpenRTE"];
 
 /// The list, with what the user has in it already. Open MPI refuses names that are not set.

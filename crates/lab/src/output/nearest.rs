@@ -1,4 +1,4 @@
-//! What was probably meant by a name that is not known.
+//! Suggests the nearest known name for an unknown one.
 
 use strsim::damerau_levenshtein;
 

@@ -25,17 +25,17 @@ struct Job {
     is_detailed: bool,
 }
 
-/// What came out, in detail where that is asked for.
+/// Result, in detail if requested.
 type Simulated = (replay::Outcome, Option<Box<Detail>>);
 
-/// What is asked of each network.
+/// Question for each network.
 #[derive(Clone, Copy)]
 pub struct Question<'a> {
     /// How long ranks compute.
     pub computation: Computation,
-    /// Of what is random.
+    /// Seed of the random numbers.
     pub seed: u64,
-    /// Also with what is changed.
+    /// Hypothetical changes to be evaluated too.
     pub changes: &'a [Change],
     /// With what a page shows.
     pub is_detailed: bool,
@@ -70,7 +70,7 @@ fn job(network: &Network, change: Change, question: Question<'_>) -> Job {
     Job { testbed, stack, placement, computation, is_detailed }
 }
 
-/// All of them, on as many threads as there are processors. What comes out does not depend on these.
+/// Evaluates all networks, with one thread per processor. The results do not depend on the number of threads.
 fn simulate(source: &Source, jobs: &[Job], seed: u64) -> Vec<Result<Simulated, String>> {
     let next = AtomicUsize::new(0);
     let outcomes = Mutex::new(vec![Err(String::new()); jobs.len()]);

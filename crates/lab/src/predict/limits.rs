@@ -1,9 +1,9 @@
-//! What limits a run: the parts of its critical path.
+//! Limits of a run: the categories of its critical path.
 
 use fishplate_sim::mpi::chain::{Part, Spent};
 use serde::{Deserialize, Serialize};
 
-/// What the run time was spent on, in seconds; the sum is the run time.
+/// Run time by category, in seconds; the sum is the run time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
     /// Computation, as much as a rank has in the mean.
@@ -19,7 +19,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Of a critical path, where ranks compute for so long in the mean.
+    /// The limits of a critical path; `computation` is the ranks' mean time of computation.
     pub fn of(spent: Spent, mean_computed_s: f64) -> Limits {
         let of = |part: Part| spent[part as usize].as_ns() / 1e9;
         let computed = of(Part::Computation);

@@ -12,7 +12,7 @@ use crate::simulation::{self, emulated};
 /// A machine that a program might run on.
 #[derive(Clone)]
 pub struct Network {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The machine.
     pub testbed: Rc<Testbed>,
@@ -22,7 +22,7 @@ pub struct Network {
     pub placement: Placement,
 }
 
-/// What is asked of all networks.
+/// Question for all networks.
 pub struct Asked<'a> {
     /// Ranks of the trace.
     pub ranks: u32,

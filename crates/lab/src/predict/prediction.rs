@@ -1,4 +1,4 @@
-//! What is predicted of a program on a network.
+//! Prediction for a program on a network.
 
 use fishplate_sim::replay::CriticalPath;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::limits::Limits;
 use crate::profile::Profile;
 
-/// What is changed of a network or a program, to see what that brings.
+/// A hypothetical change of a network or a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
@@ -51,7 +51,7 @@ pub struct Prediction {
     pub computed_s: f64,
     /// Time in MPI, the mean, in seconds.
     pub communication_s: f64,
-    /// What limits it.
+    /// Limits of the run time.
     pub limits: Limits,
     /// Messages on the critical path.
     pub path_messages: u64,
@@ -67,7 +67,7 @@ pub struct Prediction {
 }
 
 impl Prediction {
-    /// What a change gains, as a part of the run time.
+    /// Gain of a change, as a part of the run time.
     pub fn gain(&self, changed_s: f64) -> String {
         format!("{:+.1} %", (changed_s / self.run_s - 1.0) * 100.0)
     }
@@ -78,6 +78,6 @@ impl Prediction {
 pub struct Detail {
     /// As a profile has it.
     pub profile: Profile,
-    /// What the end of the last rank was waited for.
+    /// The critical path.
     pub path: CriticalPath,
 }

@@ -27,7 +27,7 @@ pub fn table(predictions: &[Prediction], base: &Prediction) -> String {
     format!("{table}\n\nRun time with\n\n{}", sensitivities(predictions, &changes))
 }
 
-/// What is on the critical path.
+/// Categories of the critical path.
 fn limits(predictions: &[Prediction]) -> String {
     let names = predictions[0].limits.named().map(|(name, _)| name);
     let titles: Vec<&str> = [&["network"], &names[..], &["messages"]].concat();
@@ -38,7 +38,7 @@ fn limits(predictions: &[Prediction]) -> String {
     table.to_string()
 }
 
-/// What each network has of the gain.
+/// Share of the gain of each network.
 fn worth_table(worth: &Worth) -> String {
     let mut table = text::table(&[&["network"], &worth::TITLES[..]].concat(), 1);
     for (network, [by_communication, by_run]) in worth.rated() {
@@ -47,7 +47,7 @@ fn worth_table(worth: &Worth) -> String {
     table.to_string()
 }
 
-/// What each change would bring.
+/// Gain of each change.
 fn sensitivities(predictions: &[Prediction], changes: &[Change]) -> String {
     let titles: Vec<&str> = std::iter::once("network").chain(changes.iter().map(|change| change.name())).collect();
     let mut table = text::table(&titles, 1);
@@ -58,7 +58,7 @@ fn sensitivities(predictions: &[Prediction], changes: &[Change]) -> String {
     table.to_string()
 }
 
-/// The same for programs.
+/// The predictions as JSON.
 pub fn json(predictions: &[Prediction]) -> Value {
     let one = |prediction: &Prediction| {
         let changed = prediction.changed_s.iter().map(|(change, run_s)| (change.name().to_string(), json!(run_s)));

@@ -22,7 +22,7 @@ use crate::system::whole_file;
 /// A folder of them.
 pub struct Results {
     folder: PathBuf,
-    /// What is the same in all: the program and the question.
+    /// The program and the question, common to all results.
     common: u64,
 }
 
@@ -46,7 +46,7 @@ impl Results {
         self.folder.join(format!("{:016x}.json", hasher.finish()))
     }
 
-    /// What is known of a network.
+    /// Stored result of a network.
     ///
     /// # Errors
     /// When there is a file that is none of these.

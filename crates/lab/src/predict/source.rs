@@ -1,4 +1,4 @@
-//! What is predicted: a trace, or a program in GOAL.
+//! Sources of a prediction: a trace, or a program in GOAL.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
@@ -102,7 +102,7 @@ impl Source {
         }
     }
 
-    /// What it is called.
+    /// Its name.
     pub fn name(&self) -> String {
         match self {
             Source::Trace(trace) => trace::program(trace),
@@ -110,7 +110,7 @@ impl Source {
         }
     }
 
-    /// Ranks of a node, where nothing else is asked for.
+    /// Default number of ranks per node.
     pub fn ranks_per_node(&self) -> u32 {
         match self {
             Source::Trace(trace) => trace::ranks_per_host(trace),
@@ -118,7 +118,7 @@ impl Source {
         }
     }
 
-    /// Whether all time that elapsed is computation, where nothing else is asked for.
+    /// Default of whether idle time counts as computation.
     pub fn computes_all_the_time(&self) -> bool {
         match self {
             Source::Trace(trace) => !trace::is_oversubscribed(trace),
@@ -126,7 +126,7 @@ impl Source {
         }
     }
 
-    /// What one should know who uses it.
+    /// Caveats for users of the source.
     pub fn notes(&self) -> Vec<String> {
         match self {
             Source::Trace(trace) => trace::notes(trace),

@@ -15,7 +15,7 @@ pub struct Worth {
 }
 
 impl Worth {
-    /// Of three networks or more; nothing where the last one is no better than the first.
+    /// For three or more networks; `None` if the last one is not better than the first.
     pub fn of(predictions: &[Prediction]) -> Option<Worth> {
         let [base, between @ .., best] = predictions else { return None };
         let is_better = best.run_s < base.run_s || best.communication_s < base.communication_s;
@@ -42,12 +42,12 @@ impl Worth {
     }
 }
 
-/// What the numbers are.
+/// Meaning of the numbers.
 pub fn explanation(worth: &Worth) -> String {
     format!("RPI: of what {} gains over {}, in MPI and in all, the part that each has", worth.best, worth.base)
 }
 
-/// `100 (X - Y) / (X - Z)`; nothing to divide by where the best one is no better than the base.
+/// `100 (X - Y) / (X - Z)`; undefined if the best network is not better than the base.
 fn rpi(base: f64, own: f64, best: f64) -> String {
     if base <= best {
         return "-".into();

@@ -18,7 +18,7 @@ use super::schema::{
 };
 use super::worlds;
 
-/// What the program as a whole did.
+/// Totals of the program.
 pub fn profile(mut raw: Raw, exit_code: Option<u8>) -> Profile {
     label_hosts(&mut raw);
     Profile {
@@ -244,7 +244,7 @@ mod tests {
         ranks.push(rank(1, 3));
         let sizes: Vec<(usize, usize)> = of(ranks).worlds.iter().map(|w| (w.size, w.ranks.len())).collect();
         assert_eq!(sizes, [(2, 2), (3, 2), (2, 2)]);
-        // Where they run at the same time their numbers tell.
+        // Programs that run concurrently are distinguished by their numbers.
         let mut ranks = vec![rank(0, 2), rank(0, 2), rank(1, 2), rank(1, 2)];
         for (number, rank) in ranks.iter_mut().enumerate() {
             rank.counts.world = 1 + u64::from(number == 1 || number == 2);

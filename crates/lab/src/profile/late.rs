@@ -11,7 +11,7 @@ use super::clocks::Clocks;
 use super::raw::RawRank;
 use super::schema::{Late, sum};
 
-/// What a rank has waited for others.
+/// Time for which a rank waited for others.
 pub struct Waiting {
     /// In all.
     pub late: Late,
@@ -50,7 +50,7 @@ struct Measured {
     late_ns: [u64; 3],
 }
 
-/// What each rank has waited for others.
+/// Time for which each rank waited for others.
 pub fn waiting(ranks: &[RawRank], clocks: &Clocks) -> Vec<Waiting> {
     let counterparts = Counterparts::of(ranks, clocks);
     (0..ranks.len()).map(|rank| counterparts.waiting(rank, &ranks[rank], clocks)).collect()
@@ -139,7 +139,7 @@ impl Counterparts {
                     Kind::Barrier | Kind::All | Kind::Neighbor => Some((Cause::Collective, Some(last))),
                     Kind::Bcast | Kind::Scatter if !event.is_root => Some((Cause::Collective, root)),
                     Kind::Gather | Kind::Reduce if event.is_root => Some((Cause::Collective, Some(last))),
-                    // It waits for nobody.
+                    // It does not wait.
                     Kind::Bcast | Kind::Scatter | Kind::Gather | Kind::Reduce => {
                         Some((Cause::Collective, Some(i64::MIN)))
                     }
@@ -165,7 +165,7 @@ fn completes(call: usize) -> bool {
     calls::table()[call].kind == Kind::Complete
 }
 
-/// What calls of a pool have waited in all, where events tell of a part of them.
+/// Total waiting time of the calls of a pool, extrapolated from the calls with events.
 fn scaled(pool: Pool, measured: &Measured, raw: &RawRank) -> [u64; 3] {
     let time_of = |call: usize| raw.counts.calls[call].time_ns;
     let all_ns = match pool {
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(late(&[sender(1400), receiver()]), [[0; 3], [300, 0, 0]]);
         // It was sent before.
         assert_eq!(late(&[sender(1050), receiver()]), [[0; 3]; 2]);
-        // Clocks can be wrong: nobody waits longer than its call takes.
+        // Clocks can be wrong: a rank waits at most for the duration of its call.
         assert_eq!(late(&[sender(1700), receiver()])[1], [400, 0, 0]);
     }
 

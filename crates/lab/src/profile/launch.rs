@@ -13,9 +13,9 @@ use crate::tell;
 /// The file in it that says what was started.
 const FILE: &str = "launch.json";
 /// Most folders that killed profiles may leave beside each other.
-const MOST_LEFT: usize = 100;
+const MAX_LEFT_BEHIND: usize = 100;
 
-/// What was started.
+/// The command that was started.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Launch {
     /// The command.
@@ -27,9 +27,9 @@ pub struct Launch {
 /// Makes the folder `NAME.ranks` beside the record, or one with a number where earlier ones were left there.
 ///
 /// # Errors
-/// When it cannot be made, or nothing can be written into it.
+/// If it cannot be created, or is not writable.
 pub fn prepare(record: &Path, launch: &Launch) -> Result<PathBuf> {
-    for number in 1..=MOST_LEFT {
+    for number in 1..=MAX_LEFT_BEHIND {
         let more = if number == 1 { String::new() } else { format!("-{number}") };
         let folder = record.with_extension(format!("ranks{more}"));
         match private_folder::make_at(&folder) {
@@ -45,10 +45,10 @@ pub fn prepare(record: &Path, launch: &Launch) -> Result<PathBuf> {
             Err(error) => return Err(error).with_context(|| format!("cannot make the folder {}", folder.display())),
         }
     }
-    bail!("{MOST_LEFT} runs have left their folders beside {}: remove them", record.display())
+    bail!("{MAX_LEFT_BEHIND} runs have left their folders beside {}: remove them", record.display())
 }
 
-/// Reads what was started; nothing where that is not known.
+/// Reads the command that was started; `None` if unknown.
 pub fn read(folder: &Path) -> Launch {
     let text = fs::read(folder.join(FILE)).unwrap_or_default();
     serde_json::from_slice(&text).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What a program asks of its network: profiles of MPI programs, by the library in front of MPI (`crates/interpose`).
+//! Profiles of MPI programs, recorded by the interposed library (`crates/interpose`).
 //!
 //! [`launch`] makes the folder into which ranks write while the program runs. Then [`raw`] reads it, [`worlds`] finds out
 //! which processes belong together, and [`analysis`] makes a profile ([`schema`]) of it: with [`clocks`] in one time for

@@ -11,7 +11,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serializer};
 
 /// Most bytes that a column is read of: 248 days of steps.
-const MOST: u64 = 1 << 33;
+const MAX_BYTES: u64 = 1 << 33;
 
 /// Deflates bytes, and writes them in base64.
 pub fn pack(bytes: &[u8]) -> String {
@@ -33,6 +33,6 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u32
     let text = String::deserialize(deserializer)?;
     let packed = STANDARD.decode(text).map_err(D::Error::custom)?;
     let mut bytes = Vec::new();
-    ZlibDecoder::new(&packed[..]).take(MOST).read_to_end(&mut bytes).map_err(D::Error::custom)?;
+    ZlibDecoder::new(&packed[..]).take(MAX_BYTES).read_to_end(&mut bytes).map_err(D::Error::custom)?;
     Ok(bytes.chunks_exact(4).map(|four| u32::from_le_bytes(four.try_into().unwrap_or_default())).collect())
 }

@@ -24,11 +24,11 @@ pub struct Places {
     modules: HashMap<String, Symbols>,
 }
 
-/// What is known of a program or library.
+/// Symbol information about a program or library.
 struct Symbols {
     /// Addresses in memory are those of the file, plus where it was loaded.
     is_moved: bool,
-    /// Nothing where the file cannot be read (any more), or not here.
+    /// `None` if the file cannot be read on this host.
     loader: Option<Loader>,
 }
 

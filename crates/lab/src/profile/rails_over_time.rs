@@ -1,11 +1,11 @@
-//! What a program sent over each rail of Fishplate, in steps of time.
+//! Bytes that a program sent over each rail of Fishplate, by time step.
 
 use std::collections::BTreeMap;
 
 use super::schema::{Profile, Series};
 
 /// Most steps: enough to see phases of a program, and little in a record.
-const MOST_STEPS: usize = 200;
+const MAX_STEPS: usize = 200;
 
 /// Bytes over time.
 #[derive(Debug, PartialEq)]
@@ -25,11 +25,11 @@ pub fn of(profile: &Profile) -> Option<RailsOverTime> {
 
 fn of_series(all: &[&Series]) -> Option<RailsOverTime> {
     let step_ns = all.first()?.step_ns;
-    // Every process of a version has the same.
+    // Equal in all processes of one version.
     let all: Vec<&&Series> = all.iter().filter(|series| series.step_ns == step_ns).collect();
     let first = all.iter().map(|series| series.first_step).min()?;
     let end = all.iter().map(|series| series.first_step + series.steps() as u64).max()?;
-    let each = ((end - first) as usize).div_ceil(MOST_STEPS).max(1);
+    let each = ((end - first) as usize).div_ceil(MAX_STEPS).max(1);
     let steps = ((end - first) as usize).div_ceil(each);
     let mut sent: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     for series in all {

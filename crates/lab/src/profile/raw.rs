@@ -13,7 +13,7 @@ use super::launch::{self, Launch};
 /// All that was recorded.
 #[derive(Default)]
 pub struct Raw {
-    /// What was started.
+    /// The command that was started.
     pub launch: Launch,
     /// Processes that called MPI, in the order in which they began.
     pub ranks: Vec<RawRank>,
@@ -25,13 +25,13 @@ pub struct Raw {
 
 /// How a command ended.
 pub struct Ended {
-    /// What a shell reports.
+    /// Exit status as reported by a shell.
     pub code: u8,
     /// When: time of day.
     pub realtime_ns: u64,
 }
 
-/// What a process has recorded.
+/// The files of a process.
 pub struct RawRank {
     /// Its counts.
     pub counts: Rank,
@@ -44,7 +44,7 @@ pub struct RawRank {
 /// Reads the folder.
 ///
 /// # Errors
-/// When it cannot be listed. What is wrong with single files is noted.
+/// If it cannot be listed. Errors in single files are noted.
 pub fn read(folder: &Path, ended: Option<&Ended>) -> Result<Raw> {
     let problem = || format!("cannot read the folder {}", folder.display());
     let entries = fs::read_dir(folder).with_context(problem)?.collect::<Result<Vec<_>, _>>().with_context(problem)?;

@@ -1,4 +1,4 @@
-//! What one run of a program took, from its profile.
+//! Times of one run of a program, from its profile.
 
 use anyhow::{Result, bail, ensure};
 

@@ -70,7 +70,7 @@ fn why_absent(world: &World, profile: &Profile, notes: &Notes, storage: Option<&
 const UNEXPLAINED: &str = "no process of theirs called MPI_Init where the library is loaded and the folder of the output can be \
     written; nothing in the command, in the files of its programs and about that folder on this host explains it";
 
-/// That nothing can be written into a folder, if it is so.
+/// A finding if a folder is not writable.
 fn unwritable(folder: &Path) -> Option<String> {
     let probe = folder.join("probe");
     let error = File::create(&probe).err();

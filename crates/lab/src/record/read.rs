@@ -1,4 +1,4 @@
-//! Reading a record: tolerant of a last line that its writer could not finish, of nothing else.
+//! Reads a record. Tolerates an incomplete last line, but no other error.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,9 +25,9 @@ pub struct Record {
     pub samples: Vec<Sample>,
     /// Rails.
     pub rails: Vec<Rails>,
-    /// What is not measured.
+    /// Missing measurements.
     pub skipped: Vec<Skipped>,
-    /// What is complete.
+    /// Complete measurements.
     pub cells: Vec<Cell>,
     /// Published facts.
     pub statements: Vec<Statement>,
@@ -114,7 +114,7 @@ impl Record {
     }
 }
 
-/// Checks that a link's name means the same in all records, or values of different links would be compared.
+/// Checks that a link's name has one meaning in all records: otherwise values of different links would be compared.
 ///
 /// # Errors
 /// When a link was asked for differently.

@@ -60,7 +60,7 @@ impl Writer {
     /// Appends a line in one write. It is with the system when this returns: killing the process does not lose it.
     ///
     /// # Errors
-    /// When the file cannot be written, as on a full disk. Nothing of the line stays in the file then.
+    /// If the file cannot be written, as on a full disk. No part of the line stays in the file then.
     pub fn append(&mut self, line: &Line) -> Result<()> {
         let mut text = serde_json::to_string(line)?;
         text.push('\n');

@@ -1,4 +1,4 @@
-//! What a chart has along its horizontal axis.
+//! The horizontal axis of a chart.
 
 use std::collections::BTreeMap;
 
@@ -78,7 +78,7 @@ impl Axis {
         }
     }
 
-    /// What is written under it.
+    /// Its label.
     pub fn caption(&self) -> String {
         match self {
             Axis::Size => "message size".into(),

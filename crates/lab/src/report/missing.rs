@@ -42,7 +42,7 @@ fn single(report: &Report) -> Vec<Gap> {
                 for stack in manifest.stacks.iter().map(|stack| stack.name.as_str()) {
                     let cell = (stack, link, benchmark);
                     let done = complete(cell);
-                    // What failed once and was measured later is no gap.
+                    // A failed measurement that succeeded later is not a gap.
                     if done >= manifest.rounds as usize {
                         continue;
                     }

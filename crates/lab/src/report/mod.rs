@@ -1,4 +1,4 @@
-//! Reports of records. The same records give the same bytes.
+//! Reports of records. Deterministic: equal records give equal bytes.
 //!
 //! [`model`] puts samples in order along an [`axis`]; [`comparison`] compares stacks, [`missing`] lists what is not in
 //! the records, [`rail_sums`] adds up what rails carried. [`print`](mod@print) has the forms of a report. Commands and `validate`
@@ -29,7 +29,7 @@ const METHOD: &str = "Ratios compare a stack with the reference in the same roun
     interval Student's t at 95 % on the logarithms. \u{201c}All\u{201d} is the geometric mean over all places along the axis that \
     both stacks have. A stack is marked as best only where its interval against every other stack lies above 1.";
 
-/// What all forms of the report show.
+/// Contents common to all forms of the report.
 pub struct Report {
     records: Vec<Record>,
     model: Model,
@@ -98,11 +98,13 @@ impl Report {
 
 /// `a, b and 3 more`.
 fn some_of(names: &[String]) -> String {
-    const MOST: usize = 3;
+    const MAX_NAMES: usize = 3;
     match names {
         [] => "nothing".into(),
         [one] => one.clone(),
-        _ if names.len() <= MOST => format!("{} and {}", names[..names.len() - 1].join(", "), names[names.len() - 1]),
-        _ => format!("{} and {} more", names[..MOST - 1].join(", "), names.len() - MOST + 1),
+        _ if names.len() <= MAX_NAMES => {
+            format!("{} and {}", names[..names.len() - 1].join(", "), names[names.len() - 1])
+        }
+        _ => format!("{} and {} more", names[..MAX_NAMES - 1].join(", "), names.len() - MAX_NAMES + 1),
     }
 }

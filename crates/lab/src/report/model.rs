@@ -17,7 +17,7 @@ pub type Rounds = BTreeMap<(usize, u32), Value>;
 pub struct Value {
     /// The value.
     pub value: f64,
-    /// What 99 of 100 iterations stay below.
+    /// 99th percentile of the iterations.
     pub p99: Option<f64>,
 }
 

@@ -1,10 +1,10 @@
-//! What stacks sent over each rail, over all rounds.
+//! Bytes that stacks sent over each rail, summed over all rounds.
 
 use std::collections::BTreeMap;
 
 use super::Report;
 
-/// What one stack sent over one rail.
+/// Bytes that one stack sent over one rail.
 #[derive(Default)]
 pub struct Sum {
     /// Bytes.

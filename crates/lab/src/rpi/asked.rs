@@ -1,4 +1,4 @@
-//! What was asked, as a record keeps it.
+//! The request, as stored in a record.
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use crate::record::Record;
 /// Under which name the manifest's options have it.
 pub const OPTION: &str = "rpi";
 
-/// What to run where.
+/// The programs and networks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
     /// Program and arguments.
@@ -43,7 +43,7 @@ impl Asked {
         first.rsplit('/').next().unwrap_or(first).to_string()
     }
 
-    /// What a record was made for.
+    /// The request of a record.
     ///
     /// # Errors
     /// When it was not written by `fishplate rpi`.

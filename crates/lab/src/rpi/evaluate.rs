@@ -15,11 +15,11 @@ pub struct Evaluation {
     pub asked: Asked,
     /// Networks, in the order of the question.
     pub networks: Vec<Rated>,
-    /// What the program would take with networks that cost nothing; nothing without a run on the best one.
+    /// Estimated run time on an ideal network; `None` without a run on the best network.
     pub bounds: Option<Bounds>,
-    /// What was found elsewhere.
+    /// Published results.
     pub published: Option<Published>,
-    /// What failed, and other reasons for care.
+    /// Failures and other caveats.
     pub notes: Vec<String>,
 }
 
@@ -29,7 +29,7 @@ pub struct Rated {
     pub network: AskedNetwork,
     /// Its runs: rounds, times.
     pub runs: Vec<(u32, Times)>,
-    /// Means over the runs; nothing without any.
+    /// Means over the runs; `None` without runs.
     pub mean: Option<Times>,
     /// By the communication time.
     pub by_communication: Rpi,
@@ -46,7 +46,7 @@ pub enum Rpi {
     Percent {
         /// Value.
         value: f64,
-        /// Interval at [`CONFIDENCE`]; nothing with a single run.
+        /// Confidence interval at [`CONFIDENCE`]; `None` for a single run.
         interval: Option<(f64, f64)>,
     },
     /// It cannot be told, and why.

@@ -23,10 +23,10 @@ use crate::record::write::Writer;
 use crate::record::{self, Line, Manifest, Skipped};
 use crate::system::child_process::Signals;
 
-/// After so many failures in a row a network is left alone.
-const MOST_FAILURES: u32 = 2;
+/// Number of consecutive failures after which a network is skipped.
+const MAX_FAILURES: u32 = 2;
 
-/// What is to be run.
+/// The program to be run.
 pub struct Measurement {
     /// The question.
     pub asked: Asked,
@@ -62,7 +62,7 @@ impl Measurement {
     /// Says what would be a pity to find out later.
     ///
     /// # Errors
-    /// With what is missing.
+    /// Describes the missing prerequisite.
     pub fn check(&self) -> Result<()> {
         self.networks.iter().try_for_each(|network| network.stack.check_launcher())?;
         interposer::profiling(&provider_library::provider_folder()?)?;
@@ -90,7 +90,7 @@ impl Measurement {
                 let network = &self.networks[turn];
                 let name = format!("{}, run {} of {}", network.name, round + 1, self.repeats);
                 progress.show(&name);
-                if failed[turn] >= MOST_FAILURES {
+                if failed[turn] >= MAX_FAILURES {
                     progress.done(&format!("{name}: not tried again"));
                     continue;
                 }

@@ -11,14 +11,14 @@ use crate::bench::selection;
 use crate::mpi::stacks::{Catalog, Stack};
 
 /// A base, the best, and one to be rated.
-const LEAST: usize = 3;
-/// What runs where nothing else was asked for.
+const MIN_NETWORKS: usize = 3;
+/// Default networks.
 const DEFAULT_STACK: &str = "fishplate-mpich";
 
 /// A network and what runs on it.
 #[derive(Clone)]
 pub struct Network {
-    /// What it is called.
+    /// Name of the network.
     pub name: String,
     /// Where.
     pub place: Place,
@@ -35,7 +35,7 @@ pub enum Place {
     Real(plan::Network),
 }
 
-/// What the command line says of networks.
+/// Networks on the command line.
 pub struct Named<'a> {
     /// Names, with rates or interfaces.
     pub networks: &'a [String],
@@ -51,12 +51,12 @@ impl Named<'_> {
     /// The networks.
     ///
     /// # Errors
-    /// With the option that is wrong, and what is allowed.
+    /// Names the invalid option and the valid values.
     pub fn find(&self, catalog: &Catalog) -> Result<Vec<Network>> {
         let count = self.networks.len();
         ensure!(
-            count >= LEAST,
-            "--networks: {count} of at least {LEAST}: a base, the best one, and those to be rated between them, such as \
+            count >= MIN_NETWORKS,
+            "--networks: {count} of at least {MIN_NETWORKS}: a base, the best one, and those to be rated between them, such as \
              one=100,two=100+100,fast=800"
         );
         let places = self.networks.iter().map(|text| self.place(text)).collect::<Result<Vec<_>>>();
@@ -135,7 +135,7 @@ impl Network {
 /// The base and the best network: the first and the last unless named.
 ///
 /// # Errors
-/// When there is no network that is called so, or both are the same.
+/// If there is no network of this name, or both names are equal.
 pub fn ends(networks: &[Network], base: Option<&str>, best: Option<&str>) -> Result<(String, String)> {
     let names: Vec<&str> = networks.iter().map(|network| network.name.as_str()).collect();
     let find = |option: &str, named: Option<&str>, default: Option<&&str>| {

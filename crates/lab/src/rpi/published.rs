@@ -1,4 +1,4 @@
-//! What endapps-2006 found for programs that are known here.
+//! Results published in endapps-2006, for programs known here.
 
 /// A published RPI, in percent.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -16,7 +16,7 @@ use crate::system::programs;
 /// with must be there.
 ///
 /// # Errors
-/// With what is missing.
+/// Describes the missing prerequisite.
 pub fn install(application: &'static Application, python: &str, force: bool) -> Result<()> {
     let fetched = application.packages();
     let complete = fetched.map_or(Ok(true), |packages| packages.are_complete())?;
@@ -37,7 +37,7 @@ pub fn install(application: &'static Application, python: &str, force: bool) -> 
     Ok(())
 }
 
-/// What it says of itself.
+/// Version that it prints.
 fn version(application: &'static Application) -> Result<String> {
     let words: Vec<&str> = application.version.arguments.iter().map(String::as_str).collect();
     let said = start(application, &words, None).with_context(|| format!("{} does not run", application.name))?;

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 const FOLDER: &str = "/var/lib/apt/lists";
 const DAY_S: u64 = 86_400;
 
-/// What can be said of them, in a few words.
+/// Short description of their state.
 pub fn state() -> String {
     state_in(Path::new(FOLDER), SystemTime::now())
 }

@@ -14,7 +14,7 @@ use crate::system::programs;
 /// Installs `wheels` unless they are complete, or in any case with `force`.
 ///
 /// # Errors
-/// With what is missing.
+/// Describes the missing prerequisite.
 pub fn install(wheels: &'static Wheels, python: &str, force: bool) -> Result<()> {
     if wheels.is_ready()? && !force {
         say!("{}: already there ({})", wheels.name, wheels.requirements.join(", "));

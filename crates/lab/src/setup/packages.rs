@@ -15,7 +15,7 @@ use crate::system::programs;
 /// Installs `packages` with the Python `python`; they are complete once `try_out` has succeeded, whose result it returns.
 ///
 /// # Errors
-/// With what is missing.
+/// Describes the missing prerequisite.
 pub fn install(packages: &Packages, python: &str, try_out: &dyn Fn() -> Result<String>) -> Result<String> {
     let folder = packages.folder()?;
     check_python(python)?;
@@ -33,7 +33,7 @@ pub fn install(packages: &Packages, python: &str, try_out: &dyn Fn() -> Result<S
     fs::write(&hashed, packages.hashed()).with_context(|| format!("cannot write {}", hashed.display()))?;
     let mut pip = isolated(&folder.join("bin/python"));
     pip.args(["-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar", "off"]);
-    // What would be built here would fetch other packages for that, whose hashes nobody knows.
+    // Building from source would fetch build dependencies without known hashes.
     pip.args(["--require-hashes", "--only-binary=:all:", "--no-deps", "-r"]).arg(hashed);
     let problem = || format!("cannot install from PyPI ({})", server::reachability(&index(&folder)));
     progress.run(pip).with_context(problem)?;
@@ -62,8 +62,8 @@ pub fn clear(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Python that imports nothing of the current folder, of the user's own or of PYTHONPATH: whoever may write there is not to have
-/// a part in what is installed.
+/// Python that imports no modules from the current folder, the user's site folder or PYTHONPATH: other users who may write
+/// there must not affect the installation.
 fn isolated(python: &Path) -> Command {
     let mut command = Command::new(python);
     command.arg("-I");

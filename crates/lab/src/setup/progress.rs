@@ -1,4 +1,4 @@
-//! What `fishplate setup` is doing, for people.
+//! Shows the progress of `fishplate setup`.
 
 use std::io::{BufRead, BufReader, IsTerminal, Read};
 use std::process::{Command, Stdio};
@@ -29,7 +29,7 @@ impl Progress {
         Progress { name: name.to_string(), spinner }
     }
 
-    /// What is going on now.
+    /// The present activity.
     pub fn step(&self, what: &str) {
         match &self.spinner {
             Some(bar) => bar.set_message(printable(what).into_owned()),
@@ -45,7 +45,7 @@ impl Progress {
         let errors = std::thread::spawn(move || {
             let mut text = String::new();
             if let Some(stderr) = &mut stderr {
-                // Nothing more can be said about a stream that cannot be read.
+                // An unreadable stream ends the display.
                 let _ = stderr.read_to_string(&mut text);
             }
             text

@@ -1,10 +1,10 @@
-//! Why nothing could be fetched from a server: whether it, or the proxy in front of it, can be reached.
+//! Diagnoses failed downloads: whether the server, or the proxy in front of it, is reachable.
 
 use std::env;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-/// What a server may take to answer.
+/// Time limit for the response of a server.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Variables that name a proxy for a scheme; curl, pip and apt read these.
@@ -13,7 +13,7 @@ fn proxy_variables(scheme: &str) -> [String; 4] {
     [format!("{scheme}_proxy"), format!("{upper}_PROXY"), "all_proxy".into(), "ALL_PROXY".into()]
 }
 
-/// What can be said of the server of a URL, in a few words.
+/// Short description of the state of a URL's server.
 pub fn reachability(url: &str) -> String {
     let (scheme, server) = parts(url, "https");
     let proxy = proxy_variables(scheme).iter().find_map(|name| env::var(name).ok().filter(|value| !value.is_empty()));

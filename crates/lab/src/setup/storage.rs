@@ -21,7 +21,7 @@ const MERGED: [&str; 4] = ["bin", "sbin", "lib", "lib64"];
 /// libraries that they need.
 ///
 /// # Errors
-/// With what is missing.
+/// Describes the missing prerequisite.
 pub fn install(described: &Description, force: bool) -> Result<()> {
     let (name, folder) = (&described.name, packages::folder(described)?);
     if described.packages.is_empty() {
@@ -73,7 +73,7 @@ fn is_library(name: &str) -> bool {
     name.starts_with("lib") && name != "libc6" && !others.iter().any(|other| name.contains(other))
 }
 
-/// What a line of apt's simulation would install: `Inst NAME [OLD] (VERSION ORIGIN [ARCHITECTURE])`.
+/// Package in a line of apt's simulation: `Inst NAME [OLD] (VERSION ORIGIN [ARCHITECTURE])`.
 fn installed(line: &str) -> Option<(String, String)> {
     let mut words = line.strip_prefix("Inst ")?.split(' ');
     let name = words.next()?;

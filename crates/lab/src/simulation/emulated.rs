@@ -8,8 +8,8 @@ use crate::lab::Choice;
 
 /// The testbed that stands for this kind of machine.
 pub const TESTBED: &str = "emulated";
-/// The emulator's longest frame takes so long, in seconds.
-const LONGEST_FRAME_S: f64 = 500e-6;
+/// Duration of the emulator's longest frame, in seconds.
+const MAX_FRAME_S: f64 = 500e-6;
 /// What the emulator counts of each packet beside the frame: check sequence, preamble, gap.
 const GAP_BYTES: f64 = 24.0;
 
@@ -33,7 +33,7 @@ pub fn testbed(link: &Link) -> Result<Testbed> {
         emulated.delay_us.value = rail.delay.us();
         if !rate_alone {
             emulated.gap_bytes.value = GAP_BYTES;
-            let longest = f64::from(mbit) * 1e6 / 8.0 * LONGEST_FRAME_S;
+            let longest = f64::from(mbit) * 1e6 / 8.0 * MAX_FRAME_S;
             emulated.frame_bytes.value = emulated.frame_bytes.value.min(longest);
         }
         testbed.rail.push(model);

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 
 /// Largest size of a message, in bytes, as in the benchmark programs.
-const MOST: u64 = i32::MAX as u64;
+const MAX_BYTES: u64 = i32::MAX as u64;
 
 /// `1,64,1K,4M`, `1:4M` (doubling), `0,1:64K`.
 ///
@@ -39,7 +39,7 @@ fn size(text: &str) -> Result<u64> {
     let digits = if factor == 1 { text } else { &text[..text.len() - 1] };
     let number: u64 = digits.parse().with_context(|| format!("--sizes: {text:?} is no size"))?;
     let bytes = number.saturating_mul(factor);
-    ensure!(bytes <= MOST, "--sizes: {text} is more than {MOST} bytes");
+    ensure!(bytes <= MAX_BYTES, "--sizes: {text} is more than {MAX_BYTES} bytes");
     Ok(bytes)
 }
 

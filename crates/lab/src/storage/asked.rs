@@ -1,4 +1,4 @@
-//! What a user asks for: a storage with its options.
+//! A storage with its options, as requested by the user.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,14 +15,14 @@ use crate::record;
 
 /// Mebibytes of memory that each server has unless told.
 const USUAL_SIZE_MIB: u64 = 4096;
-/// What FUSE needs.
+/// Device required by FUSE.
 const FUSE: &str = "/dev/fuse";
 
 /// A storage with options: `NAME[:servers=N][:size_mib=N][:mptcp]`, or `path:FOLDER`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Asked {
-    /// What is known of it.
+    /// Its description.
     pub described: Arc<Description>,
     /// Servers; nothing: as many as usual.
     servers: Option<usize>,
@@ -103,7 +103,7 @@ impl Asked {
         self.size_mib.unwrap_or(USUAL_SIZE_MIB)
     }
 
-    /// What it is, for a record.
+    /// Description for a record.
     pub fn recorded(&self) -> record::Storage {
         record::Storage {
             name: self.to_string(),
@@ -113,7 +113,7 @@ impl Asked {
         }
     }
 
-    /// Says how many hosts it takes, unless so many are enough.
+    /// Checks the number of hosts. The error contains the required number.
     pub fn check_hosts(&self, hosts: usize) -> Result<()> {
         let (name, servers) = (&self.described.name, self.servers());
         ensure!(
@@ -124,7 +124,7 @@ impl Asked {
         Ok(())
     }
 
-    /// Says what is missing on this machine.
+    /// Checks the prerequisites on this machine. The error describes the missing one.
     ///
     /// # Errors
     /// With what to do.

@@ -1,4 +1,4 @@
-//! What is known of each storage: from TOML that comes with the program, or from the user's own.
+//! Descriptions of storages: from TOML files of this program or of the user.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -49,7 +49,7 @@ pub struct Description {
     /// Variables for programs.
     #[serde(default)]
     pub variables: BTreeMap<String, String>,
-    /// What has to run, in this order.
+    /// Its processes, in the order of starting.
     #[serde(default, rename = "process")]
     pub processes: Vec<Process>,
 }
@@ -84,7 +84,7 @@ pub struct Servers {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Process {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Where.
     pub on: Place,
@@ -129,7 +129,7 @@ pub struct File {
     /// Its beginning.
     #[serde(default)]
     pub text: String,
-    /// What it has for each server.
+    /// Files and options for each server.
     #[serde(default)]
     pub each_server: String,
     /// Its end.
@@ -202,7 +202,7 @@ impl Description {
         self.servers.usual.unwrap_or(self.servers.least)
     }
 
-    /// What to type in order to have it.
+    /// Command that installs it.
     pub fn how_to_get(&self) -> String {
         format!("fishplate setup --storage {}", self.name)
     }

@@ -16,7 +16,7 @@ pub fn folder(described: &Description) -> Result<PathBuf> {
     Ok(cache_folder()?.join(format!("storage-{}", described.name)))
 }
 
-/// What the packages' stamp begins with.
+/// Prefix of the packages' stamp.
 pub fn stamp(described: &Description) -> String {
     format!("{}\n", described.packages.join(" "))
 }

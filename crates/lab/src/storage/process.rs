@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::system::child_process;
 
-/// What a process needs around it.
+/// Environment of a process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Surroundings {
     /// Folder of the storage's packages.
@@ -56,7 +56,7 @@ pub fn mount_memory(folder: &Path, size_mib: u64) -> Result<()> {
         .with_context(|| format!("cannot mount a tmpfs of {size_mib} MiB at {}", folder.display()))
 }
 
-/// Lets what is mounted at `folder` from now on, in namespaces made of this one, show up in this one too.
+/// Makes later mounts at `folder` in child namespaces visible in this namespace too (shared propagation).
 fn share(folder: &Path) -> Result<()> {
     let problem = || format!("cannot share what is mounted at {}", folder.display());
     mount(Some(folder), folder, None::<&str>, MsFlags::MS_BIND, None::<&str>).with_context(problem)?;

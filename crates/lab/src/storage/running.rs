@@ -28,7 +28,7 @@ const SERVERS: &str = "FISHPLATE_STORAGE_SERVERS";
 const MOUNT: &str = "storage";
 /// Where a process of it has its folder in memory, likewise.
 const WORK: &str = "storage-work";
-/// What its processes say, likewise.
+/// Output of its processes, likewise.
 const LOGS: &str = "storage-logs";
 
 /// The hosts of a lab.
@@ -46,12 +46,12 @@ pub struct Storage {
     asked: Asked,
     variables: Vec<(String, OsString)>,
     processes: Vec<Started>,
-    /// What has to be unmounted where this program runs.
+    /// Mounts in the namespace of this program, to be unmounted at the end.
     memory: Option<PathBuf>,
 }
 
 impl Storage {
-    /// What has to be done ahead of the hosts, which inherit it.
+    /// Preparation before the hosts are created, which inherit it.
     pub fn prepare(asked: &Asked, folder: &Path) -> Result<Storage> {
         asked.check_ready()?;
         let mount = folder.join(MOUNT);
@@ -147,14 +147,14 @@ impl Storage {
         Ok(variables)
     }
 
-    /// What it is and where, for people.
+    /// Description and location, for people.
     pub fn shown(&self) -> String {
         let place =
             self.variables.iter().find(|(name, _)| name == STORAGE).map(|(_, place)| place.display().to_string());
         format!("{} at {}", self.asked, place.unwrap_or_default())
     }
 
-    /// What programs find in their environment.
+    /// Environment variables for programs.
     pub fn variables(&self) -> &[(String, OsString)] {
         &self.variables
     }

@@ -1,10 +1,10 @@
-//! What descriptions leave open: words in braces.
+//! Placeholders in descriptions: words in braces.
 
 use std::path::PathBuf;
 
 use super::description::File;
 
-/// What the words stand for on one host.
+/// Values of the placeholders on one host.
 pub struct Words {
     /// `{packages}`: folder of the packages.
     pub packages: PathBuf,

@@ -20,7 +20,7 @@ use nix::unistd::Pid;
 
 /// How long a program may take to end after a signal before it is killed.
 pub const GRACE: Duration = Duration::from_secs(2);
-/// How often a process is looked at that says nothing of itself.
+/// Polling interval for the end of a process.
 const LOOK: Duration = Duration::from_millis(200);
 /// The same for one that is done in no time.
 const LOOK_SOON: Duration = Duration::from_millis(5);
@@ -83,7 +83,7 @@ pub fn output_within(mut command: Command, limit: Duration) -> Result<Output> {
         }
         thread::sleep(LOOK_SOON);
     };
-    // What it has left in the background may hold the pipes open.
+    // Background processes that it left may keep the pipes open.
     let text =
         |read: Option<Receiver<Vec<u8>>>| read.and_then(|read| read.recv_timeout(GRACE).ok()).unwrap_or_default();
     Ok(Output { status, stdout: text(out), stderr: text(err) })
@@ -93,7 +93,7 @@ fn read_all(mut pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What came until it broke is worth as much.
+        // Output before the error is valid.
         let _ = pipe.read_to_end(&mut bytes);
         let _ = sender.send(bytes);
     });
@@ -210,7 +210,7 @@ impl Signals {
 }
 
 impl Ended {
-    /// What a shell would report: the code, or 128 and the signal.
+    /// Exit status as reported by a shell: the code, or 128 plus the signal.
     pub fn code(&self) -> u8 {
         match self.signal {
             Some(signal) => 128 + signal as u8,

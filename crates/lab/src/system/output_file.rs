@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use fishplate_guest::output_file;
 
-/// Writes `text` to a file, in the place of what is in it.
+/// Writes `text` to a file, replacing its contents.
 ///
 /// # Errors
 /// When it cannot be written, or others may have put a link in its place.

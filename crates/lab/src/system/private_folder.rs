@@ -1,4 +1,4 @@
-//! Temporary folders that nobody else can write to or look into, whatever the user's umask: what is run lies there.
+//! Temporary folders that only this user can access, whatever the umask: they contain programs to be run.
 
 use std::fs::{DirBuilder, Permissions};
 use std::io;

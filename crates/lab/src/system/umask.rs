@@ -2,7 +2,8 @@
 
 use nix::sys::stat::{Mode, umask};
 
-/// While it lives, what this process and its children make is writable by nobody but this user: programs that are run later.
+/// While it exists, files created by this process and its children are writable only by this user: they include programs that
+/// are run later.
 /// The umask belongs to all threads, so there is to be none meanwhile that makes files for others.
 pub struct NotForOthers(Mode);
 

@@ -26,7 +26,7 @@ const FOLDER_PREFIX: &str = "fishplate-testbed-";
 const LOCK: &str = "lock";
 /// Longest path of a temporary folder that is used: MPI libraries put sockets below it, whose names have 108 bytes at
 /// most (unix(7)) and 40 or so of their own.
-const LONGEST_TEMPORARY: usize = 64;
+const MAX_TEMPORARY_LEN: usize = 64;
 /// A folder younger than this may still be about to be locked.
 const SETTLING: Duration = Duration::from_secs(10);
 /// How long the part inside may take to clean up after a signal: it gives its own child
@@ -155,7 +155,7 @@ fn temporary() -> PathBuf {
     let folder = std::env::temp_dir();
     let text = folder.to_string_lossy();
     // Launchers cut the name of a remote shell at spaces.
-    let fits = text.len() <= LONGEST_TEMPORARY && !text.contains(char::is_whitespace);
+    let fits = text.len() <= MAX_TEMPORARY_LEN && !text.contains(char::is_whitespace);
     if fits { folder } else { "/tmp".into() }
 }
 

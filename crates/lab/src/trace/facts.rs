@@ -1,4 +1,4 @@
-//! What a trace says of its run.
+//! Facts about the run of a trace.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ pub fn ranks_per_host(trace: &Trace) -> u32 {
     hosts.into_values().max().unwrap_or(1)
 }
 
-/// What the hosts of ranks are called.
+/// Names of the ranks' hosts.
 pub fn host_labels(trace: &Trace) -> impl Fn(&RankTrace) -> String {
     let hosts = trace.ranks.iter().map(|rank| (rank.header.host(), rank.header.host.as_str()));
     let labels = Labels::of(hosts);
@@ -37,14 +37,14 @@ pub fn is_oversubscribed(trace: &Trace) -> bool {
     })
 }
 
-/// Ranks that may use the same processors, and how many these are.
+/// Ranks with common processors, and the number of these processors.
 #[derive(Default)]
 struct Sharing {
     ranks: u32,
     processors: u32,
 }
 
-/// Processors that are in any of these masks; nothing where one is not known.
+/// Number of processors in any of these masks; `None` if a mask is unknown.
 fn count<'a>(masks: impl Iterator<Item = &'a &'a [u64]>) -> Option<u32> {
     let mut union: Vec<u64> = Vec::new();
     for mask in masks {
@@ -63,7 +63,7 @@ pub fn program(trace: &Trace) -> String {
     Path::new(path).file_name().map_or_else(|| path.to_string(), |name| name.to_string_lossy().into_owned())
 }
 
-/// What one should know who uses it.
+/// Caveats for users of the trace.
 pub fn notes(trace: &Trace) -> Vec<String> {
     let mut notes = Vec::new();
     let cut = trace.ranks.iter().filter(|rank| !rank.is_whole).count();

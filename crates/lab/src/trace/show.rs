@@ -3,7 +3,7 @@
 use fishplate_trace::{Epoch, Mode, Operation, RankTrace, Receive, Send, Sizes, Step};
 
 /// Most numbers of a list that are shown.
-const MOST: usize = 8;
+const MAX_SHOWN: usize = 8;
 
 /// A line for each call: computation before it in microseconds (processor time, idle time), and what it does.
 pub fn lines(rank: &RankTrace) -> impl Iterator<Item = String> + '_ {
@@ -16,7 +16,7 @@ fn line(rank: &RankTrace, step: &Step) -> String {
     format!("{:>6} {:>14.2} {:>12.2}  {what}", rank.header.rank, us(step.processor_ns), us(step.idle_ns))
 }
 
-/// What a call does.
+/// Describes the operation of a call.
 pub fn describe(operation: &Operation) -> String {
     match operation {
         Operation::Communicator { number, members, .. } => {
@@ -85,7 +85,7 @@ fn sizes(sizes: &Sizes) -> String {
 
 fn list(numbers: impl ExactSizeIterator<Item = i64>) -> String {
     let count = numbers.len();
-    let shown: Vec<String> = numbers.take(MOST).map(|number| number.to_string()).collect();
-    let more = if count > MOST { format!(", ... ({count})") } else { String::new() };
+    let shown: Vec<String> = numbers.take(MAX_SHOWN).map(|number| number.to_string()).collect();
+    let more = if count > MAX_SHOWN { format!(", ... ({count})") } else { String::new() };
     format!("[{}{more}]", shown.join(", "))
 }

@@ -10,7 +10,7 @@ use super::facts;
 use crate::output::text;
 
 /// Most ranks that have a row.
-const MOST_ROWS: usize = 32;
+const MAX_ROWS: usize = 32;
 
 /// A table of ranks, and what all have in common. `folder`: where the files are.
 pub fn render(trace: &Trace, folder: &Path) -> String {
@@ -27,12 +27,12 @@ pub fn render(trace: &Trace, folder: &Path) -> String {
     let titles = ["rank", "host", "calls", "different", "computes", "beyond", "sends", "collective", "end"];
     let mut table = text::table(&titles, 2);
     let label = facts::host_labels(trace);
-    for rank in trace.ranks.iter().take(MOST_ROWS) {
+    for rank in trace.ranks.iter().take(MAX_ROWS) {
         table.add_row(row(rank, label(rank)));
     }
     out += &format!("{table}\n");
-    if trace.ranks.len() > MOST_ROWS {
-        out += &format!("... and {} more\n", trace.ranks.len() - MOST_ROWS);
+    if trace.ranks.len() > MAX_ROWS {
+        out += &format!("... and {} more\n", trace.ranks.len() - MAX_ROWS);
     }
     facts::notes(trace).iter().for_each(|note| out += &format!("! {note}\n"));
     out

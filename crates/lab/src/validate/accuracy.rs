@@ -18,7 +18,7 @@ pub struct Deviations {
     pub ninth: f64,
 }
 
-/// What comes of all points.
+/// Summary of all points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
     /// Those that were predicted and can tell.

@@ -30,7 +30,7 @@ const RULES: [Rule; 6] = [
 ];
 
 /// A parameter moves the points of others a little: so often all are looked for at most,
-const MOST_ROUNDS: usize = 16;
+const MAX_ROUNDS: usize = 16;
 /// each going this part of the way to what was found, as what one gains another loses,
 const STEP: f64 = 0.5;
 /// and not again when none has moved by more than this part of its range.
@@ -58,7 +58,7 @@ pub fn run(plan: &Plan, points: &mut [Point]) -> Result<Vec<Calibrated>> {
         calibrated.push(Calibrated { parameter: rule.parameter, value: rule.range.0 });
         chosen.push((rule, index));
     }
-    for round in 0..MOST_ROUNDS {
+    for round in 0..MAX_ROUNDS {
         let mut moved: f64 = 0.0;
         for (at, (rule, index)) in chosen.iter().enumerate() {
             let found = rule.search(plan, &mut calibrated.clone(), at, &points[*index])?;

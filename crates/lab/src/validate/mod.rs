@@ -26,17 +26,17 @@ pub const PLAN: &str = "validate";
 pub struct Validation {
     /// All that was measured, in the order of the record.
     pub points: Vec<Point>,
-    /// What the calibration points set.
+    /// Parameters set by the calibration points.
     pub calibrated: Vec<Calibrated>,
-    /// What comes of it.
+    /// Accuracy of the predictions.
     pub verdict: Verdict,
 }
 
 impl Validation {
-    /// Simulates what a record measured. The same record gives the same.
+    /// Simulates the measurements of a record. Deterministic.
     ///
     /// # Errors
-    /// When the record is not one of emulated links, or has nothing to calibrate by.
+    /// If the record is not of emulated links, or has no calibration points.
     pub fn of(record: &Record) -> Result<Validation> {
         let file = record.file.display();
         let plan = bench::plan_of(record)?;
@@ -78,7 +78,7 @@ mod tests {
         serde_json::from_value(sample).unwrap()
     }
 
-    /// What sets the model.
+    /// Calibration points of the model.
     fn calibration() -> Vec<Sample> {
         vec![
             sample("latency", "one rail", 64, 7.4),
@@ -107,7 +107,7 @@ mod tests {
         }
     }
 
-    /// What is predicted depends on the calibration points alone, not on what was measured there.
+    /// Predictions depend on the calibration points alone, not on measurements at predicted points.
     #[test]
     fn predicted_points_set_nothing() {
         let with = |value: f64| {

@@ -2,7 +2,7 @@
 
 use fishplate_sim::testbed::Testbed;
 
-/// What a calibration point sets.
+/// Parameter set by a calibration point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameter {
     /// System calls that receive: `fetch_ns` of all stacks.
@@ -15,7 +15,7 @@ pub enum Parameter {
     Timer,
     /// How late the emulator is: `late_us` of all rails.
     Lateness,
-    /// What the emulator takes for a frame: `frame_us` of all rails.
+    /// Time of the emulator for a frame: `frame_us` of all rails.
     Frames,
 }
 

@@ -10,7 +10,7 @@ use crate::statistics::Spread;
 /// goal wants.
 pub const STEADY: f64 = 0.12;
 
-/// What a point is good for.
+/// Use of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The model was set by it: it is no success.
@@ -32,9 +32,9 @@ pub struct Point {
     pub time_s: Option<f64>,
     /// Over the rounds.
     pub measured: Spread,
-    /// What the model says.
+    /// The model's value.
     pub simulated: f64,
-    /// What it is good for.
+    /// Use of the point.
     pub role: Role,
 }
 

@@ -18,7 +18,7 @@ const ITERATIONS: (u64, u64) = (6, 24);
 /// Window of programs unless the record says.
 const WINDOW: u32 = 64;
 
-/// What the model says of all points.
+/// The model's values of all points.
 pub fn all(plan: &Plan, calibrated: &[Calibrated], points: &mut [Point]) -> Result<()> {
     let is_alone = |point: &Point| point.time_s.is_some() || rails(plan, &point.sample.link) < 2;
     for point in points.iter_mut().filter(|point| is_alone(point)) {
@@ -41,7 +41,7 @@ fn rails(plan: &Plan, link: &str) -> usize {
     plan.links.iter().find(|known| known.name == link).map_or(0, |link| link.rails.len())
 }
 
-/// What the model says of a point.
+/// The model's value of a point.
 pub fn value(plan: &Plan, calibrated: &[Calibrated], point: &Point) -> Result<f64> {
     let sample = &point.sample;
     let problem = || format!("{} on {} at {} bytes", sample.benchmark, sample.link, point.size());
@@ -103,7 +103,7 @@ fn options(point: &Point) -> Options {
     }
 }
 
-/// What a schedule does to rates; it counts from the first result, which comes after one interval.
+/// Rate changes of a schedule. Its time begins at the first result, which follows one interval.
 fn changes(plan: &Plan, benchmark: &str, interval_s: f64) -> Vec<Change> {
     let found = plan.benchmarks.iter().find(|known| known.name == benchmark);
     let entries = found.and_then(|known| known.schedule.as_ref()).into_iter().flat_map(|schedule| &schedule.entries);

@@ -63,7 +63,7 @@ impl RankFile {
         self
     }
 
-    /// Calls that took so long together, at an address.
+    /// Calls with this total time, at an address.
     pub fn calls(mut self, name: &str, count: u64, time_ns: u64, sent: u64, caller: u64) -> RankFile {
         let row = self.layout.calls + number(name) * call::COLUMNS;
         for (column, value) in
@@ -114,7 +114,7 @@ impl RankFile {
             .with(header::CURRENT_CALLER, caller)
     }
 
-    /// Writes it, with a series of so many steps.
+    /// Writes it, with a series of this number of steps.
     pub fn write(&self, folder: &Path, steps: u32) {
         let name = format!("node0.{}", 100 + self.rank);
         let bytes: Vec<u8> = self.words.iter().flat_map(|word| word.to_ne_bytes()).collect();

@@ -18,7 +18,7 @@ const MEASURING: [&str; 8] = [
     "rails/src/endpoint/test_pair.rs",
 ];
 /// Shorter ones nobody notices, in nanoseconds.
-const LEAST_NS: f64 = 5e6;
+const MIN_NS: f64 = 5e6;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -65,7 +65,7 @@ fn of_code() -> BTreeMap<(String, String), f64> {
         }
         let text = fs::read_to_string(&path).unwrap();
         let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
-        let constants = code.lines().filter_map(constant).filter(|(_, nanoseconds)| *nanoseconds >= LEAST_NS);
+        let constants = code.lines().filter_map(constant).filter(|(_, nanoseconds)| *nanoseconds >= MIN_NS);
         found.extend(constants.map(|(name, nanoseconds)| ((file.clone(), name.to_string()), nanoseconds)));
     }
     let default = fishplate_rails::Settings::default();

@@ -1,4 +1,4 @@
-//! Packets that wait in the kernel for a verdict. Their payload stays there; only headers are looked at.
+//! The NFQUEUE backend: packets wait in the kernel for a verdict. Only their headers are copied to the emulator.
 
 mod interface;
 mod packet;
@@ -16,49 +16,50 @@ use crate::frame::HEAD_BYTES;
 use crate::netlink::{self, Messages};
 use crate::wire::{Arrival, BATCH, Wire};
 
-pub use self::packet::Stamps;
+pub use self::packet::Timestamps;
 pub use self::rules::remove;
 
-/// Packets that may wait in the kernel: as many as a link holds.
+/// Limit of the number of packets that wait in the kernel: that of a link.
 const QUEUE_PACKETS: u32 = fishplate_link::MAX_FRAMES as u32;
-/// Memory for packets that the emulator has not looked at yet: 0.1 s of the shortest frames at 100 Mbit/s, or 20000.
+/// Socket buffer for packets that the emulator has not received yet: 20000 packets, 0.1 s of minimum-size frames at
+/// 100 Mbit/s.
 const SOCKET_BYTES: usize = 16 << 20;
-/// Verdicts are sent when so many bytes of them have come together: 512, well within what a socket sends at once.
+/// Size of a batch of verdicts after which it is sent: 512 verdicts, well below the limit of a socket's send buffer.
 const VERDICT_BYTES: usize = 16_384;
-/// Longest packet.
-const MOST_PACKET: usize = 65_535;
-/// Largest message about one packet, which has a head of [`HEAD_BYTES`], or all of it, and some forty bytes of attributes.
-const READ_BYTES: usize = MOST_PACKET + 4_096;
+/// Maximum length of an IP packet.
+const MAX_PACKET: usize = 65_535;
+/// Maximum size of a message about one packet: the packet, and some forty bytes of attributes.
+const READ_BYTES: usize = MAX_PACKET + 4_096;
 
-/// Packets that come in by one interface.
+/// The queue of packets received by one interface.
 pub struct Queue {
     socket: OwnedFd,
     number: u16,
     mtu: u32,
     verdicts: Messages,
     buffer: Vec<u8>,
-    /// The content of packets comes as well.
+    /// Whether the whole content of packets is copied.
     has_content: bool,
     mishaps: u64,
 }
 
-/// A packet that waits.
+/// A packet that waits for its verdict.
 pub struct Waiting {
-    /// The kernel's number of it.
+    /// The kernel's number of the packet.
     id: u32,
     ethertype: u16,
-    /// All of it, if a bit of it may be changed.
+    /// The whole packet if a bit of it may be flipped, else empty.
     content: Box<[u8]>,
 }
 
 impl Queue {
-    /// Makes packets that come in by `interface` of this thread's namespace wait in queue `number`. Returns also what
-    /// will not wait. `anew`: rules that are there already go.
+    /// Makes packets received by `interface` of this thread's namespace wait in queue `number`. `anew`: removes existing rules.
+    /// Returns also a description of the packets that will not wait.
     pub fn open(interface: &str, number: u16, anew: bool) -> Result<(Queue, Vec<String>)> {
         let mtu = interface::mtu(interface)?;
         let socket =
             netlink::open(SockProtocol::NetlinkNetFilter).context("no socket of the kernel's packet queues")?;
-        // Without the right to more, the usual limit holds.
+        // Without the privilege, the default limit applies.
         let _ = setsockopt(&socket, sockopt::RcvBufForce, &SOCKET_BYTES);
         let (verdicts, buffer) = (Messages::default(), vec![0; READ_BYTES]);
         let queue = Queue { socket, number, mtu, verdicts, buffer, has_content: false, mishaps: 0 };
@@ -82,11 +83,11 @@ impl Queue {
     fn configure(&self, fill: impl FnOnce(&mut Messages)) -> Result<()> {
         let mut message = Messages::default();
         fill(message.begin(kind(libc::NFQNL_MSG_CONFIG), libc::NLM_F_ACK, &general(self.number)));
-        netlink::ask(&self.socket, &mut message)?;
+        netlink::query(&self.socket, &mut message)?;
         Ok(())
     }
 
-    /// With the packet's content, if that has changed.
+    /// Adds a verdict to the batch, with the packet's content if it was changed.
     fn verdict(&mut self, id: u32, verdict: i32, content: Option<&[u8]>) {
         let value = [(verdict as u32).to_be_bytes(), id.to_be_bytes()].concat();
         let message = self.verdicts.begin(kind(libc::NFQNL_MSG_VERDICT), 0, &general(self.number));
@@ -119,7 +120,7 @@ impl Wire for Queue {
                 }
                 Err(error) => return Err(error).context("cannot read a packet queue"),
             };
-            // Other messages are errors: a verdict came after its packet had gone with its interface.
+            // Other messages are errors: the packet of a verdict was dropped together with its interface.
             for message in netlink::messages(&self.buffer[..length]) {
                 if message.kind == kind(libc::NFQNL_MSG_PACKET)
                     && let Some(packet) = Packet::read(message.body)
@@ -137,7 +138,7 @@ impl Wire for Queue {
     }
 
     fn deliver(&mut self, mut packet: Waiting, random: Option<u64>) -> bool {
-        // Its checksum is whole: the kernel makes it before it hands over content.
+        // Its checksum is complete: the kernel computes it before it copies the content.
         let is_flipped = random.is_some_and(|random| flip(packet.ethertype, &mut packet.content, random, true));
         self.verdict(packet.id, libc::NF_ACCEPT, is_flipped.then_some(&*packet.content));
         is_flipped
@@ -160,10 +161,10 @@ impl Wire for Queue {
         let mut message = Messages::default();
         message
             .begin(kind(libc::NFQNL_MSG_CONFIG), 0, &general(self.number))
-            .attribute(libc::NFQA_CFG_PARAMS, &copied(if changes { MOST_PACKET } else { HEAD_BYTES }))
+            .attribute(libc::NFQA_CFG_PARAMS, &copied(if changes { MAX_PACKET } else { HEAD_BYTES }))
             .attribute(libc::NFQA_CFG_FLAGS, &flags.to_be_bytes())
             .attribute(libc::NFQA_CFG_MASK, &(libc::NFQA_CFG_F_GSO as u32).to_be_bytes());
-        // Without waiting for an acknowledgement, which would come between packets.
+        // Does not wait for an acknowledgement, which would be received among packets.
         message.send(&self.socket).context("cannot configure a packet queue")
     }
 
@@ -176,7 +177,7 @@ fn kind(message: i32) -> u16 {
     (libc::NFNL_SUBSYS_QUEUE << 8 | message) as u16
 }
 
-/// `struct nfqnl_msg_config_params`: so many bytes of each packet are handed over.
+/// `struct nfqnl_msg_config_params`: the number of bytes of each packet that are copied.
 fn copied(bytes: usize) -> [u8; 5] {
     let [a, b, c, d] = (bytes as u32).to_be_bytes();
     [a, b, c, d, libc::NFQNL_COPY_PACKET as u8]

@@ -1,4 +1,4 @@
-//! What the kernel tells about a packet that waits.
+//! Parses the kernel's message about a packet that waits.
 
 use std::os::fd::OwnedFd;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -9,26 +9,26 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, so
 use crate::frame::{self, Segments};
 use crate::netlink;
 
-/// Longest time since a packet came that is believed: beyond it, the machine's clock has been set.
+/// Limit of the plausible age of a packet: a greater age means that the wall clock was set.
 const MAX_AGE_NS: u64 = 20_000_000;
 /// Bytes of `struct nfgenmsg`.
 const GENERAL_MESSAGE: usize = 4;
 
-/// While there is one, the kernel notes when each packet comes; else the time would be that of looking.
-pub struct Stamps {
+/// While it exists, the kernel timestamps each packet on reception. Without, packets have no timestamp but that of reading.
+pub struct Timestamps {
     _socket: OwnedFd,
 }
 
-impl Stamps {
-    /// Asks for it, for all of the machine's packets: a few nanoseconds each.
-    pub fn ask_for() -> Result<Stamps> {
+impl Timestamps {
+    /// Enables timestamps for all packets of the machine, which costs a few nanoseconds each.
+    pub fn enable() -> Result<Timestamps> {
         let made = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
         setsockopt(&made, sockopt::ReceiveTimestampns, &true)?;
-        Ok(Stamps { _socket: made })
+        Ok(Timestamps { _socket: made })
     }
 }
 
-/// The time that packets are stamped with.
+/// The clock of packet timestamps.
 pub struct WallClock {
     ns: u64,
 }
@@ -40,21 +40,21 @@ impl WallClock {
     }
 }
 
-/// A packet that waits.
+/// A packet that waits for its verdict.
 #[derive(Default)]
 pub struct Packet<'a> {
-    /// By which the kernel knows it.
+    /// The kernel's number of the packet.
     pub id: u32,
     /// Its Ethernet type.
     pub ethertype: u16,
     bytes: u32,
     head: &'a [u8],
     is_offload: bool,
-    came_ns: Option<u64>,
+    received_ns: Option<u64>,
 }
 
 impl<'a> Packet<'a> {
-    /// From the body of a message; nothing if it tells of no packet.
+    /// From the body of a message; `None` if the message is about no packet.
     pub fn read(body: &'a [u8]) -> Option<Packet<'a>> {
         let mut packet = Packet::default();
         let mut identified = false;
@@ -69,7 +69,7 @@ impl<'a> Packet<'a> {
                 libc::NFQA_PAYLOAD => packet.head = value,
                 libc::NFQA_CAP_LEN => whole_bytes = number(value),
                 libc::NFQA_SKB_INFO => packet.is_offload = number(value)? & libc::NFQA_SKB_GSO as u32 != 0,
-                libc::NFQA_TIMESTAMP => packet.came_ns = stamp_ns(value),
+                libc::NFQA_TIMESTAMP => packet.received_ns = stamp_ns(value),
                 _ => {}
             }
         }
@@ -77,20 +77,20 @@ impl<'a> Packet<'a> {
         identified.then_some(packet)
     }
 
-    /// Bytes on the wire of all that it stands for, if it came by an interface of this MTU.
+    /// Bytes on the wire of all packets that it stands for, if it was received by an interface of this MTU.
     pub fn wire_bytes(&self, mtu: u32) -> u32 {
         let segments = if self.is_offload { Segments::Mtu(mtu) } else { Segments::None };
         frame::wire_bytes(self.ethertype, self.head, self.bytes, segments)
     }
 
-    /// All of it, if that was handed over, with a checksum that fits; else nothing.
+    /// The whole packet with a correct checksum; empty if only the headers were copied.
     pub fn content(&self) -> &'a [u8] {
         if self.head.len() == self.bytes as usize && !self.is_offload { self.head } else { &[] }
     }
 
-    /// How long ago it came, as far as that is known.
+    /// Time since its reception; 0 if unknown.
     pub fn age_ns(&self, clock: &WallClock) -> u64 {
-        let age = self.came_ns.and_then(|came| clock.ns.checked_sub(came));
+        let age = self.received_ns.and_then(|came| clock.ns.checked_sub(came));
         age.filter(|age| *age <= MAX_AGE_NS).unwrap_or(0)
     }
 }

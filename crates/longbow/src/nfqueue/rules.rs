@@ -1,4 +1,4 @@
-//! Rules that make packets wait: nf_tables, over netlink, since a machine may lack the programs `nft` and `iptables`.
+//! nf_tables rules that make packets wait. They are installed over netlink, as a machine may lack `nft` and `iptables`.
 
 use anyhow::{Context, Result, bail};
 use nix::errno::Errno;
@@ -6,7 +6,7 @@ use nix::sys::socket::SockProtocol;
 
 use crate::netlink::{self, Messages, append_attribute, attribute};
 
-/// The table in which all rules are.
+/// The table of all rules.
 const TABLE: &str = "fishplate-longbow";
 
 // Numbers of the kernel's interface (linux/netfilter/nf_tables.h), which libc lacks.
@@ -36,23 +36,23 @@ const NFTA_TARGET_REV: u16 = 2;
 const NFTA_TARGET_INFO: u16 = 3;
 const NFT_REG_1: u32 = 1;
 
-/// Bytes of an interface's name as the kernel compares it.
+/// Length of an interface name in a comparison by the kernel.
 const NAME_BYTES: usize = 16;
 
-/// How a rule hands a packet over.
+/// How a rule passes a packet to a queue.
 #[derive(Clone, Copy, Debug)]
 enum Handover {
-    /// nf_tables' own expression.
+    /// By the `queue` expression of nf_tables.
     Queue,
-    /// The target of iptables, which some kernels have instead.
+    /// By the NFQUEUE target of iptables: some kernels lack the expression.
     Target,
 }
 
-/// Makes the packets that come in by an interface of this namespace wait in a queue. What else was made here before is
-/// gone, if `anew`. Returns what will not wait.
+/// Makes the packets received by an interface of this namespace wait in a queue. `anew`: removes all earlier rules. Returns a
+/// description of the packets that will not wait.
 ///
-/// The rules outlive this process, and let nothing pass that nobody takes: should the emulator die, its rails are cut
-/// rather than fast.
+/// The rules outlive this process and drop packets that no process receives: if the emulator dies, its rails are cut instead
+/// of passing packets without delay.
 pub fn install(interface: &str, queue: u16, anew: bool) -> Result<Vec<String>> {
     install_family(libc::NFPROTO_IPV4, interface, queue, anew)
         .context("the kernel cannot hand packets to a program (it takes nf_tables with nft_queue or xt_NFQUEUE)")?;
@@ -73,8 +73,8 @@ pub fn remove() -> Result<()> {
         let kind = message(libc::NFT_MSG_DELTABLE);
         batch.begin(kind, libc::NLM_F_ACK, &general(family)).attribute(NFTA_TABLE_NAME, &text(TABLE));
         end(&mut batch);
-        // A family that the kernel lacks has no table either.
-        let _ = netlink::ask(&netlink::open(SockProtocol::NetlinkNetFilter)?, &mut batch);
+        // Fails for a protocol family that the kernel lacks, which has no table.
+        let _ = netlink::query(&netlink::open(SockProtocol::NetlinkNetFilter)?, &mut batch);
     }
     Ok(())
 }
@@ -83,7 +83,7 @@ fn install_family(family: i32, interface: &str, queue: u16, anew: bool) -> Resul
     let mut refusals = Vec::new();
     for handover in [Handover::Queue, Handover::Target] {
         let mut batch = rules(family, interface, queue, anew, handover);
-        match netlink::ask(&netlink::open(SockProtocol::NetlinkNetFilter)?, &mut batch) {
+        match netlink::query(&netlink::open(SockProtocol::NetlinkNetFilter)?, &mut batch) {
             Ok(_) => return Ok(()),
             Err(error) if error.downcast_ref() == Some(&Errno::EPERM) => {
                 return Err(error.context("changing packet rules takes root, or a user namespace (CAP_NET_ADMIN)"));
@@ -124,7 +124,7 @@ fn rules(family: i32, interface: &str, queue: u16, anew: bool, handover: Handove
     batch
 }
 
-/// "If it came in by `interface`, hand it over."
+/// The expressions "if received by `interface`, pass to `queue`".
 fn expressions(interface: &str, queue: u16, handover: Handover) -> Vec<u8> {
     let mut load = attribute(NFTA_META_DREG, &NFT_REG_1.to_be_bytes());
     append_attribute(&mut load, NFTA_META_KEY, &(libc::NFT_META_IIFNAME as u32).to_be_bytes());
@@ -162,7 +162,7 @@ fn expression(name: &str, data: &[u8]) -> Vec<u8> {
     attribute(NFTA_LIST_ELEM | libc::NLA_F_NESTED, &inside)
 }
 
-/// Text with its final zero.
+/// A NUL-terminated string.
 fn text(text: &str) -> Vec<u8> {
     [text.as_bytes(), &[0]].concat()
 }

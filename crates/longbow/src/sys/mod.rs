@@ -1,4 +1,4 @@
-//! System calls that no library offers safely.
+//! System calls without a safe wrapper in a library.
 #![allow(unsafe_code)]
 
 mod priority;

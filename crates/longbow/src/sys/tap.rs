@@ -1,4 +1,4 @@
-//! Requests to TAP devices.
+//! ioctl requests to TAP devices.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -8,11 +8,11 @@ use std::os::fd::{AsFd, AsRawFd};
 struct Request {
     name: [u8; libc::IFNAMSIZ],
     flags: libc::c_short,
-    /// Up to the size that the kernel copies.
+    /// Padding to the size that the kernel copies.
     rest: [u8; 22],
 }
 
-/// Makes an open `/dev/net/tun` a TAP device of this name, with virtio headers in front of frames.
+/// Turns an open `/dev/net/tun` into a TAP device of this name, whose frames begin with virtio headers.
 pub fn attach_tap(device: impl AsFd, name: &str) -> io::Result<()> {
     let mut request = Request { name: [0; libc::IFNAMSIZ], flags: 0, rest: [0; 22] };
     let bytes = name.as_bytes();
@@ -21,12 +21,12 @@ pub fn attach_tap(device: impl AsFd, name: &str) -> io::Result<()> {
     }
     request.name[..bytes.len()].copy_from_slice(bytes);
     request.flags = (libc::IFF_TAP | libc::IFF_NO_PI | libc::IFF_VNET_HDR) as libc::c_short;
-    // SAFETY: the request reads and writes a `struct ifreq`, of which `Request` has layout and size.
+    // SAFETY: the request reads and writes a `struct ifreq`; `Request` has its layout and size.
     let code = unsafe { libc::ioctl(device.as_fd().as_raw_fd(), libc::TUNSETIFF, &raw mut request) };
     if code < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Tells a TAP device which unfinished frames (`TUN_F_*`) it may hand out.
+/// Sets the offloads (`TUN_F_*`) that frames read from a TAP device may rely on.
 pub fn set_offload(device: impl AsFd, offload: libc::c_uint) -> io::Result<()> {
     // SAFETY: the request takes its argument by value.
     let code = unsafe { libc::ioctl(device.as_fd().as_raw_fd(), libc::TUNSETOFFLOAD, libc::c_ulong::from(offload)) };

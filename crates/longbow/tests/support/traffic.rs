@@ -73,7 +73,7 @@ fn read_for(stream: &mut TcpStream, chunk: &mut [u8], time: Duration) -> Result<
     Ok(Received { bytes, seconds: start.elapsed().as_secs_f64() })
 }
 
-/// Round trips in nanoseconds, sorted, of so many small datagrams from a to b and back, one after the other.
+/// Round trips in nanoseconds, sorted, of `count` small datagrams from a to b and back, one after the other.
 pub fn round_trips(pair: &Pair, address: SocketAddr, count: usize, pause: Duration) -> Result<Vec<u64>> {
     let echo = pair.b.run(move || Ok(UdpSocket::bind(address)?))?;
     let done = pair.b.begin(move || reflect(&echo, count));
@@ -108,7 +108,7 @@ fn reflect(socket: &UdpSocket, count: usize) -> Result<()> {
     Ok(())
 }
 
-/// Sends so many datagrams of `bytes`, `pause` apart; returns how many arrived within `patience` of the last.
+/// Sends `count` datagrams of `bytes`, `pause` apart; returns how many arrived within `patience` of the last.
 pub fn datagrams(pair: &Pair, count: usize, bytes: usize, pause: Duration, patience: Duration) -> Result<usize> {
     let address = SocketAddr::from((Pair::address_of_b(0), 5001));
     let receiver = pair.b.run(move || Ok(UdpSocket::bind(address)?))?;
@@ -135,7 +135,7 @@ pub fn datagrams(pair: &Pair, count: usize, bytes: usize, pause: Duration, patie
     arrived.wait()
 }
 
-/// Sends so many zero bytes over a stream from a to b; returns how many bits are set when they arrive.
+/// Sends zero bytes over a stream from a to b; returns the number of bits that are set on arrival.
 pub fn changed_bits(pair: &Pair, bytes: usize) -> Result<u64> {
     let address = SocketAddr::from((Pair::address_of_b(0), 5002));
     let listener = pair.b.run(move || Ok(TcpListener::bind(address)?))?;

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Room for a library's description of itself: MPICH asks for 8192, others for less.
-const MOST_VERSION: usize = 1 << 16;
+const MAX_VERSION_LEN: usize = 1 << 16;
 
 /// A library that is loaded. It is never closed, as MPI libraries leave threads and handlers behind.
 pub struct Library {
@@ -43,7 +43,7 @@ impl Library {
         let address = self.symbol(c"MPI_Get_library_version")?;
         // SAFETY: `int MPI_Get_library_version(char *, int *)` in the standard's binding for C.
         let version: extern "C" fn(*mut c_char, *mut c_int) -> c_int = unsafe { std::mem::transmute(address) };
-        let (mut text, mut length) = (vec![0u8; MOST_VERSION], 0);
+        let (mut text, mut length) = (vec![0u8; MAX_VERSION_LEN], 0);
         let code = version(text.as_mut_ptr().cast(), &mut length);
         let end = text.iter().position(|byte| *byte == 0).unwrap_or_default();
         text.truncate(end);

@@ -1,4 +1,4 @@
-//! Reads the files that ranks have written. They may be of a rank that was killed at any moment.
+//! Reads the files written by ranks. A rank may have been killed at any moment while writing its file.
 
 mod rank;
 mod recorded;
@@ -13,9 +13,9 @@ pub use series::{Series, series};
 /// Why a file cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// It is no such file, or was cut off.
+    /// It is not a file of a profile, or it is truncated.
     Foreign,
-    /// It is of another version of Fishplate.
+    /// It was written by another version of Fishplate.
     OtherVersion,
 }
 

@@ -18,7 +18,7 @@ pub fn rank(bytes: &[u8]) -> Result<Rank, Error> {
     if words[header::VERSION] != rank_file::version() {
         return Err(Error::OtherVersion);
     }
-    // So many ranks have no room in the file: it is no whole one.
+    // With more ranks than words the file is truncated.
     let ranks = usize::try_from(words[header::RANKS]).ok().filter(|ranks| *ranks <= words.len());
     let layout = Layout::new(ranks.ok_or(Error::Foreign)?);
     if words.len() < layout.words {
@@ -37,7 +37,7 @@ impl RankFile {
         let word = |at: usize| self.words[at];
         let text = |range: std::ops::Range<usize>| words::load_text(&self.words[range]);
         let (name, boot, time) = (text(header::HOST), text(header::BOOT), word(header::TIME_NAMESPACE));
-        // All that files of before tell.
+        // Files of earlier versions have no more.
         let host = Host { name, boot, time, network: 0 };
         Rank {
             rank: word(header::RANK) as usize,
@@ -91,7 +91,7 @@ impl RankFile {
         }
     }
 
-    /// A call whose number has one added.
+    /// Number of the call that is stored as its number plus one; `None` for 0.
     fn call_number(&self, stored: u64) -> Option<usize> {
         let number = usize::try_from(stored.checked_sub(1)?).ok()?;
         (number < calls::table().len()).then_some(number)
@@ -224,7 +224,7 @@ mod tests {
         let before = of("node", "b1", 0, 0).host_id;
         assert_eq!(before, of("node", "b1", 0, 0).host_id);
         assert!(before != of("node", "b2", 0, 0).host_id && before != of("other", "b1", 0, 0).host_id);
-        // Without a boot id machines are told apart by their names, so that their clocks are not taken for one.
+        // Without a boot ID machines are told apart by their names: their clocks must not be taken for one.
         assert_ne!(of("node", "", 7, 0).clock, of("other", "", 8, 0).clock);
         assert_ne!(of("node", "b1", 7, 1).clock, of("node", "b1", 7, 2).clock, "time namespaces");
     }

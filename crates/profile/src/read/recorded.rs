@@ -1,4 +1,4 @@
-//! What one rank has recorded.
+//! The contents of the file of one rank.
 
 use fishplate_host::{Host, HostId};
 
@@ -6,82 +6,82 @@ use crate::calls;
 use crate::rank_file::size;
 use crate::sizes::CLASSES;
 
-/// How far a rank has come.
+/// How far a rank got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It was still running, or has ended without MPI_Finalize.
+    /// It is running, or ended without MPI_Finalize.
     Running,
-    /// It has called MPI_Finalize.
+    /// It called MPI_Finalize.
     Finalized,
-    /// It has called MPI_Abort with this code.
+    /// It called MPI_Abort with this error code.
     Aborted(i32),
 }
 
 impl State {
-    /// As it is in files.
+    /// [`State::Running`] in a file.
     pub const RUNNING: u64 = 1;
-    /// As it is in files.
+    /// [`State::Finalized`] in a file.
     pub const FINALIZED: u64 = 2;
-    /// As it is in files; the code is apart.
+    /// [`State::Aborted`] in a file; the error code is in another word.
     pub const ABORTED: u64 = 3;
 }
 
-/// What one rank has recorded.
+/// The contents of the file of one rank.
 #[derive(Clone, Debug)]
 pub struct Rank {
-    /// In MPI_COMM_WORLD.
+    /// Its rank in MPI_COMM_WORLD.
     pub rank: usize,
-    /// Ranks in it.
+    /// Number of ranks in MPI_COMM_WORLD.
     pub ranks: usize,
     /// Name of its host.
     pub host: String,
-    /// Its host.
+    /// Identifies its host.
     pub host_id: HostId,
-    /// Ranks with the same one have the same clock.
+    /// Identifies its monotonic clock: ranks with equal values share one.
     pub clock: String,
-    /// Its process.
+    /// Process ID.
     pub pid: u64,
-    /// Its program.
+    /// Path of its program.
     pub program: String,
-    /// Its MPI library.
+    /// Text of MPI_Get_library_version.
     pub library: String,
-    /// How far it has come.
+    /// How far the rank got.
     pub state: State,
-    /// When MPI was initialized: nanoseconds of the time of day, and of the monotonic clock that all else is in.
+    /// Time of day when MPI was initialized. All other times are of the monotonic clock.
     pub started_realtime_ns: u64,
-    /// See [`Rank::started_realtime_ns`].
+    /// Monotonic time when MPI was initialized.
     pub started_ns: u64,
-    /// When it was last seen in MPI.
+    /// Time of the last end of an MPI call.
     pub last_ns: u64,
-    /// The call in which it was when it ended.
+    /// The call in which the rank was when it ended.
     pub current: Option<Current>,
     /// Time in MPI, of all threads.
     pub in_mpi_ns: u64,
-    /// Time for which recording was off.
+    /// Total time for which recording was off.
     pub paused_ns: u64,
-    /// Most threads that were in MPI at once.
+    /// Maximum number of threads in MPI at one time.
     pub threads: u64,
-    /// Time that requests were under way while the program was not in MPI.
+    /// Time for which requests were in progress while the program was outside MPI: communication that overlaps computation.
     pub hidden_ns: u64,
-    /// Time that it waited for requests.
+    /// Time for which the program waited in MPI for requests.
     pub waited_ns: u64,
-    /// What found no place: requests, call sites, communicators.
+    /// Entries not recorded, as their table was full: requests, call sites, communicators.
     pub lost: [u64; 3],
-    /// One of 2^this messages is in the events.
+    /// Binary logarithm of the sampling interval: one of 2^x messages is in `events`.
     pub sampling: u32,
-    /// Messages of ranks that are not in MPI_COMM_WORLD.
+    /// Messages to and from ranks outside MPI_COMM_WORLD.
     pub foreign: Peer,
     /// See [`crate::rank_file::header::WORLD`].
     pub world: u64,
     /// By the number of the call.
     pub calls: Vec<CallCounts>,
-    /// By [`crate::rank_file::size`] and class: number and bytes.
+    /// By kind ([`crate::rank_file::size`]) and class: number of messages and bytes.
     pub sizes: Vec<[(u64, u64); CLASSES]>,
     /// By rank in MPI_COMM_WORLD.
     pub peers: Vec<Peer>,
-    /// Where the program calls MPI.
+    /// Places where the program calls MPI.
     pub sites: Vec<Site>,
-    /// What those places are in.
+    /// Program and libraries that contain the call sites.
     pub modules: Vec<Module>,
     /// Communicators.
     pub communicators: Vec<Communicator>,
@@ -90,7 +90,7 @@ pub struct Rank {
 }
 
 impl Rank {
-    /// One of `ranks` that has done nothing and come to its end: what is made up begins with it.
+    /// A finalized rank of `ranks` without any calls: base of synthetic profiles.
     pub fn idle(rank: usize, ranks: usize) -> Rank {
         Rank {
             rank,
@@ -126,14 +126,14 @@ impl Rank {
     }
 }
 
-/// The call that a rank is in.
+/// A call that did not return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Current {
     /// Number of the call.
     pub call: usize,
-    /// Since when.
+    /// When the call began.
     pub since_ns: u64,
-    /// The address that it returns to.
+    /// Return address of the call.
     pub caller: u64,
 }
 
@@ -142,28 +142,28 @@ pub struct Current {
 pub struct CallCounts {
     /// Number of calls.
     pub count: u64,
-    /// Time in them.
+    /// Total time in the calls.
     pub time_ns: u64,
-    /// The longest.
+    /// Time of the longest call.
     pub longest_ns: u64,
     /// Bytes sent.
     pub sent: u64,
     /// Bytes received.
     pub received: u64,
-    /// How many have failed.
+    /// Number of calls that failed.
     pub errors: u64,
 }
 
-/// Messages between a rank and another one.
+/// Messages between a rank and one peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Peer {
-    /// Messages to it.
+    /// Number of messages sent to the peer.
     pub sent: u64,
-    /// Their bytes.
+    /// Bytes of the messages sent.
     pub sent_bytes: u64,
-    /// Messages from it.
+    /// Number of messages received from the peer.
     pub received: u64,
-    /// Their bytes.
+    /// Bytes of the messages received.
     pub received_bytes: u64,
 }
 
@@ -172,33 +172,33 @@ pub struct Peer {
 pub struct Site {
     /// Number of the call.
     pub call: usize,
-    /// The address that it returns to.
+    /// Return address of the call.
     pub caller: u64,
-    /// What it has done.
+    /// Counts of the calls from this place.
     pub counts: CallCounts,
 }
 
-/// A program or library in the memory of a rank.
+/// A program or library mapped by a rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Module {
-    /// Where it begins.
+    /// Load address.
     pub base: u64,
-    /// Its file.
+    /// Path of its file.
     pub file: String,
 }
 
 /// A communicator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Communicator {
-    /// The same on all its ranks.
+    /// Identifier, equal on all its ranks.
     pub id: u64,
     /// Number of ranks.
     pub ranks: u64,
     /// Its name.
     pub name: String,
-    /// Calls on it.
+    /// Number of calls on the communicator, without waits.
     pub calls: u64,
-    /// Time in them.
+    /// Total time in the calls.
     pub time_ns: u64,
     /// Bytes sent.
     pub sent: u64,
@@ -209,20 +209,20 @@ pub struct Communicator {
 /// A message or a collective operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// See [`crate::rank_file::event`].
+    /// A kind of [`crate::rank_file::event`].
     pub kind: u64,
-    /// Number of the call.
+    /// Number of the call that posted it.
     pub call: usize,
     /// Whether this rank is its root.
     pub is_root: bool,
-    /// Which stream of messages, or which communicator.
+    /// Hash that identifies the stream of messages, or the communicator.
     pub key: u64,
-    /// Which one of it.
+    /// Serial number within the stream or communicator.
     pub number: u64,
     /// When it was posted.
     pub posted_ns: u64,
-    /// When the call began that has completed it.
+    /// When the call began that completed it.
     pub waited_ns: u64,
-    /// When it was complete.
+    /// When it completed.
     pub done_ns: u64,
 }

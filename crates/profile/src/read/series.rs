@@ -1,4 +1,4 @@
-//! Reads a file of what changed over time.
+//! Reads a file of time series.
 
 use fishplate_host::{Host, HostId};
 
@@ -6,26 +6,26 @@ use super::Error;
 use crate::series_file::{self, header};
 use crate::words;
 
-/// What changed over time.
+/// The time series of a rank or a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Series {
-    /// The rank that it is of; nothing: a host.
+    /// The rank; `None` for the series of a host.
     pub rank: Option<usize>,
     /// Name of the host.
     pub host: String,
-    /// The host: by its name where the file does not tell more.
+    /// Identifies the host; derived from its name in files of earlier versions.
     pub host_id: HostId,
-    /// Time of day of the first step, in steps of [`series_file::STEP_NS`].
+    /// Time of day of the first step, in units of [`series_file::STEP_NS`].
     pub first_step: u64,
-    /// Whether the disk was full before the end.
+    /// Whether steps are missing at the end, as the disk was full.
     pub is_cut: bool,
     /// Names of columns.
     pub names: Vec<String>,
-    /// Each column's numbers, by step.
+    /// Values of each column, by step.
     pub columns: Vec<Vec<u32>>,
 }
 
-/// Reads a file of what changed over time.
+/// Reads a file of time series.
 pub fn series(bytes: &[u8]) -> Result<Series, Error> {
     let (head, numbers) = bytes.split_at_checked(header::WORDS * size_of::<u64>()).ok_or(Error::Foreign)?;
     let head = words::from_bytes(head);

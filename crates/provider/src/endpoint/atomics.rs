@@ -6,14 +6,14 @@ use ofi_abi::{FI_EINVAL, FI_EMSGSIZE, FI_EOPNOTSUPP};
 use crate::endpoint::{Endpoint, Report};
 use crate::errno::{Errno, Outcome};
 
-/// The calls that there are: each has operations of its own.
+/// The kinds of calls, each with its own set of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
-    /// `fi_atomic`: nothing comes back.
+    /// `fi_atomic`: without a result.
     Atomic,
-    /// `fi_fetch_atomic`: what was there before does.
+    /// `fi_fetch_atomic`: the result is the old values.
     Fetch,
-    /// `fi_compare_atomic`: the same, and it is compared.
+    /// `fi_compare_atomic`: with comparands; the result is the old values.
     Compare,
 }
 
@@ -36,17 +36,17 @@ impl Call {
 pub struct Operation {
     /// Address vector index of the peer.
     pub peer: u64,
-    /// Where in the peer's memory the array begins.
+    /// Start of the array in the peer's memory.
     pub remote: Remote,
-    /// What is done, to one element.
+    /// The operation, for one element.
     pub what: Atomic,
-    /// To how many.
+    /// Number of elements.
     pub count: usize,
-    /// The operands here; of a read they mean nothing.
+    /// Local operands; meaningless for a read.
     pub operands: Payload,
-    /// What they are compared with here, if they are.
+    /// Local comparands; empty for operations without.
     pub comparands: Payload,
-    /// Where the values before go, if they are wanted.
+    /// Local buffer for the result; empty for operations without.
     pub result: Payload,
     /// Whether success is reported.
     pub report: Report,
@@ -55,7 +55,7 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// What is done to all elements, and with what.
+    /// The operation on all elements, and its operands with comparands behind them.
     fn whole(&self) -> Outcome<(Atomic, Payload)> {
         let (operation, datatype, fetches) = (self.what.operation(), self.what.datatype(), self.what.fetches());
         if self.count == 0 {

@@ -1,4 +1,4 @@
-//! What the engine is told as an operation's context.
+//! The contexts of operations in the engine.
 
 use fishplate_engine::Context;
 use slab::Slab;
@@ -7,8 +7,8 @@ use slab::Slab;
 const MARK: u64 = 0xF15B << 48;
 const MARK_BITS: u64 = 0xFFFF << 48;
 
-/// Usually the application's context itself. An endpoint must hear of every completion that is counted, also of those
-/// that no completion queue entry is wanted for: there, it is the number of an entry that remembers which they are.
+/// Usually the application's context itself. An endpoint needs every completion that a counter counts, also those without an entry in
+/// a completion queue: for these operations the context is the key of an entry in a table.
 #[derive(Default)]
 pub struct Contexts {
     table: Slab<Entry>,
@@ -22,9 +22,9 @@ struct Entry {
 }
 
 impl Contexts {
-    /// The context for the engine and whether it shall notify, for an operation of the application's context `user`
-    /// whose success it wants reported, or not. `counted`: a counter wants to know, too. `multi`: it completes several
-    /// times. The table grows with the operations that are under way.
+    /// The engine's context, and whether it has to notify, for an operation with the application's context `user`. `report`: the
+    /// application wants its success reported; `counted`: a counter counts it; `multi`: it completes several times. The table grows
+    /// with the operations under way.
     #[inline]
     pub fn open(&mut self, user: u64, report: bool, counted: bool, multi: bool) -> (Context, bool) {
         if !counted {
@@ -34,8 +34,8 @@ impl Contexts {
         (Context(MARK | key as u64), true)
     }
 
-    /// The application's context, and whether it wants a success reported. `released`: the last completion of an
-    /// operation with several.
+    /// The application's context, and whether it wants a success reported. `released`: this is the last completion of an operation with
+    /// several.
     #[inline]
     pub fn close(&mut self, context: Context, released: bool) -> (u64, bool) {
         let Some(key) = self.key(context) else { return (context.0, true) };

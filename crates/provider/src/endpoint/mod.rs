@@ -41,11 +41,10 @@ use crate::regions::RegisteredRegions;
 use contexts::Contexts;
 use peers::Peers;
 
-/// Least free bytes of a multi-receive buffer until the application says otherwise: what libfabric documents for
-/// providers without another reason.
+/// Default of the free bytes below which a multi-receive buffer is released: libfabric's documented one.
 const MIN_MULTI_RECV: u64 = 64;
 
-/// What the application chose when it opened the endpoint.
+/// The application's choices at the opening of the endpoint.
 #[derive(Clone, Copy, Debug)]
 pub struct Attributes {
     /// Capabilities.
@@ -84,25 +83,25 @@ pub(crate) struct State {
     pub counters: Vec<Arc<Counter>>,
     pub contexts: Contexts,
     pub min_multi_recv: u64,
-    /// Receives name their sender.
+    /// Receives are directed: they name their sender (`FI_DIRECTED_RECV`).
     pub directed: bool,
-    /// Does what cannot wait until the application calls again.
+    /// The progress thread.
     pub thread: Option<Arc<ProgressThread>>,
-    /// Whether it also goes on with what was posted.
+    /// Whether the progress thread also makes progress on posted operations.
     progress: Progress,
-    /// Readable while there are news from the network.
+    /// Readable while sockets are ready.
     readiness_fd: Option<Arc<OwnedFd>>,
-    /// Number of the application's progress calls that the thread has seen, and since when it is that.
+    /// Number of the application's progress calls that the thread has seen, and since when it has not changed.
     seen_calls: (u64, Instant),
-    /// The same as of its last look around.
+    /// Number of the application's progress calls at the thread's last [`look_around`](crate::progress_thread::Served::look_around).
     looked_calls: u64,
-    /// What peers ask.
-    questions: progress::Questions,
-    /// Rounds since the last look at the network.
+    /// Peers' requests, as the progress thread has seen them.
+    requests: progress::Requests,
+    /// Rounds since the network was polled last.
     skipped: u32,
 }
 
-/// Where completions of sends (and accesses of remote memory), or of receives, go.
+/// Destination of completions of sends (and remote memory access), or of receives.
 #[derive(Default)]
 pub(crate) struct Direction {
     pub queue: Option<Arc<CompletionQueue>>,
@@ -112,10 +111,10 @@ pub(crate) struct Direction {
     pub op_flags: u64,
 }
 
-/// Whether a call wants its success reported.
+/// Whether a success is reported.
 #[derive(Clone, Copy, Debug)]
 pub enum Report {
-    /// Never (inject).
+    /// Never: inject.
     Never,
     /// As the endpoint's default flags say.
     Default,
@@ -124,7 +123,7 @@ pub enum Report {
 }
 
 impl Endpoint {
-    /// A closed-down endpoint; [`Endpoint::enable`] opens it.
+    /// An endpoint without transport until [`Endpoint::enable`].
     pub fn new(choice: Attributes, domain: Arc<Domain>) -> Endpoint {
         static NEXT_ID: AtomicU32 = AtomicU32::new(0);
         let state = State {
@@ -143,7 +142,7 @@ impl Endpoint {
             progress: domain.fabric.settings.progress,
             readiness_fd: None,
             seen_calls: (0, Instant::now()),
-            questions: progress::Questions::NONE,
+            requests: progress::Requests::NONE,
             looked_calls: 0,
             skipped: 0,
         };
@@ -185,8 +184,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Binds a counter for the directions in `flags`. One for what peers access alone never counts: that is for endpoints
-    /// with `FI_RMA_EVENT`.
+    /// Binds a counter for the directions in `flags`. A counter for peers' accesses alone never counts, as that needs `FI_RMA_EVENT`.
     pub fn bind_counter(self: &Arc<Self>, counter: &Arc<Counter>, flags: u64) -> Outcome<()> {
         let mut state = self.state()?;
         if flags & (FI_SEND | FI_RECV) != 0 {
@@ -235,7 +233,7 @@ impl Endpoint {
                 fishplate_guest::report(format_args!("no thread for automatic progress: {error}"));
                 return Err(Errno(FI_EAGAIN));
             }
-            // Nothing is held back then: slower, and as correct.
+            // Without a thread no frames are held: slower, but correct.
             Err(_) => None,
         };
         if state.thread.is_some() {
@@ -245,7 +243,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Ends the transport and lets go of everything bound, even after a panic: what is bound must not stay busy.
+    /// Ends the transport and releases all bound objects, even after a panic: otherwise these could not be closed.
     pub fn close(self: &Arc<Self>) {
         let mut state = self.state.lock_anyway();
         let queues = [state.tx.queue.take(), state.rx.queue.take()];
@@ -260,14 +258,14 @@ impl Endpoint {
         queues.iter().flatten().for_each(|queue| leave(&mut write_plain(&queue.endpoints)));
         counters.iter().for_each(|counter| leave(&mut write_plain(&counter.endpoints)));
         match transport {
-            // Half changed, it cannot be trusted to end well; the process's end closes its sockets.
+            // After a panic its state may be inconsistent: it is leaked, and its sockets close with the process.
             Some(transport) if self.state.is_poisoned() => std::mem::forget(transport),
             Some(transport) => transport.close(),
             None => {}
         }
     }
 
-    /// The blob by which peers reach this endpoint. Only once it is enabled.
+    /// The address of this endpoint, as a blob. Only once it is enabled.
     pub fn name(&self) -> Outcome<[u8; ADDRESS_LEN]> {
         let state = self.state()?;
         state.transport.as_ref().map(|transport| transport.address().encode()).ok_or(Errno(FI_EOPBADSTATE))

@@ -1,4 +1,4 @@
-//! Which virtual channel an endpoint has for an address vector index, and the reverse.
+//! The mapping between address vector indices and the endpoint's virtual channels.
 
 use fishplate_engine::VcId;
 use fishplate_rails::Endpoint as Transport;
@@ -10,8 +10,8 @@ use crate::errno::{Errno, Outcome};
 /// No virtual channel yet.
 const NONE: u32 = u32::MAX;
 
-/// Virtual channels by index and indices by virtual channel. Filled when first needed: of a large address vector most
-/// entries never are.
+/// Virtual channels by index, and indices by virtual channel. Filled on demand, as most entries of a large address vector are never
+/// used.
 #[derive(Default)]
 pub struct Peers {
     channels: Vec<u32>,
@@ -28,7 +28,7 @@ impl Peers {
         }
     }
 
-    /// The same, made if need be.
+    /// The virtual channel to the peer at `index`, made if there is none.
     #[cold]
     pub fn resolve(&mut self, index: u64, vector: &AddressVector, transport: &mut Transport) -> Outcome<VcId> {
         let address = vector.get(index).ok_or(Errno(FI_EINVAL))?;
@@ -37,8 +37,7 @@ impl Peers {
         Ok(channel)
     }
 
-    /// The index of the peer behind `channel`. A peer may have sent before it was sent to: then all addresses are
-    /// looked at.
+    /// The index of the peer behind `channel`. If the peer has sent before anything was sent to it, all addresses are searched.
     pub fn index(&mut self, channel: VcId, vector: &AddressVector, transport: &mut Transport) -> u64 {
         let known = self.known_index(channel);
         if known != FI_ADDR_NOTAVAIL {
@@ -52,12 +51,12 @@ impl Peers {
         FI_ADDR_NOTAVAIL
     }
 
-    /// The address at `index` is gone.
+    /// The address at `index` was removed.
     pub fn forget(&mut self, index: u64) {
         if let Some(channel) = self.channels.get_mut(index as usize) {
             *channel = NONE;
         }
-        // Another index may stand for the same peer.
+        // Another index may have the same address.
         for (channel, of) in self.indices.iter_mut().enumerate() {
             if *of == index {
                 let other = self.channels.iter().position(|other| *other == channel as u32);

@@ -1,4 +1,4 @@
-//! Progress of an endpoint: in calls of the application, and by the progress thread while it is away.
+//! Progress of an endpoint: in calls of the application, and by the progress thread while the application is not in MPI.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -21,55 +21,54 @@ use crate::progress_thread::{Next, Served};
 use crate::reader::Reader;
 use crate::shared_processor::{is_processor_shared, scheduling_wait};
 
-/// Rounds in a row that hand out completions without a look at the network that is due. Calls that complete at once (receives
-/// of what is already here, messages to oneself) would otherwise keep the network waiting for as long as they follow each
-/// other; sixteen of them make the cost of the look small.
-const MOST_SKIPPED: u32 = 16;
+/// Rounds in a row that deliver completions without a due poll of the network, at most. Operations that complete at once (receives of
+/// unexpected messages, messages to oneself) would otherwise starve the network; with sixteen rounds the cost of the poll is small.
+const MAX_SKIPPED: u32 = 16;
 
-/// An application that waits in MPI looks at the network more often, or peers need not wait for it.
-const LOOK_INTERVAL: Duration = Duration::from_micros(50);
-/// Rounds of answers to peers until the application's calls can come in between.
-const MOST_ANSWERS: u32 = 16;
-/// Peers that have asked are taken to ask again for so long: the thread finds an application away in between its calls.
-const ASKED_FOR: Duration = Duration::from_millis(20);
-/// And for so long to do so at once: the thread waits for that, and for nothing else that may come.
-const ASKED_AT_ONCE_FOR: Duration = Duration::from_millis(1);
+/// An application that waits in MPI polls the network more often than this, or no peer waits for it.
+const POLL_INTERVAL: Duration = Duration::from_micros(50);
+/// Rounds of answers to peers until calls of the application get their turn.
+const MAX_ANSWERS: u32 = 16;
+/// After a peer's request another one is expected for this time: an application counts as away between its calls.
+const REQUEST_AGE: Duration = Duration::from_millis(20);
+/// And for this time it is expected at once: the thread waits for it, whatever else may come.
+const NEW_REQUEST_AGE: Duration = Duration::from_millis(1);
 
-/// How long the progress thread looks around at most, as long as it finds something.
+/// Longest time for which the progress thread polls in [`Served::look_around`] while it finds something.
 const LONGEST_LOOK: Duration = Duration::from_millis(10);
 
-/// How often peers have asked for what is in memory here, and wait for it, as the progress thread has seen.
-pub(super) struct Questions {
+/// Requests of peers that wait for what is in memory here, as the progress thread has seen them.
+pub(super) struct Requests {
     seen: u64,
-    /// When there were new ones.
+    /// When a new one was seen.
     last: Option<Instant>,
 }
 
-impl Questions {
-    pub const NONE: Questions = Questions { seen: 0, last: None };
+impl Requests {
+    pub const NONE: Requests = Requests { seen: 0, last: None };
 
-    /// Whether there are any that are not older.
+    /// Whether the last one is not older than `age`.
     fn are_within(&self, age: Duration, now: Instant) -> bool {
         self.last.is_some_and(|last| now - last < age)
     }
 
     /// Whether there are new ones.
-    fn have_come(&mut self, questions: u64, now: Instant) -> bool {
-        let have_come = std::mem::replace(&mut self.seen, questions) != questions;
+    fn have_come(&mut self, requests: u64, now: Instant) -> bool {
+        let have_come = std::mem::replace(&mut self.seen, requests) != requests;
         if have_come {
             self.last = Some(now);
         }
         have_come
     }
 
-    /// Whether peers ask just now.
-    fn is_asked(&mut self, questions: u64, now: Instant) -> bool {
-        self.have_come(questions, now) || self.are_within(ASKED_FOR, now)
+    /// Whether peers are expected to wait for an answer just now.
+    fn is_asked(&mut self, requests: u64, now: Instant) -> bool {
+        self.have_come(requests, now) || self.are_within(REQUEST_AGE, now)
     }
 }
 
 impl Endpoint {
-    /// Moves data and hands out completions. True if there was anything to do. Another thread's work is not waited for.
+    /// Makes progress, and delivers completions. True if there was anything to do. Does not wait for another thread's call.
     pub(super) fn try_progress(&self, reader: &mut Reader<'_>) -> Outcome<bool> {
         match self.state.try_lock() {
             Ok(Some(mut state)) => Ok(state.progress(self.id, reader)),
@@ -80,9 +79,9 @@ impl Endpoint {
 }
 
 impl Served for Endpoint {
-    /// Sends frames that have been held back for `least` or longer, and acknowledgements that have been due for as long. If
-    /// the application has not called MPI since the last time, makes progress on its operations. Returns when the progress
-    /// thread is to run next. Does nothing while the application is in a call, which may post more of a burst.
+    /// Sends frames that have been held for `least`, and acknowledgements that have been due for as long. If the application has not
+    /// called MPI since the last time, makes progress on its operations. Returns when the progress thread is to run next. Does nothing
+    /// while the application is in a call, which may post more of a burst.
     fn service(&self, least: Duration, is_free: impl FnOnce() -> bool) -> Next {
         let Ok(Some(mut state)) = self.state.try_lock() else { return Next::Locked };
         let State { transport: Some(transport), thread: Some(thread), progress, .. } = &mut *state else {
@@ -91,23 +90,24 @@ impl Served for Endpoint {
         if transport.held_for_ns().is_some_and(|since_ns| u128::from(since_ns) >= least.as_nanos()) {
             transport.flush_held();
         }
-        if transport.owes_acknowledgement() {
+        if transport.has_pending_acks() {
             let due_for = if is_processor_shared() { scheduling_wait() } else { least };
             transport.send_acknowledgements(due_for.as_nanos() as u64);
         }
         transport.service_deferred();
         if *progress == Progress::Calls || !(transport.has_blocked_sends() || transport.has_background_work()) {
-            let owes_acknowledgement = transport.owes_acknowledgement();
-            if !owes_acknowledgement && !transport.has_deferred_work() {
+            let has_pending_acks = transport.has_pending_acks();
+            if !has_pending_acks && !transport.has_deferred_work() {
                 thread.nothing_to_do();
                 return if transport.has_only_memory_peers() { Next::Idle } else { Next::Soon };
             }
-            return if owes_acknowledgement && !is_urgent(transport) { Next::AfterScheduling } else { Next::Soon };
+            return if has_pending_acks && !is_urgent(transport) { Next::AfterScheduling } else { Next::Soon };
         }
         state.progress_while_away(is_free)
     }
 
-    /// A peer may wait for this side: to end, or to know that it is there. Not while a completion queue is full, nor for long.
+    /// Polls the network, as a peer may wait for an answer to its goodbye, or to a probe. Not while a completion queue is full, nor for
+    /// longer than [`LONGEST_LOOK`].
     fn look_around(&self) {
         let Ok(Some(mut state)) = self.state.try_lock() else { return };
         let is_full = state.tx.is_full() || state.rx.is_full();
@@ -126,8 +126,8 @@ impl Served for Endpoint {
         self.state.try_lock().ok()??.readiness_fd.clone()
     }
 
-    /// The process exits with the endpoint open: what was sent still arrives, as far as it goes on after `MPI_Finalize`; but
-    /// an abort is not held up. Not while another thread is in a call.
+    /// The process exits with the endpoint open. After `MPI_Finalize` sent messages are still delivered; an abort is not delayed. Not
+    /// while another thread is in a call.
     fn close_at_exit(&self) {
         let Ok(Some(mut state)) = self.state.try_lock() else { return };
         let close = if exit_status::has_failed() { Transport::close_at_once } else { Transport::close };
@@ -137,9 +137,9 @@ impl Served for Endpoint {
 
 impl State {
     fn progress(&mut self, id: u32, reader: &mut Reader<'_>) -> bool {
-        // Operations that completed during a call are reported without polling the network.
+        // Operations that completed in earlier calls are reported without polling the network.
         let handed_out = self.deliver_completions(id, reader);
-        if handed_out && (self.skipped < MOST_SKIPPED || self.pause().goes_on()) {
+        if handed_out && (self.skipped < MAX_SKIPPED || self.pause().goes_on()) {
             self.skipped += 1;
             self.set_pause(self.pause());
             return true;
@@ -169,14 +169,14 @@ impl State {
         moved
     }
 
-    /// Polls the network if anything can have come.
+    /// Polls the network, unless its pause says that nothing can have come.
     pub fn poll_network_if_due(&mut self) {
         if !self.pause().goes_on() {
             self.poll_network();
         }
     }
 
-    /// Until when a look at the network would find nothing. It is over where a full queue keeps completions back.
+    /// Until when a poll of the network would find nothing. Over while a full queue blocks completions.
     #[inline]
     fn pause(&self) -> Span {
         let transport = self.transport.as_ref().filter(|_| !self.is_full());
@@ -187,22 +187,21 @@ impl State {
         self.tx.is_full() || self.rx.is_full()
     }
 
-    /// Reading the queues finds nothing for so long.
+    /// Sets the time for which reading the queues finds nothing.
     #[inline]
     fn set_pause(&self, pause: Span) {
         [&self.tx.queue, &self.rx.queue].into_iter().flatten().for_each(|queue| queue.pause.set(pause));
     }
 
-    /// The next read of a queue makes progress: there may be completions, or an answer to what was posted.
+    /// Has the next read of a queue make progress: there may be completions, or an answer to a posted operation.
     #[inline]
     pub fn end_pause(&self) {
         self.set_pause(Span::OVER);
     }
 
-    /// Makes progress if the application is not in MPI: at once where a processor `is_free`, or while peers ask for what is
-    /// in memory here, else at most once a period: messages are of use only to the application, when it calls. If
-    /// ranks share a processor, a rank that is not in MPI may just wait to be scheduled; then only for one that has not called
-    /// MPI for [`scheduling_wait`].
+    /// Makes progress if the application is not in MPI: at once where a processor `is_free`, or while peers wait for reads or atomic
+    /// operations here; else at most once a period, as messages are of use only once the application calls. If ranks share a processor,
+    /// a rank that is not in MPI may just wait to be scheduled: then only if it has not called MPI for [`scheduling_wait`].
     fn progress_while_away(&mut self, is_free: impl FnOnce() -> bool) -> Next {
         let is_full = self.is_full();
         let Some(transport) = &mut self.transport else { return Next::Soon };
@@ -212,9 +211,9 @@ impl State {
         if has_called {
             self.seen_calls = (transport.progress_calls(), now);
         }
-        // Who calls now and then is away in between.
-        let is_asked = self.questions.is_asked(transport.questions(), now);
-        let is_away = !has_called || is_asked && transport.since_look() >= LOOK_INTERVAL;
+        // An application that calls now and then is away in between.
+        let is_asked = self.requests.is_asked(transport.incoming_requests(), now);
+        let is_away = !has_called || is_asked && transport.since_poll() >= POLL_INTERVAL;
         let is_shared = is_processor_shared() && (has_called || now - since < scheduling_wait());
         if !is_away && !is_shared {
             // While operations are pending, the thread stays awake, so that no call has to wake it.
@@ -227,33 +226,32 @@ impl State {
             return if waits { Next::Soon } else { Next::AfterScheduling };
         }
         let mut may_wait = false;
-        for _ in 0..MOST_ANSWERS {
+        for _ in 0..MAX_ANSWERS {
             may_wait = transport.progress_in_background();
-            if !self.questions.have_come(transport.questions(), now) || may_wait {
+            if !self.requests.have_come(transport.incoming_requests(), now) || may_wait {
                 break;
             }
         }
-        let is_asked = self.questions.are_within(ASKED_AT_ONCE_FOR, now);
+        let is_asked = self.requests.are_within(NEW_REQUEST_AGE, now);
         self.seen_calls.0 = transport.progress_calls();
         self.end_pause();
         if may_wait { Next::Readable { paced: !is_free && !is_asked } } else { Next::Soon }
     }
 
-    /// Wakes the progress thread if there is something for it.
+    /// Wakes the progress thread if it has something to do.
     #[inline]
     pub fn wake_thread_if_needed(&self) {
         let (Some(transport), Some(thread)) = (&self.transport, &self.thread) else { return };
         let goes_on = self.progress != Progress::Calls;
         if is_urgent(transport) || (goes_on && transport.has_blocked_sends()) {
             thread.wake(true);
-        } else if !thread.is_working()
-            && (transport.owes_acknowledgement() || (goes_on && transport.has_background_work()))
+        } else if !thread.is_working() && (transport.has_pending_acks() || (goes_on && transport.has_background_work()))
         {
             thread.wake(false);
         }
     }
 
-    /// The same after a receive was posted, which is never urgent.
+    /// [`State::wake_thread_if_needed`] after a receive was posted, which is never urgent.
     #[inline]
     pub fn wake_thread_for_receive(&self) {
         if self.thread.as_ref().is_some_and(|thread| !thread.is_working()) {
@@ -294,7 +292,7 @@ impl State {
             Ok(()) if report => queue.hand_out(entry, reader),
             Ok(()) => {}
             Err(failure) => {
-                // MPI libraries print the number only.
+                // Logged, as MPI libraries print only the error number.
                 match &failure {
                     Failure::PeerLost(text) => error_report::report_if_new(text),
                     Failure::Refused(why) => {
@@ -308,7 +306,7 @@ impl State {
     }
 }
 
-/// Whether the progress thread has something to do that should not wait for long.
+/// Whether the progress thread has something to do soon.
 fn is_urgent(transport: &Transport) -> bool {
-    transport.has_deferred_work() || (transport.owes_acknowledgement() && !is_processor_shared())
+    transport.has_deferred_work() || (transport.has_pending_acks() && !is_processor_shared())
 }

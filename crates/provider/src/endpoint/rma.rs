@@ -12,11 +12,11 @@ use crate::errno::{Errno, Outcome};
 pub struct Access {
     /// Address vector index of the peer.
     pub peer: u64,
-    /// Where in the peer's memory.
+    /// Place in the peer's memory.
     pub remote: Remote,
     /// Remote completion queue data of a write.
     pub data: Option<u64>,
-    /// The bytes here.
+    /// Local memory.
     pub local: Payload,
     /// The bytes of a write may be reused when the call returns.
     pub inject: bool,
@@ -58,7 +58,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Ends that, even after a panic: the memory must not be touched any more.
+    /// Ends that, even after a panic, as the memory must not be accessed any more.
     pub(super) fn withdraw_region(&self, key: u64) {
         let mut state = self.state.lock_anyway();
         if let Some(transport) = &mut state.transport {
@@ -70,7 +70,7 @@ impl Endpoint {
 }
 
 impl State {
-    /// Has `post` post an access under the given channel, engine's context and wish to be notified.
+    /// Calls `post` with the channel, the engine's context, and whether to notify, to post an access.
     pub(super) fn post_access(
         &mut self,
         (peer, report, user): (u64, Report, u64),

@@ -39,7 +39,7 @@ pub struct Incoming {
     pub source: u64,
     /// Matching space and tag.
     pub space: Space,
-    /// Where to.
+    /// Where the message goes.
     pub buffer: Payload,
     /// The buffer takes several messages.
     pub multi: bool,
@@ -60,7 +60,7 @@ impl Endpoint {
         let wanted = state.tx.wants(message.report);
         let (context, notify) = state.contexts.open(message.context, wanted, state.tx.counter.is_some(), false);
         let Some(transport) = &mut state.transport else { return Err(Errno(FI_EOPBADSTATE)) };
-        // As a default, delivery is what MPICH asks for on account of remote writes.
+        // MPICH sets delivery-complete as a default only because of remote writes.
         let waits = match message.report {
             Report::Flags(flags) => flags & (FI_DELIVERY_COMPLETE | FI_TRANSMIT_COMPLETE) != 0,
             _ => state.tx.op_flags & FI_TRANSMIT_COMPLETE != 0,
@@ -101,8 +101,8 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Looks for an unexpected message, in what the network has by now: a miss completes at once, so that an
-    /// application that only peeks would never come to a look at the network.
+    /// Searches for an unexpected message, after polling the network: a miss completes at once, so that an application that only peeks
+    /// would never poll otherwise.
     pub fn peek(&self, source: u64, space: Space, then: PeekAction, context: u64) -> Outcome<()> {
         let mut guard = self.state()?;
         let state = &mut *guard;
@@ -120,7 +120,7 @@ impl Endpoint {
         let state = &mut *guard;
         let pattern = Pattern { space: receive.space, source: state.source(receive.source)? };
         let Some(transport) = &mut state.transport else { return Err(Errno(FI_EOPBADSTATE)) };
-        // The claim goes by the application's context, so this receive is not counted unless it is reported.
+        // The claim is identified by the application's context, so that this receive is counted only if it is reported.
         let (context, notify) = (Context(receive.context), state.rx.wants(receive.report));
         let request = RecvRequest { pattern, buffer: receive.buffer, multi_min_free: None, notify, context };
         let found = transport.recv_claimed(request);
@@ -137,7 +137,7 @@ impl Endpoint {
         if found { Ok(()) } else { Err(Errno(FI_EINVAL)) }
     }
 
-    /// Cancels a receive, if it has not matched yet. Which of the two its completion tells.
+    /// Cancels a receive, if it has not matched yet. Its completion tells whether it was cancelled.
     pub fn cancel(&self, context: u64) -> Outcome<()> {
         let mut guard = self.state()?;
         let state = &mut *guard;
@@ -175,14 +175,14 @@ impl State {
     }
 }
 
-/// What a call answers when something was not taken.
+/// The error number for an operation that was not posted.
 #[cold]
 pub fn post_errno(error: PostError) -> Errno {
     match error {
         PostError::Again => Errno(FI_EAGAIN),
         PostError::TooLong | PostError::Mismatch => Errno(FI_EINVAL),
         PostError::Failed(Failure::PeerLost(text)) => {
-            // The call can return a number only, and MPI ends the job on it: say why.
+            // The call can only return a number, on which MPI aborts the job: print the cause.
             error_report::report_if_new(&text);
             Errno(FI_ECONNRESET)
         }
@@ -190,7 +190,8 @@ pub fn post_errno(error: PostError) -> Errno {
     }
 }
 
-/// Whether a send is injected though the MPI does not ask for it: it would, but for peers that share memory.
+/// Whether to inject a send although the MPI does not: it would, if [`USUAL_INJECT_SIZE`](crate::info::USUAL_INJECT_SIZE) were not
+/// chosen for peers that share memory.
 fn is_better_injected(transport: &Transport, vc: VcId, len: u64) -> bool {
     len > USUAL_INJECT_SIZE as u64 && len <= INJECT_SIZE && !transport.shares_memory(vc)
 }

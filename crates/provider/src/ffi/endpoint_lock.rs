@@ -1,21 +1,21 @@
-//! The lock of an endpoint, taken by every call of its users. Letting go of it is a plain store: an atomic exchange, as in
-//! the standard library's, would wait until all that was written under the lock has reached the cache, and what goes to a
-//! peer in shared memory has to be fetched from that peer's processor first. So nobody can be woken: who waits, which is
-//! rare, as calls are short and few programs make them in several threads, spins and then yields.
+//! The lock of an endpoint, taken by every call of its users. Unlocking is a plain store. An atomic exchange, as in the standard
+//! library, would wait until all stores under the lock have reached the cache, and cache lines of shared memory have to be fetched
+//! from the peer's processor first. So a waiting thread cannot be woken: it spins and then yields. Waiting is rare, as calls are
+//! short and few programs make them in several threads.
 
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// Looks before whoever waits yields the processor.
+/// Polls before a waiting thread yields the processor.
 const SPINS: u32 = 100;
 
 /// A lock that is poisoned if a panic happens under it.
 pub struct EndpointLock<T> {
     is_held: AtomicBool,
     is_poisoned: AtomicBool,
-    /// How many wait in [`EndpointLock::lock`].
+    /// Number of threads that wait in [`EndpointLock::lock`].
     waiting: AtomicU32,
     value: UnsafeCell<T>,
 }
@@ -26,7 +26,7 @@ unsafe impl<T: Send> Sync for EndpointLock<T> {}
 // SAFETY: a shared guard gives no more than a shared value.
 unsafe impl<T: Sync> Sync for Guard<'_, T> {}
 
-/// A panic has left the value half changed.
+/// A panic under the lock may have left the value inconsistent.
 #[derive(Debug)]
 pub struct Poisoned;
 
@@ -34,25 +34,24 @@ pub struct Poisoned;
 pub struct Guard<'a, T> {
     lock: &'a EndpointLock<T>,
     was_panicking: bool,
-    /// Without it a guard could be shared where its value cannot, as the lock can.
+    /// Keeps the guard from being `Sync` where its value is not.
     value: PhantomData<*mut T>,
 }
 
 impl<T> EndpointLock<T> {
-    /// Not held.
     pub fn new(value: T) -> EndpointLock<T> {
         let (is_held, is_poisoned) = (AtomicBool::new(false), AtomicBool::new(false));
         EndpointLock { is_held, is_poisoned, waiting: AtomicU32::new(0), value: UnsafeCell::new(value) }
     }
 
-    /// Waits until nobody else holds it.
+    /// Waits for the lock.
     #[inline]
     pub fn lock(&self) -> Result<Guard<'_, T>, Poisoned> {
         let guard = self.lock_anyway();
         if self.is_poisoned() { Err(Poisoned) } else { Ok(guard) }
     }
 
-    /// The same, for what can be done after a panic as well.
+    /// Waits for the lock, and ignores poisoning.
     #[inline]
     pub fn lock_anyway(&self) -> Guard<'_, T> {
         if self.is_held.swap(true, Ordering::Acquire) {
@@ -61,10 +60,10 @@ impl<T> EndpointLock<T> {
         self.guard()
     }
 
-    /// `None`: somebody holds it, or waits for it.
+    /// `None`: another thread holds it, or waits for it.
     #[inline]
     pub fn try_lock(&self) -> Result<Option<Guard<'_, T>>, Poisoned> {
-        // Who polls in a loop would otherwise keep those out who wait.
+        // A thread that polls in a loop would otherwise starve waiting ones.
         if self.waiting.load(Ordering::Relaxed) > 0 || self.is_held.swap(true, Ordering::Acquire) {
             return Ok(None);
         }
@@ -72,13 +71,13 @@ impl<T> EndpointLock<T> {
         if self.is_poisoned() { Err(Poisoned) } else { Ok(Some(guard)) }
     }
 
-    /// Whether a panic has left the value half changed.
+    /// Whether a panic occurred under the lock.
     #[inline]
     pub fn is_poisoned(&self) -> bool {
         self.is_poisoned.load(Ordering::Relaxed)
     }
 
-    /// Whoever calls has just taken it.
+    /// To be called right after taking the lock.
     #[inline]
     fn guard(&self) -> Guard<'_, T> {
         Guard { lock: self, was_panicking: std::thread::panicking(), value: PhantomData }

@@ -125,7 +125,7 @@ unsafe extern "C" fn sread(
     })
 }
 
-/// Gives an event to the application, cut to its buffer; how many bytes.
+/// Copies an event to the application's buffer, cut to its length; returns the number of bytes.
 ///
 /// # Safety
 /// `kind` is null or valid for a write, `buffer` null or valid for writes of `len` bytes.

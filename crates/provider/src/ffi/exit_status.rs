@@ -1,4 +1,4 @@
-//! With which status the process exits. `MPI_Abort`, and an MPI whose operations have failed, exit with another than 0.
+//! The exit status of the process. It is not 0 after `MPI_Abort`, or when an MPI exits because operations have failed.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr::null_mut;
@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 static STATUS: AtomicI32 = AtomicI32::new(0);
 
-/// Whether the process exits with a status that tells of a failure. False also where the C library does not say.
+/// Whether the process is exiting with a status other than 0. False where the C library has no `on_exit`.
 pub fn has_failed() -> bool {
     STATUS.load(Ordering::Relaxed) != 0
 }
 
-/// Hears of the exit from now on; `library` is the path of this one, which from now on stays in memory: there is no way to
-/// take a function back that the C library calls at exit.
+/// Registers an exit handler. `library` is the path of this library, which stays loaded from now on, as a handler cannot be
+/// unregistered.
 pub fn watch(library: &CStr) {
     // SAFETY: a C string; what is found, if anything, is a function, which is only called below.
     let symbol = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"on_exit".as_ptr()) };

@@ -54,8 +54,8 @@ unsafe extern "C" fn close(fid: *mut fid) -> c_int {
     })
 }
 
-/// Whether the application may sleep on the descriptors of these objects: on those of empty event queues. For the rest
-/// there is nothing to sleep on: data moves only in calls. "Do not wait now" keeps the application calling.
+/// Whether the application may sleep on the descriptors of these objects. Only on those of empty event queues: otherwise data moves
+/// only in calls, and "do not wait now" keeps the application calling.
 unsafe extern "C" fn trywait(_: *mut fid_fabric, fids: *mut *mut fid, count: c_int) -> c_int {
     call(|| {
         let count = usize::try_from(count).map_err(|_| Errno(FI_EINVAL))?;

@@ -23,7 +23,7 @@ pub type DomainHandle = Handle<fid_domain, Domain>;
 pub type EndpointHandle = Handle<fid_ep, Endpoint>;
 
 impl<B, T> Handle<B, T> {
-    /// A new handle, to be given to C. Its memory stays where it is until [`Handle::free`].
+    /// A new handle for C. Its memory does not move until [`Handle::free`].
     pub fn create(base: B, object: Arc<T>) -> *mut B {
         Box::into_raw(Box::new(Handle { base, object })).cast()
     }
@@ -38,7 +38,7 @@ impl<B, T> Handle<B, T> {
         unsafe { &*addr_of!((*handle.cast::<Self>()).object) }
     }
 
-    /// Gives the handle back.
+    /// Frees the handle.
     ///
     /// # Safety
     /// As for `object`; nobody uses the handle afterwards.
@@ -53,7 +53,7 @@ pub fn new_fid(class: usize, context: *mut c_void, ops: &'static fi_ops) -> fid 
     fid { fclass: class, context, ops: table(ops) }
 }
 
-/// A table of functions as C's structures hold it. Nobody writes to it, although C's type would allow it.
+/// A function table for C's structures. Nobody writes to it, although C's type would allow it.
 pub fn table<T>(table: &'static T) -> *mut T {
     from_ref(table).cast_mut()
 }

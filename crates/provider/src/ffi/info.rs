@@ -1,4 +1,4 @@
-//! `fi_getinfo`: hints from C, the offer to C.
+//! `fi_getinfo`: converts hints from C, and the offer to C.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::mem::{MaybeUninit, offset_of};
@@ -15,8 +15,8 @@ use crate::info::{Answer, Blob, Hints, NAME, Request, answer};
 /// Bytes of `fi_domain_attr` that every library's structure has.
 const DOMAIN_ATTR_BEFORE_2_0: usize = offset_of!(fi_domain_attr, max_ep_auth_key);
 
-/// Zero bytes behind every structure of an offer. A newer libfabric's structures are longer and it copies all of them;
-/// zero means that we do not offer what is new.
+/// Zero bytes behind every structure of an offer. A newer libfabric has longer structures, and copies them whole: zeros mean that
+/// newer features are not offered.
 const TAIL: usize = 128;
 
 pub unsafe extern "C" fn getinfo(
@@ -43,7 +43,7 @@ pub unsafe extern "C" fn getinfo(
     })
 }
 
-/// Copies what matters. Objects that hints refer to are left alone: they may belong to other providers.
+/// Copies the relevant hints. Objects that hints refer to are ignored, as they may belong to other providers.
 ///
 /// # Safety
 /// `info` is null or a valid structure of libfabric's.

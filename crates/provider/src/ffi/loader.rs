@@ -1,4 +1,4 @@
-//! The entry point that libfabric looks for, and what is asked of the libfabric that called it.
+//! The entry point for libfabric, and queries about the libfabric that called it.
 
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_void};
@@ -11,10 +11,10 @@ use ofi_abi::{fi_context, fi_provider, fi_version};
 use crate::ffi::{exit_status, fabric, info};
 use crate::info::VERSION;
 
-/// The interface that these types describe.
+/// libfabric's interface version that `ofi_abi` describes.
 const OUR_INTERFACE: u32 = fi_version(2, 5);
 
-/// Frames looked at to find the caller: it is the next but one, unless something wraps the call.
+/// Stack frames that are searched for the caller: it is the next but one, unless a tool wraps the call.
 const FRAMES: usize = 16;
 
 struct Provider(UnsafeCell<fi_provider>);
@@ -33,7 +33,7 @@ static PROVIDER: Provider = Provider(UnsafeCell::new(fi_provider {
     cleanup,
 }));
 
-/// Called by libfabric once it has loaded this library: what the provider offers.
+/// Called by libfabric once it has loaded this library. Returns the provider's functions.
 #[unsafe(no_mangle)]
 pub extern "C" fn fi_prov_ini() -> *mut fi_provider {
     static ONCE: Once = Once::new();
@@ -52,8 +52,7 @@ pub extern "C" fn fi_prov_ini() -> *mut fi_provider {
     })
 }
 
-/// Called by libfabric before it unloads this library: no thread of ours may run any more, even if the application has
-/// left its endpoints open.
+/// Called by libfabric before it unloads this library: ends all threads, as the application may have left endpoints open.
 unsafe extern "C" fn cleanup() {
     super::guard((), crate::progress_thread::end_all);
 }

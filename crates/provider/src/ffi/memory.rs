@@ -8,7 +8,7 @@ use ofi_abi::{FI_EINVAL, fi_ioc, iovec};
 use crate::errno::{Errno, Outcome};
 use crate::info::IOV_LIMIT;
 
-/// One piece of memory. That it is valid is the application's duty until the operation completes.
+/// One piece of memory. The application keeps it valid until the operation completes.
 #[inline]
 pub fn piece(buffer: *const c_void, len: usize) -> Payload {
     Payload::One(extent(buffer, len))
@@ -33,7 +33,7 @@ pub unsafe fn pieces(iov: *const iovec, count: usize) -> Outcome<Payload> {
     Ok(Payload::Many(iov.iter().map(|part| extent(part.iov_base, part.iov_len)).collect()))
 }
 
-/// Several pieces of memory, as elements of the type of `what`, and how many these are.
+/// Several pieces of memory with elements of the type of `what`, and the number of elements.
 ///
 /// # Safety
 /// `ioc` is valid for reads of `count` entries.

@@ -40,7 +40,7 @@ unsafe fn register(
     if out.is_null() {
         return Err(Errno(FI_EINVAL));
     }
-    // What cannot be counted is not there.
+    // The total length must not overflow.
     memory.extents().iter().try_fold(0, |sum: u64, extent| sum.checked_add(extent.len)).ok_or(Errno(FI_EINVAL))?;
     // SAFETY: the caller promises it.
     let domain = unsafe { DomainHandle::object(domain) }.clone();
@@ -110,8 +110,8 @@ unsafe extern "C" fn close(fid: *mut fid) -> c_int {
     })
 }
 
-/// Endpoints and counters may be bound, which changes nothing: a region is for all endpoints of its domain, and what peers
-/// access is not counted.
+/// Binding endpoints and counters is allowed and has no effect: a region is for all endpoints of its domain, and peers' accesses are
+/// not counted.
 unsafe extern "C" fn bind(_: *mut fid, _: *mut fid, _: u64) -> c_int {
     0
 }

@@ -1,4 +1,4 @@
-//! What messages with a tag and without have in common.
+//! Functions that tagged and untagged messages share.
 
 use std::ffi::c_void;
 
@@ -17,20 +17,20 @@ pub fn context_number(context: *mut c_void) -> u64 {
     context.expose_provenance() as u64
 }
 
-/// A message as `send` and its relatives mean it.
+/// A message for `send` and its variants.
 #[inline]
 pub fn outgoing(dest: fi_addr_t, envelope: Envelope, payload: Payload, context: *mut c_void) -> Outgoing {
     let context = context_number(context);
     Outgoing { dest, envelope, data: None, payload, inject: false, report: Report::Default, context }
 }
 
-/// A message as `inject` and its relatives mean it.
+/// A message for `inject` and its variants.
 #[inline]
 pub fn injected(dest: fi_addr_t, envelope: Envelope, payload: Payload, data: Option<u64>) -> Outgoing {
     Outgoing { dest, envelope, data, payload, inject: true, report: Report::Never, context: 0 }
 }
 
-/// `message` with what the flags of `sendmsg` say; `data`: that of the message structure.
+/// `message` with the flags of `sendmsg`; `data`: from the message structure.
 #[inline]
 pub fn with_flags(message: Outgoing, flags: u64, data: u64) -> Outgoing {
     Outgoing {
@@ -41,7 +41,7 @@ pub fn with_flags(message: Outgoing, flags: u64, data: u64) -> Outgoing {
     }
 }
 
-/// A receive as `recv` and its relatives mean it.
+/// A receive for `recv` and its variants.
 #[inline]
 pub fn incoming(source: fi_addr_t, space: Space, buffer: Payload, context: *mut c_void) -> Incoming {
     Incoming { source, space, buffer, multi: false, report: Report::Default, context: context_number(context) }

@@ -36,7 +36,7 @@ use crate::errno::Outcome;
 
 pub use loader::fi_prov_ini;
 
-/// The functions that every object has: `close`, and of the others what most objects do not offer.
+/// The functions that every object has: `close`, and refusals of the others.
 const fn fid_ops(close: unsafe extern "C" fn(*mut fid) -> c_int) -> fi_ops {
     fi_ops {
         size: size_of::<fi_ops>(),
@@ -49,7 +49,7 @@ const fn fid_ops(close: unsafe extern "C" fn(*mut fid) -> c_int) -> fi_ops {
     }
 }
 
-/// Runs `body`; a panic ends here, is told, and gives `fallback`.
+/// Runs `body`. A panic ends here: it is printed, and the result is `fallback`.
 #[inline(always)]
 fn guard<R>(fallback: R, body: impl FnOnce() -> R) -> R {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
@@ -64,7 +64,7 @@ fn call(body: impl FnOnce() -> Outcome<()>) -> c_int {
     guard(-FI_EOTHER, || body().map_or_else(|errno| -errno.0, |()| 0))
 }
 
-/// The same, for calls of the other width.
+/// [`call`] with a `ssize_t` result.
 #[inline]
 fn call_long(body: impl FnOnce() -> Outcome<()>) -> isize {
     call(body) as isize

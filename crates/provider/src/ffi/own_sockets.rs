@@ -1,4 +1,4 @@
-//! What the library in front of MPI asks this library when MPI ends (`crates/interpose`): no part of libfabric.
+//! A function for the library in front of MPI (`crates/interpose`), which calls it when MPI ends. Not part of libfabric.
 
 use fishplate_rails::own_sockets;
 

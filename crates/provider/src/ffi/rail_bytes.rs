@@ -1,13 +1,13 @@
-//! What the library in front of MPI asks this library for a profile (`crates/interpose`): no part of libfabric.
+//! A function for profiles of the library in front of MPI (`crates/interpose`). Not part of libfabric.
 
-use fishplate_rails::rail::LONGEST_RAIL_NAME;
+use fishplate_rails::rail::MAX_RAIL_NAME_LEN;
 use fishplate_rails::rail_bytes;
 
-/// Bytes of a name, with a zero behind it.
+/// Length of a name with its final zero, in bytes.
 const NAME_BYTES: usize = 56;
-const _: () = assert!(LONGEST_RAIL_NAME < NAME_BYTES);
+const _: () = assert!(MAX_RAIL_NAME_LEN < NAME_BYTES);
 
-/// A rail, as both libraries know it.
+/// A rail. Both libraries have this layout.
 #[repr(C)]
 pub struct Rail {
     /// Its name; the rest is zeros.
@@ -21,7 +21,7 @@ pub struct Rail {
 /// Writes at most `capacity` rails, and returns how many.
 ///
 /// # Safety
-/// `rails` has room for so many.
+/// `rails` points to memory for that number of rails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fishplate_named_rail_bytes(rails: *mut Rail, capacity: usize) -> usize {
     super::guard(0, || {

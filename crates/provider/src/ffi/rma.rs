@@ -26,19 +26,19 @@ pub(super) static OPS: fi_ops_rma = fi_ops_rma {
     injectdata,
 };
 
-/// An access as `read`, `write` and their relatives mean it.
+/// An access for `read`, `write` and their variants.
 fn access(peer: fi_addr_t, (address, key): (u64, u64), local: Payload, context: *mut c_void) -> Access {
     let remote = Remote { key, address };
     Access { peer, remote, data: None, local, inject: false, report: Report::Default, context: context_number(context) }
 }
 
-/// An access as `inject` and its relatives mean it.
+/// An access for `inject` and its variants.
 fn injected(peer: fi_addr_t, place: (u64, u64), local: Payload, data: Option<u64>) -> Access {
     let silent = access(peer, place, local, std::ptr::null_mut());
     Access { data, inject: true, report: Report::Never, ..silent }
 }
 
-/// An access as a message structure tells.
+/// An access from a message structure.
 ///
 /// # Safety
 /// `msg` is null or valid, with as many entries as it tells.

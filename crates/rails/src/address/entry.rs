@@ -1,4 +1,5 @@
-//! One IP address in the list of an endpoint's: a byte with its rail (upper five bits) and kind, and what tells it.
+//! One IP address in an endpoint's list: a byte with its rail (upper five bits) and kind (lower three), and the bytes of that
+//! kind.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -7,7 +8,7 @@ use fishplate_host::HostId;
 use super::{MAX_RAIL_ADDRESSES, is_scoped};
 use crate::process;
 
-/// Ends a list that does not fill its room.
+/// Ends a list that is shorter than its field.
 const END: u8 = 0;
 /// Four bytes.
 const V4: u8 = 1;
@@ -15,12 +16,12 @@ const V4: u8 = 1;
 const V6: u8 = 2;
 /// The last eight bytes of an address that begins with fe80::/64.
 const LINK_LOCAL: u8 = 3;
-/// 127.0.0.1 and ::1, for endpoints on the same host: its identity.
+/// 127.0.0.1 and ::1, for endpoints on the same host: followed by the identity of the host.
 const LOOPBACK_V4: u8 = 4;
 const LOOPBACK_V6: u8 = 5;
-/// The last two bytes of an address of IPv4 whose others are those of the one before it in the list.
+/// The last two bytes of an IPv4 address; the first two are those of the IPv4 address before it in the list.
 const V4_LIKE: u8 = 6;
-/// The last byte, likewise.
+/// The last byte of an IPv4 address; the others are those of the IPv4 address before it in the list.
 const V4_NEAR: u8 = 7;
 const KIND_BITS: u32 = 3;
 const LINK_LOCAL_PREFIX: [u8; 8] = [0xfe, 0x80, 0, 0, 0, 0, 0, 0];
@@ -28,7 +29,7 @@ const LINK_LOCAL_PREFIX: [u8; 8] = [0xfe, 0x80, 0, 0, 0, 0, 0, 0];
 /// Writes entries one behind the other.
 #[derive(Default)]
 pub struct Writer {
-    /// The last address of IPv4: the next one mostly begins as it does.
+    /// The last IPv4 address: the next one mostly has the same first bytes.
     before: [u8; 4],
 }
 
@@ -51,13 +52,13 @@ impl Writer {
         [vec![rail << KIND_BITS | kind], bytes].concat()
     }
 
-    /// That entry has been written.
+    /// The entry of `ip` has been written.
     pub fn wrote(&mut self, ip: &IpAddr) {
         remember(&mut self.before, ip);
     }
 }
 
-/// Both sides alike: what the next entry may refer to.
+/// Remembers an address for later entries that refer to it. Encoder and decoder call it alike.
 fn remember(before: &mut [u8; 4], ip: &IpAddr) {
     if let IpAddr::V4(v4) = ip
         && *v4 != Ipv4Addr::LOCALHOST
@@ -84,7 +85,7 @@ pub fn decode_all(mut list: &[u8], rails: usize) -> Option<Vec<Vec<IpAddr>>> {
     Some(decoded)
 }
 
-/// What an entry of `kind` begins with; no address if it is of no use on this host.
+/// Decodes an entry of `kind` from the front of `bytes`. Its address is `None` if it means nothing on this host.
 fn take(kind: u8, bytes: &[u8], before: [u8; 4]) -> Option<(Option<IpAddr>, &[u8])> {
     match kind {
         V4 => bytes.split_first_chunk::<4>().map(|(ip, rest)| (Some(IpAddr::from(*ip)), rest)),

@@ -1,4 +1,4 @@
-//! A connection that somebody has made to us.
+//! A connection that a peer has set up, until it is proven.
 
 use std::net::{SocketAddr, TcpStream};
 
@@ -16,15 +16,15 @@ pub struct Incoming {
     pub stream: TcpStream,
     /// The other end.
     pub remote: SocketAddr,
-    /// The rail that it came over; `None`: its address tells.
+    /// The rail that it came over; `None`: the rail of its local address.
     pub rail: Option<u8>,
-    /// Since when it exists.
+    /// When it was accepted.
     pub since: Instant,
     acceptor: Acceptor,
     received: Vec<u8>,
 }
 
-/// Why it came to nothing.
+/// Why its handshake failed.
 #[derive(Debug)]
 pub enum AcceptError {
     /// It was shut or reset.
@@ -39,12 +39,13 @@ impl Incoming {
         Incoming { stream, remote, rail: None, since, acceptor, received: Vec::new() }
     }
 
-    /// The same over a rail that is known.
+    /// Sets the rail that it came over.
     pub fn over(self, rail: Option<u8>) -> Self {
         Incoming { rail, ..self }
     }
 
-    /// Something can be read; `token` of an endpoint, as far as they are known. Some: the peer is proven; answer with [`Incoming::accept`] or [`Incoming::refuse`].
+    /// The socket is readable. `token` returns the token of an endpoint, if it is known. Some: the peer is proven; answer with
+    /// [`Incoming::accept`] or [`Incoming::refuse`].
     pub fn advance(&mut self, token: impl Fn(EndpointId) -> Option<Token>) -> Result<Option<Proven>, AcceptError> {
         loop {
             let open = read_some(&self.stream, &mut self.received, MAX_MESSAGE_LEN).map_err(|_| AcceptError::Gone)?;
@@ -76,32 +77,32 @@ impl Incoming {
         }
     }
 
-    /// Whether it has said that it means this endpoint, whose name is no secret but must be learned from somewhere.
+    /// Whether its HELLO names this endpoint. The id is no secret, but a stranger must have learned it.
     pub fn has_named_us(&self) -> bool {
         self.acceptor.is_named()
     }
 
-    /// Whether the peer has closed it behind its proof, as it does once it has taken one of this side's instead.
+    /// Whether the peer has closed it after its proof, as it does once it has taken a connection of this side instead.
     pub fn was_closed(&self) -> bool {
         matches!(self.stream.peek(&mut [0]), Ok(0))
     }
 
-    /// Takes the connection as a subchannel, granting so many bytes.
+    /// Accepts the connection as a subchannel, with a grant in bytes.
     pub fn accept(&self, grant: u64) -> std::io::Result<()> {
         write_whole(&self.stream, &self.acceptor.accept(grant))
     }
 
-    /// Tells the peer, which has asked, all addresses of this endpoint. The connection is for nothing else.
+    /// Sends the peer, which has asked, all addresses of this endpoint. The connection serves nothing else.
     pub fn tell(&self, addresses: &[u8]) {
         let _ = write_whole(&self.stream, &self.acceptor.tell(addresses));
     }
 
-    /// The keys of a connection that is taken; `None`: it is not encrypted.
+    /// The keys of an accepted connection; `None`: it is not encrypted.
     pub fn take_keys(&mut self) -> Option<Box<Keys>> {
         self.acceptor.take_keys()
     }
 
-    /// Says why not. Whether that arrives does not matter.
+    /// Refuses the connection. It does not matter whether the refusal arrives.
     pub fn refuse(&self, refusal: Refusal) {
         let _ = write_whole(&self.stream, &self.acceptor.refuse(refusal));
     }

@@ -9,8 +9,7 @@ use std::net::TcpStream;
 
 use crate::handshake::MAX_MESSAGE_LEN;
 
-/// Reads what is there of a handshake, and no more of it than one message may have, `most` bytes. `Ok(false)`: the peer has
-/// shut the connection.
+/// Reads a part of a handshake, until `received` has at most `most` bytes. `Ok(false)`: the peer has shut the connection.
 fn read_some(mut stream: &TcpStream, received: &mut Vec<u8>, most: usize) -> io::Result<bool> {
     while received.len() < most {
         let mut bytes = [0; MAX_MESSAGE_LEN];
@@ -26,7 +25,7 @@ fn read_some(mut stream: &TcpStream, received: &mut Vec<u8>, most: usize) -> io:
     Ok(true)
 }
 
-/// Writes a message of a handshake. It is so short that a fresh connection always has room for it.
+/// Writes a handshake message. A new connection's socket buffer always has room for one.
 fn write_whole(mut stream: &TcpStream, message: &[u8]) -> io::Result<()> {
     stream.write_all(message)
 }

@@ -20,62 +20,62 @@ use crate::sys::tcp_info::tcp_info;
 pub const MIN_BACKOFF_NS: u64 = 50_000_000;
 /// Longest backoff between tries, in nanoseconds.
 const MAX_BACKOFF_NS: u64 = 2_000_000_000;
-/// The same while what is in reserve carries, in nanoseconds: each peer costs a connection that nobody answers.
+/// Longest backoff while links over interfaces in reserve carry, in nanoseconds: each try costs a connection that nobody
+/// answers.
 const MAX_BACKOFF_WHILE_CARRIED_NS: u64 = 30_000_000_000;
 /// How long a try may take, in nanoseconds: longer than a lost SYN and its retransmission over a distance.
 const CONNECT_TIMEOUT_NS: u64 = 5_000_000_000;
-/// The same while other addresses of the peer have not been tried. For somewhat less hosts keep the first answer to their
-/// question who has an address (`locktime` of arp(7)), even if it was wrong and they have heard a better one since.
+/// [`CONNECT_TIMEOUT_NS`] while other addresses of the peer have not been tried. Hosts keep the first answer to an ARP request
+/// for somewhat less (`locktime` of arp(7)), even if it was wrong and another one has come since.
 const ALTERNATIVE_TIMEOUT_NS: u64 = 1_100_000_000;
-/// How long to wait after a detour, for the same reason; after the next, when this host has heard the better answer.
+/// Backoff after the first detour, for the same reason, and after the second, when this host has heard the right answer.
 const DETOUR_BACKOFFS_NS: [u64; 2] = [1_100_000_000, 20_000_000];
-/// How often an address is tried in a row where hosts may take interfaces for each other, and have to be told.
+/// Tries of one address in a row where several interfaces are in one network, so that ARP may be wrong at first.
 const CROWDED_TRIES: u8 = 3;
-/// How long the side waits whose connections would not be kept if both connect at once, where questions of both at once
-/// would spread wrong answers.
+/// Where several interfaces are in one network, the side whose connections would not be kept if both connect at once waits for
+/// this time, in nanoseconds: ARP requests of both sides at once would spread wrong answers.
 const CROWDED_DELAY_NS: u64 = 100_000_000;
-/// The same for a rail that has failed: the next SYN comes sooner than the kernel would repeat one, so that a rail that
-/// comes back is used soon.
+/// [`CONNECT_TIMEOUT_NS`] for a rail that has failed: the next SYN comes sooner than the kernel would retransmit one, so that a
+/// rail that comes back is used soon.
 const RECONNECT_TIMEOUT_NS: u64 = 1_000_000_000;
-/// And so many round trips more, where they are known: SYN, two messages each way, and some losses.
+/// Round trips that are added to [`RECONNECT_TIMEOUT_NS`] where they are known: SYN, two messages each way, and some losses.
 const RECONNECT_TIMEOUT_ROUND_TRIPS: u64 = 8;
 /// Longest backoff of a rail that has failed, in nanoseconds.
 const MAX_RECONNECT_BACKOFF_NS: u64 = 500_000_000;
 
-/// Answers that nobody has proven, in a row and at each address of a peer that was never reached, until they are believed.
-/// Who can put one into a connection can end it as well; but one must not cost more than that.
-const MOST_HINTS: usize = 4;
+/// Unproven refusals in a row, at each address of a peer that was never reached, until they are believed. Somebody who can inject
+/// one into a connection can end that connection anyway, but must not be able to end all tries by one.
+const MAX_HINTS: usize = 4;
 
-/// The attempt.
 #[derive(Debug)]
 pub struct Attempt {
-    /// To whom.
+    /// The channel of the peer.
     pub vc: VcId,
     /// Our rail.
     pub rail: RailId,
     /// Which of the rail's streams.
     pub stream: u8,
-    /// How the way is preferred to others.
+    /// Preference of the way.
     pub class: Class,
-    /// Our port, if it matters; the kernel chooses another one where it is taken.
+    /// Local port; 0: any. The kernel chooses another one where it is taken.
     pub local_port: u16,
     /// The peer's end in the present try.
     pub remote: SocketAddr,
-    /// Other addresses where it may be, to be tried in turn.
+    /// Other addresses of the peer, to be tried in turn.
     others: VecDeque<Alternative>,
     /// The connection was established before, and failed.
     pub is_reconnect: bool,
-    /// The next try is for a connection with short segments.
+    /// The next try uses short TCP segments.
     is_short: bool,
     /// The rail is in one network with others.
     is_crowded: bool,
-    /// How often the present address was tried in this round.
+    /// Number of tries of the present address in this round.
     tries: u8,
-    /// How often the peer has refused because of a detour.
+    /// Number of refusals because of a detour.
     detours: usize,
-    /// How often an address was tried that had been tried before.
+    /// Number of tries of addresses that had been tried before.
     repetitions: usize,
-    /// How many tries in a row have ended by an answer that may be anybody's.
+    /// Number of tries in a row that have ended by an unproven refusal.
     hints: usize,
     state: State,
     backoff_ns: u64,
@@ -116,7 +116,7 @@ pub enum AttemptError {
 }
 
 impl AttemptError {
-    /// Another try is pointless, as the peer says. Not so for want of files that it has had (`is_reconnect`).
+    /// Whether the peer has refused for good. A lack of files is not for good if the peer had one before (`is_reconnect`).
     pub fn is_final(&self, is_reconnect: bool) -> bool {
         match self {
             AttemptError::Network(_) | AttemptError::TimedOut => false,
@@ -126,45 +126,45 @@ impl AttemptError {
         }
     }
 
-    /// Somebody has answered, but the answer may be anybody's who has put it into the connection.
+    /// Whether the answer is unproven: anybody on the path may have injected it.
     pub fn is_hint(&self) -> bool {
         matches!(self, AttemptError::Handshake(error) if error.is_hint())
     }
 
-    /// The peer wants the connection over another of its interfaces, which it has told the network of.
+    /// Whether the peer wants the connection over another of its interfaces, which it has announced to the network.
     pub fn is_detour(&self) -> bool {
         matches!(self, AttemptError::Handshake(HandshakeError::Refused(Refusal::Detour)))
     }
 
-    /// The network, or this host, says that there is no way.
+    /// Whether the network, or this host, has no route.
     pub fn is_unreachable(&self) -> bool {
         use io::ErrorKind::{AddrNotAvailable, HostUnreachable, NetworkDown, NetworkUnreachable};
         let kinds = [AddrNotAvailable, HostUnreachable, NetworkDown, NetworkUnreachable];
         matches!(self, AttemptError::Network(error) if kinds.contains(&error.kind()))
     }
 
-    /// This process may have no more files open.
+    /// Whether this process may open no more files.
     pub fn is_out_of_files(&self) -> bool {
         matches!(self, AttemptError::Network(error) if is_out_of_files(error))
     }
 
-    /// As if this process had no file left.
+    /// The error of a process that may open no more files.
     pub fn no_file() -> AttemptError {
         AttemptError::Network(io::Error::from_raw_os_error(libc::EMFILE))
     }
 
-    /// The peer may have no more open.
+    /// Whether the peer may open no more files.
     pub fn is_refused_for_files(&self) -> bool {
         matches!(self, AttemptError::Handshake(error) if error.refusal() == Some(Refusal::Files))
     }
 
-    /// The peer keeps the connection that it has set up itself.
+    /// Whether the peer keeps the connection that it has set up itself.
     pub fn is_yield(&self) -> bool {
         matches!(self, AttemptError::Handshake(HandshakeError::Refused(Refusal::Yield)))
     }
 }
 
-/// Whether an error is that this process, or the system, may have no more files open.
+/// Whether an error says that this process, or the system, may open no more files.
 pub fn is_out_of_files(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }
@@ -174,17 +174,17 @@ pub fn is_out_of_files(error: &io::Error) -> bool {
 pub struct Established {
     /// Its socket.
     pub socket: TcpStream,
-    /// What the peer grants, in bytes.
+    /// The peer's grant, in bytes.
     pub grant: u64,
     /// Bytes received after the last message of the handshake.
     pub early: Vec<u8>,
-    /// What it is encrypted with, if it is.
+    /// Its keys; `None`: it is not encrypted.
     pub keys: Option<Box<Keys>>,
-    /// The peer's addresses, if it was asked for them; then the connection is for nothing else.
+    /// The peer's addresses, if it was asked for them; the connection then serves nothing else.
     pub addresses: Option<Vec<u8>>,
     /// The peer has shown that it knows this side's token.
     pub is_acquainted: bool,
-    /// How its way is preferred to others.
+    /// Preference of its way.
     pub class: Class,
 }
 
@@ -215,25 +215,25 @@ impl Attempt {
         }
     }
 
-    /// The same over a way of that class.
+    /// Sets the class of its way.
     pub fn of_class(self, class: Class) -> Self {
         Attempt { class, ..self }
     }
 
-    /// The same to a peer that may be at other addresses as well, which are tried in turn.
+    /// Adds further addresses of the peer, which are tried in turn.
     pub fn or_at(self, others: impl IntoIterator<Item = SocketAddr>) -> Self {
         let others = others.into_iter().map(|remote| Alternative { remote, error: None });
         Attempt { others: others.collect(), ..self }
     }
 
-    /// The same over a rail that is in one network with others, so that hosts may take one for the other; `yields`: if the
-    /// peer connects as well, its connections are kept.
+    /// Says that the rail is in one network with others, so that ARP may mix up interfaces. `yields`: if the peer connects too, the
+    /// peer's connections are kept.
     pub fn among_others(self, yields: bool) -> Self {
         let delay_ns = if yields { CROWDED_DELAY_NS } else { 0 };
         Attempt { is_crowded: true, deadline: self.deadline.plus_ns(delay_ns), ..self }
     }
 
-    /// The same for a connection that has failed, after a pause; `rtt_ns`: of its path, 0 if not known.
+    /// Says that it replaces a failed connection, and starts after a pause; `rtt_ns`: of its path, 0 if not known.
     pub fn reconnecting(self, backoff_ns: u64, rtt_ns: u64) -> Self {
         Attempt {
             is_reconnect: true,
@@ -244,17 +244,17 @@ impl Attempt {
         }
     }
 
-    /// The same from this port, if it is free.
+    /// Sets the local port, to be used if it is free.
     pub fn with_local_port(self, local_port: u16) -> Self {
         Attempt { local_port, ..self }
     }
 
-    /// Its next try is for a connection with short segments, if `is_short`.
+    /// Has the next try use short TCP segments, if `is_short`.
     pub fn with_short_segments(self, is_short: bool) -> Self {
         Attempt { is_short, ..self }
     }
 
-    /// Whether it is for a stream that is set up while others carry.
+    /// Whether it is for an additional stream, beside others that carry.
     pub fn is_additional(&self) -> bool {
         is_additional(self.stream)
     }
@@ -266,25 +266,25 @@ impl Attempt {
         }
     }
 
-    /// Something else carries: it is tried seldom, unless it has carried before.
+    /// Tries seldom from now on, as other links carry; not for a connection that was established before.
     pub fn wait_long(&mut self) {
         if !self.is_reconnect {
             self.max_backoff_ns = MAX_BACKOFF_WHILE_CARRIED_NS;
         }
     }
 
-    /// Whether the last try was refused by the peer's kernel: nobody listens there.
+    /// Whether the peer's kernel refused the last try: no process listens there.
     pub fn is_refused(&self) -> bool {
         let refused = |error: &io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
         matches!(&self.error, Some(AttemptError::Network(error)) if refused(error))
     }
 
-    /// Whether the peer may take this connection instead of its own: it is being proven, or no try has failed.
+    /// Whether the peer may take this connection instead of its own: its handshake is under way, or no try has failed.
     pub fn may_succeed(&self) -> bool {
         self.error.is_none() || matches!(self.state, State::Handshake(..))
     }
 
-    /// Whether it is time to try (again).
+    /// Whether it is time for a try.
     pub fn is_due(&self, now: Instant) -> bool {
         !self.has_socket() && self.deadline <= now
     }
@@ -299,30 +299,30 @@ impl Attempt {
         !matches!(self.state, State::BackingOff)
     }
 
-    /// Whether the next try waits for a file.
+    /// Whether the next try waits for a file descriptor.
     pub fn waits_for_file(&self) -> bool {
         !self.has_socket() && self.error.as_ref().is_some_and(AttemptError::is_out_of_files)
     }
 
-    /// Whether the peer's kernel has taken the connection of the present try.
+    /// Whether the present try is connected.
     pub fn is_taken(&self) -> bool {
         matches!(self.state, State::Handshake(..))
     }
 
-    /// The same of the first try, which has not timed out.
+    /// Whether the first try is connected, and has not timed out.
     pub fn is_answered(&self) -> bool {
         self.is_taken() && self.error.is_none()
     }
 
-    /// Whether a try that has timed out is better waited for than begun again: the peer's kernel has everything that was
-    /// sent, so that only its process has not answered, which may be stopped. That its kernel stays there is asked for
+    /// Whether a try that has timed out should go on instead of a new one: the peer's kernel has acknowledged all that was sent, so
+    /// that only its process has not answered, which may be stopped. Keep-alive probes check that its kernel stays
     /// ([`socket::tune`]).
     pub fn is_patient(&self) -> bool {
         let has_all = |stream: &TcpStream| tcp_info(stream.as_fd()).is_ok_and(|info| !info.is_waiting());
         self.is_reconnect && matches!(&self.state, State::Handshake(stream, ..) if has_all(stream))
     }
 
-    /// The try goes on for as long again.
+    /// Extends the timeout by its length.
     pub fn wait_longer(&mut self, now: Instant) {
         self.deadline = now.plus_ns(self.timeout_ns);
     }
@@ -338,7 +338,7 @@ impl Attempt {
         let connecting = socket::connect(local, device, self.remote, congestion, self.is_short);
         let stream = connecting.map_err(AttemptError::Network)?;
         self.state = State::Connecting(stream);
-        // Whoever is there answers sooner; others must not be kept waiting.
+        // A reachable peer answers sooner; other addresses must not wait.
         let is_first_round = self.others.iter().any(|other| other.error.is_none());
         let timeout_ns = if is_first_round || self.is_crowded {
             ALTERNATIVE_TIMEOUT_NS.min(self.timeout_ns)
@@ -368,7 +368,7 @@ impl Attempt {
                     return Ok(None);
                 }
                 let (initiator, hello) = start().map_err(AttemptError::Handshake)?;
-                // It is set up once more when it is proven, and told of if that fails.
+                // An error is ignored here: the socket is tuned again once it is proven, where a failure is logged.
                 let _ = socket::tune(&stream, KEEPALIVE_AFTER);
                 write_whole(&stream, &hello).map_err(AttemptError::Network)?;
                 self.state = State::Handshake(stream, Box::new(initiator), Vec::new());
@@ -378,8 +378,8 @@ impl Attempt {
         }
     }
 
-    /// The try has failed; the next comes after a backoff, with segments of the usual length, at the next address. Addresses
-    /// that have not been tried are so at once.
+    /// The try has failed. The next comes after a backoff, with segments of the usual length, at the next address; an address that
+    /// has not been tried yet is tried at once.
     pub fn pause(&mut self, error: AttemptError, now: Instant) {
         self.state = State::BackingOff;
         self.is_short = false;
@@ -417,14 +417,15 @@ impl Attempt {
         self.backoff_ns = (self.backoff_ns * 2).min(self.max_backoff_ns);
     }
 
-    /// Whether another try is pointless after `error`, to a peer that has been proven before or not: because it has said so,
-    /// or because whoever is at all its addresses has answered again and again, as one of another job would.
+    /// Whether another try is pointless after `error`: because the peer has refused for good, or because each of its addresses has
+    /// given unproven refusals again and again, as a process of another job would. `was_proven`: it has been proven before.
     pub fn is_over(&self, error: &AttemptError, was_proven: bool) -> bool {
-        let is_believed = !self.is_reconnect && !was_proven && self.hints + 1 >= MOST_HINTS * (self.others.len() + 1);
+        let is_believed = !self.is_reconnect && !was_proven && self.hints + 1 >= MAX_HINTS * (self.others.len() + 1);
         error.is_final(self.is_reconnect) || (error.is_hint() && is_believed)
     }
 
-    /// Whether the next try is to be left to the routing table: in every other round, once all addresses have been tried.
+    /// Whether the next try binds to no interface, so that the routing table decides: every other round, once all addresses have been
+    /// tried.
     pub fn is_loose(&self) -> bool {
         let addresses = self.others.len() + 1;
         self.repetitions.div_ceil(addresses) % 2 == 1
@@ -435,7 +436,7 @@ impl Attempt {
         self.error.is_some() && self.others.iter().all(|other| other.error.is_some())
     }
 
-    /// How the last tries at all addresses have ended: `10.0.0.2:4000: no answer`.
+    /// The errors of the last tries at all addresses: `10.0.0.2:4000: no answer`.
     pub fn errors(&self, last: &AttemptError) -> String {
         let others =
             self.others.iter().filter_map(|other| Some(format!("{}: {}", other.remote, other.error.as_ref()?)));

@@ -1,5 +1,5 @@
-//! Accepted connections whose handshake is not complete. They are bounded in number and time here, in bytes by the handshake.
-//! Anybody who reaches a port can make some, so they must not keep out the connection of a real peer.
+//! Accepted connections whose handshake is not complete. Their number and time are bounded here, their bytes by the handshake.
+//! Anybody who reaches a port can make some: they must not keep out the connection of a real peer.
 
 use std::net::SocketAddr;
 
@@ -8,47 +8,45 @@ use slab::Slab;
 
 use super::incoming::Incoming;
 
-/// Most connections that are not proven yet, of a large job, or of one that is not known to be small: its ranks may connect to
-/// one of them all at the same time.
+/// Unproven connections, at most, of a large job or a job of unknown size: all of its ranks may connect to one at the same time.
 const MAX_UNPROVEN: usize = 1024;
-/// Places for each rank of a job: over several rails, and streams of these.
+/// Unproven connections for each rank of a job: over several rails and streams.
 const PLACES_OF_A_RANK: usize = 8;
-/// Most of a small job. Strangers take up to as many of its files.
-const LEAST_UNPROVEN: usize = 64;
+/// Lower bound of the limit, for small jobs. Strangers can take up to as many of its files.
+const MIN_UNPROVEN: usize = 64;
 /// How long a connection may stay unproven, in nanoseconds: several round trips of any network, with losses.
 const UNPROVEN_FOR_NS: u64 = 10_000_000_000;
-/// How long a connection keeps its place while others wait in the kernel, in nanoseconds: where there are as many places as
-/// can be, so that strangers do not keep them, and where files are few, and peers of a job that fills its processors have
-/// them. One that has named this endpoint keeps it for the longer time.
+/// For how long a connection keeps its place while others wait in the kernel, in nanoseconds: with [`MAX_UNPROVEN`] places, so
+/// that strangers do not keep them; and with fewer for lack of files, where peers share busy processors. A connection that has
+/// named this endpoint always keeps its place for the longer time.
 const PATIENCE_NS: [u64; 2] = [100_000_000, 1_000_000_000];
-/// Time, in nanoseconds, for each connection that is taken of all listeners together; others wait in the kernel. A flood of
-/// ports gets a few hundredths of a core; a rank to which 1000 others connect at once has them all in 0.3 s.
+/// Mean time between two accepted connections of all listeners together, in nanoseconds; others wait in the kernel. A flood gets
+/// a few hundredths of a core; a rank to which 1000 others connect at once accepts all in 0.3 s.
 const ACCEPT_EVERY_NS: u64 = 312_500;
-/// Those that may be taken in a row after a time without: ranks that share processors come to look rarely, and many others of
-/// their job have connected by then. They take 1 to 3 ms.
+/// Connections that may be accepted in a row after a pause: ranks that share processors poll rarely, and many others of their
+/// job have connected by then. They take 1 to 3 ms.
 const MAX_ACCEPTS_AT_ONCE: u32 = 256;
 
 /// The connections.
 #[derive(Debug)]
 pub struct UnprovenConnections {
     incoming: Slab<Incoming>,
-    /// Most of them.
+    /// Maximum number of connections.
     places: usize,
-    /// So many more may be taken,
+    /// Connections that may be accepted, as of `allowed_at`.
     allowed: u32,
-    /// as of this time.
     allowed_at: Instant,
 }
 
 impl UnprovenConnections {
-    /// Of a job of so many ranks; `None`: of a job of any size.
+    /// For a job of `ranks`; `None`: of unknown size.
     pub fn new(ranks: Option<u32>) -> Self {
-        let of_job = |ranks: u32| (ranks as usize * PLACES_OF_A_RANK).clamp(LEAST_UNPROVEN, MAX_UNPROVEN);
+        let of_job = |ranks: u32| (ranks as usize * PLACES_OF_A_RANK).clamp(MIN_UNPROVEN, MAX_UNPROVEN);
         let places = ranks.map_or(MAX_UNPROVEN, of_job);
         UnprovenConnections { incoming: Slab::new(), places, allowed: MAX_ACCEPTS_AT_ONCE, allowed_at: Instant(0) }
     }
 
-    /// Whether another connection may be taken before the next tick.
+    /// Whether another connection may be accepted before the next tick.
     pub fn may_accept(&self) -> bool {
         self.allowed > 0
     }
@@ -58,26 +56,26 @@ impl UnprovenConnections {
         self.incoming.is_empty()
     }
 
-    /// One was taken.
+    /// A connection was accepted.
     pub fn accepted(&mut self) {
         self.allowed = self.allowed.saturating_sub(1);
     }
 
-    /// Whether there is room for another one, or the one that would be closed for it has had its time.
+    /// Whether there is room for another connection among `most`, or the one that would be closed for it has had its time.
     pub fn has_room(&self, most: usize, now: Instant) -> bool {
         let has_had_its_time = |(_, oldest): (usize, &Incoming)| {
             let is_patient = most < self.places || oldest.has_named_us();
             now.since_ns(oldest.since) >= PATIENCE_NS[usize::from(is_patient)]
         };
-        self.incoming.len() < most.min(self.places) || self.first_to_go().is_some_and(has_had_its_time)
+        self.incoming.len() < most.min(self.places) || self.first_to_close().is_some_and(has_had_its_time)
     }
 
-    /// The oldest of those that have not even named this endpoint, else the oldest of all.
-    fn first_to_go(&self) -> Option<(usize, &Incoming)> {
+    /// The connection to close first: the oldest that has not named this endpoint, else the oldest.
+    fn first_to_close(&self) -> Option<(usize, &Incoming)> {
         self.incoming.iter().min_by_key(|(_, incoming)| (incoming.has_named_us(), incoming.since))
     }
 
-    /// Closes connections that have taken too long, and lets listeners take others.
+    /// Closes connections that have timed out, and allows further accepts.
     pub fn tick(&mut self, now: Instant) {
         let earned = now.since_ns(self.allowed_at) / ACCEPT_EVERY_NS;
         self.allowed = earned.saturating_add(self.allowed.into()).min(MAX_ACCEPTS_AT_ONCE.into()) as u32;
@@ -85,16 +83,16 @@ impl UnprovenConnections {
         self.incoming.retain(|_, incoming| now.since_ns(incoming.since) < UNPROVEN_FOR_NS);
     }
 
-    /// Adds a connection; returns its number, and the one that was closed to make room for it among `most`. A peer's own
-    /// names this endpoint within a round trip, which is sooner than a flood gets through all places.
+    /// Adds a connection; returns its number, and the connection that was closed to make room for it among `most`. A peer's
+    /// connection names this endpoint within a round trip, sooner than a flood gets through all places.
     pub fn add(&mut self, connection: Incoming, most: usize) -> (usize, Option<SocketAddr>) {
         let is_full = self.incoming.len() >= most.min(self.places);
-        let oldest = if is_full { self.first_to_go().map(|(at, _)| at) } else { None };
+        let oldest = if is_full { self.first_to_close().map(|(at, _)| at) } else { None };
         let closed = oldest.map(|at| self.incoming.remove(at).remote);
         (self.incoming.insert(connection), closed)
     }
 
-    /// Why a connection had to go, where files leave room for `most`.
+    /// Why a connection was closed, where files leave room for `most`; for the log.
     pub fn describe_crowd(&self, most: usize) -> String {
         let (bound, why) = match most < self.places {
             true => (most, "the most for which the limit of open files leaves room (`ulimit -n`)"),
@@ -108,7 +106,7 @@ impl UnprovenConnections {
         self.incoming.get_mut(at)
     }
 
-    /// Takes a connection out.
+    /// Removes a connection.
     pub fn remove(&mut self, at: usize) -> Option<Incoming> {
         self.incoming.try_remove(at)
     }
@@ -124,7 +122,7 @@ mod tests {
 
     const ME: EndpointId = EndpointId(9);
     const TOKEN: Token = Token([42; 16]);
-    const MOST: usize = 4;
+    const CAPACITY: usize = 4;
 
     fn party(id: EndpointId) -> Party {
         Party { id, token: TOKEN, terms: Terms::default() }
@@ -153,7 +151,7 @@ mod tests {
     fn a_flood_closes_its_own_connections_and_not_that_of_a_peer() {
         use std::io::Write;
         let (mut listener, mut unproven) = (TestListener::open(), UnprovenConnections::new(None));
-        let (peer, _) = unproven.add(listener.connect(0), MOST);
+        let (peer, _) = unproven.add(listener.connect(0), CAPACITY);
         let address = Address { id: ME, token: TOKEN, port: 1, rails: Vec::new(), preferred: 0, has_more: false };
         let offer = Offer { rail: 0, stream: 0, class: 0, grant: 0 };
         let (_, hello) = Initiator::start(&party(EndpointId(5)), &address, [1; 16], offer, false).unwrap();
@@ -163,7 +161,7 @@ mod tests {
         }
         let mut closed = Vec::new();
         for at in 1..=100 {
-            closed.extend(unproven.add(listener.connect(at), MOST).1);
+            closed.extend(unproven.add(listener.connect(at), CAPACITY).1);
         }
         let flood: Vec<_> = listener.clients[1..].iter().map(|client| client.local_addr().unwrap()).collect();
         // In the order in which they came, but for the three newest.
@@ -176,7 +174,7 @@ mod tests {
         let places = |ranks| UnprovenConnections::new(ranks).places;
         assert_eq!([Some(2), Some(8), Some(64), Some(5000), None].map(places), [64, 64, 512, 1024, 1024]);
         let (mut listener, mut unproven) = (TestListener::open(), UnprovenConnections::new(Some(2)));
-        for at in 0..LEAST_UNPROVEN as u64 {
+        for at in 0..MIN_UNPROVEN as u64 {
             assert!(unproven.has_room(usize::MAX, Instant(at)));
             assert_eq!(unproven.add(listener.connect(at), usize::MAX).1, None);
         }
@@ -195,7 +193,7 @@ mod tests {
     #[test]
     fn nobody_stays_unproven_for_long() {
         let (mut listener, mut unproven) = (TestListener::open(), UnprovenConnections::new(None));
-        let (at, _) = unproven.add(listener.connect(7), MOST);
+        let (at, _) = unproven.add(listener.connect(7), CAPACITY);
         unproven.tick(Instant(6 + UNPROVEN_FOR_NS));
         assert!(unproven.get_mut(at).is_some());
         unproven.tick(Instant(7 + UNPROVEN_FOR_NS));

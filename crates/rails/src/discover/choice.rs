@@ -1,10 +1,10 @@
-//! The automatic choice: which interfaces are rails where nobody has named any.
+//! The automatic choice: which interfaces are rails where the user has named none.
 
 use super::{Class, Interface, Verdict, is_global};
 use crate::address::is_link_local;
 use crate::sys::interface::Facts;
 
-/// Drivers of interfaces that lead no further than this machine, or over another interface.
+/// Drivers of interfaces that lead only to this machine, or over another interface.
 const VIRTUAL_DRIVERS: &[(&str, &str)] = &[
     ("bridge", "a bridge of this machine"),
     ("tun", "a tunnel"),
@@ -13,23 +13,23 @@ const VIRTUAL_DRIVERS: &[(&str, &str)] = &[
     ("openvswitch", "a bridge of this machine"),
 ];
 
-/// What leads to this host.
+/// Reason for interfaces that lead to this host alone.
 const LOOPBACK: &str = "loopback";
-/// The driver of what leads nowhere by itself, and may have an address of the host's as loopback has.
+/// The driver of dummy interfaces, which lead nowhere, and may have an address of the host as loopback may.
 pub const DUMMY: &str = "dummy";
-/// What leads nowhere.
+/// Reason for interfaces that lead nowhere.
 const INTERMEDIATE: &str = "an intermediate device";
 
 /// Names that container and virtual-machine managers give to the interfaces of their private networks.
 const CONTAINER_PREFIXES: &[&str] =
     &["docker", "br-", "virbr", "vnet", "cni", "flannel", "cali", "cilium", "lxc", "lxd", "podman", "kube"];
 
-/// What leads out is a rail, also what is not up, in case it comes up. Addresses of a link alone count where nothing that is
-/// up has others. Where no such interface has an address of more than its link, one of loopback that others can have a
-/// route to is the host's; where there is none at all, nor one that may get an address, what else is there is better than
-/// nothing: tunnels and bridges, then what containers have, last loopback for this host alone.
+/// Interfaces that lead out are rails, also those that are down, as they may come up. Link-local addresses count only where no
+/// interface that is up has others. Where all addresses of such interfaces are link-local, a global address of loopback is the
+/// host's. Where there is no such interface either, nor one that may get an address, others become rails: tunnels and bridges,
+/// then interfaces of containers, last loopback for this host alone.
 ///
-/// What is left out but may lead to a peer to which no rail does is kept in reserve.
+/// An interface that is left out is kept in reserve if it may lead to a peer that no rail leads to.
 pub fn choose(interfaces: &mut [Interface]) {
     let leads_out = |interface: &&Interface| interface.left_out.is_none() && interface.is_rail() && interface.is_up();
     let up: Vec<bool> = interfaces.iter().filter(leads_out).map(has_wide_address).collect();
@@ -63,13 +63,13 @@ pub fn choose(interfaces: &mut [Interface]) {
     }
 }
 
-/// How good an interface is that is left out, but for want of others: the least is best.
+/// Rank of a left-out interface as a makeshift rail: the least is best.
 fn makeshift(interface: &Interface) -> Option<Class> {
     let can_be = |class: &Class| interface.is_rail() && [Class::Virtual, Class::OfContainers].contains(class);
     class(interface).filter(can_be)
 }
 
-/// Of which class an interface is in reserve; none of what carries nothing now, or leads nowhere.
+/// The class of an interface in reserve; `None` if it carries nothing now, or leads nowhere.
 fn class(interface: &Interface) -> Option<Class> {
     let class = match &interface.left_out {
         None => return interface.is_up().then_some(Class::OfLink),
@@ -81,12 +81,12 @@ fn class(interface: &Interface) -> Option<Class> {
     (interface.is_up() && interface.addresses.iter().any(|own| is_global(&own.ip))).then_some(class)
 }
 
-/// Whether it has an address that means something beyond its link.
+/// Whether it has an address that is not link-local.
 fn has_wide_address(interface: &Interface) -> bool {
     interface.addresses.iter().any(|address| !is_link_local(&address.ip))
 }
 
-/// How its name begins, if it is one that managers of containers and virtual machines give.
+/// The prefix of its name, if it is one that managers of containers and virtual machines use.
 fn of_containers(name: &str) -> Option<&'static str> {
     CONTAINER_PREFIXES.iter().find(|prefix| name.starts_with(**prefix)).copied()
 }
@@ -117,7 +117,7 @@ mod tests {
         Interface { left_out, is_loopback, ..tests::interface(name, &[], &[&format!("{address}/24")]) }
     }
 
-    /// What is in reserve, with its class.
+    /// Interfaces in reserve, with their classes.
     fn reserve(mut interfaces: Vec<Interface>) -> Vec<(String, Class)> {
         choose(&mut interfaces);
         let in_reserve = interfaces.iter().filter(|one| !one.is_rail());

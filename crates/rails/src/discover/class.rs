@@ -1,28 +1,28 @@
-//! How interfaces, and ways to peers, are preferred to each other.
+//! Preference classes of interfaces, and of ways to peers.
 
-/// How an interface is preferred to others: a peer is reached over those of the first class that lead to it.
+/// Preference of an interface: a peer is reached over interfaces of the first class that lead to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// A rail.
     #[default]
     Rail,
-    /// It has, or is a link to, an address of loopback that is the host's.
+    /// Loopback with a global address of the host, or a link to it.
     OfHost,
-    /// It has addresses of its link alone.
+    /// Its addresses are all link-local.
     OfLink,
-    /// A tunnel, a bridge, or another one that is made of others.
+    /// A tunnel, a bridge, or another interface on top of others.
     Virtual,
-    /// It is called as managers of containers and virtual machines call theirs.
+    /// Its name is that of an interface of containers or virtual machines.
     OfContainers,
 }
 
 impl Class {
-    /// All, the first one first.
+    /// All classes, in the order of preference.
     pub const ALL: [Class; 5] = [Class::Rail, Class::OfHost, Class::OfLink, Class::Virtual, Class::OfContainers];
     /// The last one.
     pub const LAST: Class = Class::OfContainers;
 
-    /// The class of that number; the last one for a number that is none.
+    /// The class with this number; the last one for an unknown number.
     pub fn of_number(number: u8) -> Class {
         Class::ALL.get(usize::from(number)).copied().unwrap_or(Class::LAST)
     }

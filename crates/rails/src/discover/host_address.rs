@@ -1,20 +1,20 @@
-//! An address of loopback that is the host's, as in routed fabrics: the links that it is reached over are the rails.
+//! A global address of loopback that is the host's, as in routed fabrics: the links over which routes lead to it are the rails.
 
 use super::wanted::NOT_NAMED;
 use super::{Interface, Network, Verdict, is_global};
 
-/// What routes lead over an interface.
+/// A question about the routes over an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Routes {
-    /// Some, to other hosts.
+    /// Are there any to other hosts?
     Any,
-    /// Such that lead over others as well, to the same hosts.
+    /// Are there any that lead over several interfaces to the same hosts?
     OverSeveral,
 }
 
-/// Where loopback is a rail, or in reserve, and routes lead out over several links without addresses of their own, these are so
-/// instead, with its addresses; where loopback is named, also links that have addresses, and over which the same routes lead.
-/// `is_routed`: whether such routes lead over an interface, for IPv4 or for IPv6.
+/// Where loopback is a rail, or in reserve, and routes lead out over several links without addresses of their own, these links
+/// become rails, or reserve, in its place, with its addresses. Where the user has named loopback, so do links with addresses over
+/// which the same routes lead. `is_routed`: whether such routes lead over an interface, for IPv4 or for IPv6.
 pub fn spread(interfaces: &mut [Interface], is_routed: impl Fn(&Interface, Routes, bool) -> bool) {
     let is_host = |one: &&Interface| one.is_loopback && one.offered().iter().any(|address| is_global(&address.ip));
     let Some((addresses, verdict)) =
@@ -32,7 +32,7 @@ pub fn spread(interfaces: &mut [Interface], is_routed: impl Fn(&Interface, Route
             names.push(link.name.clone());
         }
     }
-    // Over one alone the kernel's routes lead.
+    // With a single link, the kernel's routes suffice.
     if names.len() < 2 {
         return;
     }
@@ -47,7 +47,7 @@ pub fn spread(interfaces: &mut [Interface], is_routed: impl Fn(&Interface, Route
                 }
                 _ => Verdict::Rail(reached),
             };
-            // Nobody has to wait for one of its own.
+            // It has an address now: do not wait for one of its own.
             interface.may_get_address = false;
         } else if interface.is_loopback && interface.class().is_some() {
             let reason = format!("the host's address on it is reached over {}", names.join(", "));
@@ -56,12 +56,12 @@ pub fn spread(interfaces: &mut [Interface], is_routed: impl Fn(&Interface, Route
     }
 }
 
-/// Whether it leads out, and has no address but that of its link.
+/// Whether it leads out, and has no address that is not link-local.
 fn is_bare_link(one: &Interface) -> bool {
     !one.is_loopback && one.may_get_address && one.left_out.is_none() && one.is_up()
 }
 
-/// Whether it leads out, and is no rail as others are named.
+/// Whether it leads out, and is no rail only because the user has named others.
 fn is_unnamed_link(one: &Interface) -> bool {
     !one.is_loopback && one.left_out.is_none() && one.is_up() && one.reason() == Some(NOT_NAMED)
 }

@@ -1,4 +1,4 @@
-//! What interfaces there are, as the kernel tells.
+//! The interfaces of this host, from the kernel.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -8,11 +8,11 @@ use crate::address::{MAX_RAIL_ADDRESSES, is_link_local};
 use crate::netlink;
 use crate::sys::interface;
 
-/// In /proc/net/if_inet6: the address changes soon (RFC 8981), is of no use for new connections, or belongs to somebody
-/// else as well (`IFA_F_TEMPORARY`, `IFA_F_DEPRECATED`, `IFA_F_DADFAILED` of linux/if_addr.h).
+/// Flags in /proc/net/if_inet6: the address changes soon (RFC 8981), is not for new connections, or is a duplicate
+/// (`IFA_F_TEMPORARY`, `IFA_F_DEPRECATED`, `IFA_F_DADFAILED` of linux/if_addr.h).
 const FLEETING: u8 = 0x01 | 0x20 | 0x08;
 
-/// All interfaces. Whoever has an address is a rail so far.
+/// All interfaces. Each one with an address is a rail so far.
 pub fn list() -> Result<Vec<Interface>, DiscoverError> {
     let addresses = if_addrs::get_if_addrs().map_err(|error| DiscoverError::System(error.to_string()))?;
     let links = netlink::links().unwrap_or_default();
@@ -70,8 +70,8 @@ fn describe(name: &str, mut addresses: Vec<Network>, links: &[netlink::Link]) ->
     }
 }
 
-/// Whether it is a bridge through which a device of this host leads out, as hosts of virtual machines have it. Those of
-/// Open vSwitch are parts of one datapath, whichever bridge they are of.
+/// Whether it is a bridge with a physical device as a port, as on hosts of virtual machines. All Open vSwitch bridges share one
+/// datapath, which owns their ports.
 fn leads_out_by_a_port(
     facts: &interface::Facts,
     bridge: &netlink::Link,
@@ -98,7 +98,7 @@ pub fn outage(facts: &interface::Facts) -> Option<&'static str> {
     }
 }
 
-/// An address may have a label, which is not another interface: `eth0:1`.
+/// The interface of an address with a label: `eth0` for `eth0:1`.
 fn base_name(label: &str) -> &str {
     label.split_once(':').map_or(label, |(name, _)| name)
 }
@@ -111,7 +111,7 @@ fn network(address: &if_addrs::Interface) -> Network {
     Network { ip: address.ip(), prefix }
 }
 
-/// Addresses in the text of /proc/net/if_inet6 that are not to be told to others.
+/// Addresses in the text of /proc/net/if_inet6 that peers must not be told.
 fn fleeting(table: &str) -> Vec<IpAddr> {
     let address = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();

@@ -34,26 +34,26 @@ pub struct Interface {
     pub path: Option<IpAddr>,
     /// Other names that it has.
     pub altnames: Vec<String>,
-    /// It leads to no other host by itself (loopback, a dummy); others may have a route to an address of it.
+    /// It leads to no other host itself (loopback, a dummy); others may have a route to one of its addresses.
     pub is_loopback: bool,
-    /// Why it is no rail unless it is named, or nothing else is left, if so.
+    /// Why it is no rail unless the user names it, or there are no others; `None` if it may be one.
     pub left_out: Option<String>,
-    /// Its addresses, those that peers are likeliest to reach first.
+    /// Its addresses, those that peers likeliest reach first.
     pub addresses: Vec<Network>,
     /// Mbit/s, where the driver says.
     pub speed_mbps: Option<u64>,
     /// Bytes.
     pub mtu: u32,
-    /// Why it can carry nothing at present, if so: it is down, or has no carrier.
+    /// Why it can carry nothing at present (it is down, or has no carrier); `None` if it can.
     pub outage: Option<&'static str>,
     /// Whether it is a rail.
     pub verdict: Verdict,
-    /// Whether it could be one once it has an address, and nobody has to name it for that.
+    /// Whether the automatic choice makes it a rail once it has an address.
     pub may_get_address: bool,
 }
 
 impl Interface {
-    /// What it is called as a rail: `eth0`, or a path of it, `eth0/10.1.0.5`.
+    /// Its name as a rail: `eth0`, or for a path over it `eth0/10.1.0.5`.
     pub fn rail_name(&self) -> String {
         self.path.map_or_else(|| self.name.clone(), |ip| format!("{}/{ip}", self.name))
     }
@@ -72,7 +72,7 @@ impl Interface {
         }
     }
 
-    /// Why it is no rail, if so.
+    /// Why it is no rail; `None` if it is one.
     pub fn reason(&self) -> Option<&str> {
         match &self.verdict {
             Verdict::Rail(_) => None,
@@ -80,7 +80,7 @@ impl Interface {
         }
     }
 
-    /// Whether it leads to no other host: loopback, without an address that others may have a route to.
+    /// Whether it leads to this host alone: loopback without a global address.
     pub fn is_of_host_alone(&self) -> bool {
         self.is_loopback && !self.addresses.iter().any(|address| is_global(&address.ip))
     }
@@ -90,12 +90,12 @@ impl Interface {
         self.outage.is_none()
     }
 
-    /// Its addresses, as far as they have to do with it: of a path those of the path.
+    /// Its addresses for display; of a path only those of the path.
     pub fn shown(&self) -> &[Network] {
         if self.path.is_some() { self.offered() } else { &self.addresses }
     }
 
-    /// Its addresses as far as they are offered to peers: none if it is neither a rail nor in reserve.
+    /// Its addresses that peers are told: none if it is neither a rail nor in reserve.
     pub fn offered(&self) -> &[Network] {
         match &self.verdict {
             Verdict::Rail(offered) | Verdict::Reserve { offered, .. } => offered,
@@ -104,7 +104,7 @@ impl Interface {
     }
 }
 
-/// An address, and how much of it is that of its network.
+/// An address with the length of its network prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
     /// The address.
@@ -114,7 +114,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Whether `ip` is in the network. What is local to a link tells nothing: every link has the same network.
+    /// Whether `ip` is in the network. Never for link-local addresses: every link has the same network.
     pub fn contains(&self, ip: IpAddr) -> bool {
         !(ip.is_ipv6() && is_link_local(&ip)) && same_network(self.ip, ip, self.prefix)
     }
@@ -123,9 +123,9 @@ impl Network {
 /// Whether an interface is a rail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is, with these addresses; during an outage, once that ends.
+    /// It is a rail with these addresses; during an outage it becomes one once that ends.
     Rail(Vec<Network>),
-    /// It is one for a peer to which no interface of a better class leads.
+    /// It is used for peers to which no interface of a better class leads.
     Reserve {
         /// Its addresses.
         offered: Vec<Network>,
@@ -134,28 +134,28 @@ pub enum Verdict {
         /// Why it is no rail.
         reason: String,
     },
-    /// It is not, for this reason.
+    /// It is no rail, for this reason.
     Excluded(String),
 }
 
-/// The rails that were asked for cannot be had.
+/// Why there are no rails as the setting wants them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DiscoverError {
-    /// No interface is what was asked for.
+    /// No interface matches a word of the setting.
     #[error("FISHPLATE_RAILS: no interface {how} \"{wanted}\"; there are: {present}{}", meant(.near.as_deref()))]
     Unknown {
         /// What was asked for.
         wanted: String,
-        /// What it would have to be: `is called`, `has the address`, ...
+        /// The unmet condition: `is called`, `has the address`, ...
         how: &'static str,
-        /// What there is.
+        /// The available interfaces.
         present: String,
-        /// What may have been meant.
+        /// Suggestion.
         near: Option<String>,
-        /// It is an address, and an interface has none so far.
+        /// The word is an address, and an interface has none so far, so that it may come.
         may_come: bool,
     },
-    /// It cannot carry anything, for this reason.
+    /// The named interfaces can carry nothing at present.
     #[error("FISHPLATE_RAILS: interface \"{wanted}\" cannot be a rail: {reason}")]
     Unusable {
         /// What was asked for.
@@ -177,7 +177,7 @@ pub enum DiscoverError {
 }
 
 impl DiscoverError {
-    /// Whether it may pass: addresses and carriers can come.
+    /// Whether waiting may help: addresses and carriers can come.
     pub fn may_pass(&self) -> bool {
         matches!(self, DiscoverError::Unusable { .. } | DiscoverError::Unknown { may_come: true, .. })
     }
@@ -187,9 +187,9 @@ fn meant(near: Option<&str>) -> String {
     near.map_or(String::new(), |near| format!("; did you mean {near}?"))
 }
 
-/// All interfaces, rails first, then those in reserve by their classes, in the order in which they are numbered. `wanted` says
-/// which ones are rails, as FISHPLATE_RAILS does: what it names, with nothing in reserve; empty: every interface that is
-/// addressed and leads out of the machine, or loopback where none of these is up.
+/// All interfaces: rails first, then those in reserve by class, each group in the order of their numbers. `wanted` are the words
+/// of FISHPLATE_RAILS: the named interfaces are the rails, and none are in reserve. Empty: every interface that has an address
+/// and leads out of the machine, or loopback where none of these is up.
 pub fn survey(wanted: &[String]) -> Result<Vec<Interface>, DiscoverError> {
     let of_interfaces = wanted.iter().filter(|word| Wanted::of(word).is_none()).cloned();
     let wanted = &of_interfaces.collect::<Vec<_>>();
@@ -234,7 +234,7 @@ pub fn reasons(interfaces: &[Interface]) -> String {
     if texts.is_empty() { "there are no others".into() } else { texts.join("; ") }
 }
 
-/// Why an interface carries nothing at present, if so: `is down`, `has no carrier`.
+/// Why an interface carries nothing at present: `is down`, `has no carrier`; `None` if it carries.
 pub fn outage(interface: &str) -> Option<&'static str> {
     list::outage(&crate::sys::interface::facts(interface).ok()?)
 }
@@ -261,12 +261,12 @@ pub fn same_network(a: IpAddr, b: IpAddr, prefix: u8) -> bool {
     }
 }
 
-/// Whether an address may mean this host to others.
+/// Whether other hosts may reach this one by an address.
 fn is_global(ip: &IpAddr) -> bool {
     !ip.is_loopback() && !is_link_local(ip)
 }
 
-/// Leaves out what an endpoint has no room for: first what is in reserve, then what is not up.
+/// Excludes interfaces beyond [`MAX_RAILS`](crate::address::MAX_RAILS): first those in reserve, then those that are down.
 fn leave_out_too_many(interfaces: &mut [Interface]) {
     let mut kept = 0;
     for (class, is_up) in Class::ALL.into_iter().flat_map(|class| [(class, true), (class, false)]) {

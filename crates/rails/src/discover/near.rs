@@ -1,8 +1,8 @@
-//! What may have been meant by a word of FISHPLATE_RAILS that means nothing.
+//! Suggestions for a word of FISHPLATE_RAILS that matches nothing.
 
 use super::{Interface, Network};
 
-/// What may have been meant by a name that no interface has: also a path of one, written as other tools write it.
+/// The name, or path, that is most like a name that no interface has. Paths are recognized as other tools write them.
 pub fn near_name(text: &str, interfaces: &[Interface]) -> Option<String> {
     let path = text.replacen(['@', ':'], "/", 1);
     if paths_of(interfaces).contains(&path) {
@@ -15,7 +15,7 @@ pub fn near_name(text: &str, interfaces: &[Interface]) -> Option<String> {
     nearest(text, &all)
 }
 
-/// Which of these may have been meant.
+/// The one of `all` that is most like `text`, if it is near enough for a typing mistake.
 pub fn nearest(text: &str, all: &[String]) -> Option<String> {
     let (distance, name) = all.iter().map(|name| (distance(text, name), name)).min()?;
     (distance <= 2 && distance < text.len()).then(|| name.clone())
@@ -31,7 +31,7 @@ pub fn names(interface: &Interface) -> impl Iterator<Item = &str> {
     std::iter::once(interface.name.as_str()).chain(interface.altnames.iter().map(String::as_str))
 }
 
-/// How many characters have to be inserted, removed or replaced to make one of the other.
+/// Edit distance (Levenshtein): insertions, removals and replacements of characters.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -1,5 +1,5 @@
-//! Paths: several ways out of one interface, each from addresses of its own, by a gateway of its own. So it is where a site
-//! with one port has two uplinks, and rules of routing send what comes from each address over another one.
+//! Paths: several ways out of one interface, each with addresses and a gateway of its own. A site with one port and two uplinks
+//! has them, if routing rules send packets from each address over another uplink.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -8,20 +8,20 @@ use super::{Interface, Network, Verdict, same_network};
 use crate::address::is_link_local;
 use crate::netlink;
 
-/// Destinations that are looked at: hosts with long routing tables have far more, with few gateways.
-const MOST_DESTINATIONS: usize = 64;
+/// Destinations whose routes are compared, at most: hosts with long routing tables have far more, with few gateways.
+const MAX_DESTINATIONS: usize = 64;
 
 /// Makes a rail of each path of the interfaces that are rails.
 pub fn split(interfaces: Vec<Interface>) -> Vec<Interface> {
     split_with(interfaces, gateways)
 }
 
-/// The gateway that takes what leaves an interface from an address, if it needs one.
+/// The gateway of packets that leave an interface from an address, if they need one.
 pub fn gateway(index: u32, from: IpAddr) -> Option<IpAddr> {
     gateways_of(&destinations(index, from.is_ipv4()), index, from).into_iter().flatten().next()
 }
 
-/// `gateways`: for each address of an interface those of its routes, to some destinations that are the same for all.
+/// `gateways`: for each address of an interface the gateways of its routes to some destinations, the same ones for all addresses.
 fn split_with(
     interfaces: Vec<Interface>,
     gateways: impl Fn(u32, &[IpAddr]) -> Vec<Vec<Option<IpAddr>>>,
@@ -44,8 +44,8 @@ fn split_with(
     interfaces.into_iter().flat_map(split_one).collect()
 }
 
-/// Addresses apart that leave for a destination by different gateways; the least address first, so that hosts that are numbered
-/// alike pair alike. That an address has no gateway, as its routes lead out elsewhere or nowhere, tells nothing.
+/// Groups addresses by gateway: two are apart if they reach a destination by different gateways. The least address comes first,
+/// so that hosts with similar numbers pair alike. A missing gateway, where routes lead out elsewhere or nowhere, separates none.
 fn grouped(family: &[Network], gateways: impl Fn(&[IpAddr]) -> Vec<Vec<Option<IpAddr>>>) -> Vec<Vec<Network>> {
     if family.len() < 2 {
         return vec![family.to_vec()];
@@ -70,8 +70,8 @@ fn differ(a: &[Option<IpAddr>], b: &[Option<IpAddr>]) -> bool {
     a.iter().zip(b).any(|(a, b)| a.zip(*b).is_some_and(|(a, b)| a != b))
 }
 
-/// A rail for each group. Addresses of the other family are those of the first one, as nothing tells them apart; those of the
-/// link are none's, as all paths would have them.
+/// A rail for each group. Addresses of the other family go to the first one, as nothing tells which path they belong to;
+/// link-local addresses go to none, as all paths would share them.
 fn paths_of(interface: &Interface, groups: Vec<Vec<Network>>, others: Vec<Network>) -> Vec<Interface> {
     let mut others = Some(others);
     let path = |group: Vec<Network>| Interface {
@@ -82,8 +82,7 @@ fn paths_of(interface: &Interface, groups: Vec<Vec<Network>>, others: Vec<Networ
     groups.into_iter().map(path).collect()
 }
 
-/// Where the kernel sends what leaves from each of these addresses of an interface. Without rules for any of them all have
-/// the same routes.
+/// The gateways of packets from each of these addresses of an interface. Without routing rules for any of them all have the same.
 fn gateways(index: u32, own: &[IpAddr]) -> Vec<Vec<Option<IpAddr>>> {
     let is_ipv4 = own.iter().all(IpAddr::is_ipv4);
     let rules = netlink::rule_sources(is_ipv4).unwrap_or_default();
@@ -99,13 +98,13 @@ fn gateways_of(destinations: &[IpAddr], index: u32, from: IpAddr) -> Vec<Option<
 
 /// An address in each network that a route over the interface leads to.
 fn destinations(index: u32, is_ipv4: bool) -> Vec<IpAddr> {
-    let networks = netlink::routed_networks(is_ipv4, index, MOST_DESTINATIONS).unwrap_or_default();
+    let networks = netlink::routed_networks(is_ipv4, index, MAX_DESTINATIONS).unwrap_or_default();
     let all: BTreeSet<IpAddr> = networks.iter().map(|network| representative(*network)).collect();
     all.into_iter().collect()
 }
 
-/// What begins with zeros is the rest of the world: any address that hosts can have stands for it. A network of one host or
-/// two is itself one of them.
+/// An address that represents a destination network. For a default route any host address does; a network of one or two hosts is
+/// represented by its own address.
 fn representative((network, prefix): (IpAddr, u8)) -> IpAddr {
     match network {
         IpAddr::V4(_) if prefix >= 31 => network,

@@ -1,5 +1,5 @@
-//! The user's choice, FISHPLATE_RAILS: names (also altnames), patterns, addresses and networks of interfaces, or what is not
-//! to be one.
+//! The user's choice, FISHPLATE_RAILS: names (also altnames), patterns, addresses and networks of interfaces, or, with `^`, those
+//! that are to be no rails.
 
 use std::net::IpAddr;
 
@@ -21,14 +21,14 @@ enum Word {
     Path(String, IpAddr),
 }
 
-/// Whether a word of FISHPLATE_RAILS can be meant.
+/// Whether a word of FISHPLATE_RAILS is well-formed.
 pub fn is_word(word: &str) -> bool {
     let word = word.strip_prefix('^').unwrap_or(word);
     let is_name = !word.is_empty() && !word.contains(char::is_whitespace) && !word.contains(['/', '^', '"']);
     is_name || matches!(Word::of(word), Word::Network(_) | Word::Path(..))
 }
 
-/// Whether a list of FISHPLATE_RAILS names rails, rather than what is not to be one.
+/// Whether a list of FISHPLATE_RAILS names rails, rather than exclusions.
 pub fn are_named(wanted: &[String]) -> bool {
     wanted.first().is_some_and(|word| !word.starts_with('^'))
 }
@@ -50,7 +50,7 @@ impl Word {
         if text.contains(['*', '?']) { Word::Pattern(text) } else { Word::Name(text) }
     }
 
-    /// What an interface would have to be.
+    /// The property that an interface would need to match, for the error message.
     fn how(&self) -> &'static str {
         match self {
             Word::Name(_) => "is called",
@@ -61,7 +61,7 @@ impl Word {
         }
     }
 
-    /// Whether it means an interface.
+    /// Whether it matches an interface.
     fn means(&self, interface: &Interface) -> bool {
         match self {
             Word::Name(name) => names(interface).any(|own| own == name),
@@ -71,7 +71,7 @@ impl Word {
         }
     }
 
-    /// Whether an address of an interface is none of a rail, where this is a word that says what is to be none.
+    /// Whether it, as an exclusion, takes an address from an interface.
     fn takes_out(&self, interface: &Interface, address: &Network) -> bool {
         match self {
             Word::Path(_, ip) => self.means(interface) && address.ip == *ip,
@@ -79,12 +79,12 @@ impl Word {
         }
     }
 
-    /// Which of an interface's addresses it means.
+    /// The addresses of an interface that it matches.
     fn addresses_of(&self, interface: &Interface) -> Vec<Network> {
         let is_meant = |address: &&Network| match self {
             Word::Address(ip) | Word::Path(_, ip) => address.ip == *ip,
             Word::Network(network) => same_network(network.ip, address.ip, network.prefix),
-            // By its name loopback means the host's address, where it has one.
+            // Loopback by name stands for its global address, where it has one.
             Word::Name(_) | Word::Pattern(_) => {
                 !interface.is_loopback || interface.is_of_host_alone() || is_global(&address.ip)
             }
@@ -92,8 +92,7 @@ impl Word {
         interface.addresses.iter().filter(is_meant).copied().collect()
     }
 
-    /// Which of its addresses are offered to peers: with those that are meant, that by which an interface is told from others
-    /// in the same network.
+    /// The addresses that peers are told: those that match, and the one that tells the interface from others in the same network.
     fn offered_of(&self, interface: &Interface) -> Vec<Network> {
         let mut offered = self.addresses_of(interface);
         if matches!(self, Word::Path(..)) {
@@ -106,11 +105,11 @@ impl Word {
     }
 }
 
-/// Why an interface is no rail that no word means.
+/// Reason for interfaces that match no word.
 pub const NOT_NAMED: &str = "not named by FISHPLATE_RAILS";
 
-/// What `words` name, in their order, as rails; of an interface all addresses, unless it is named by some. One at least must
-/// be up. Words that begin with `^` take out again.
+/// Makes rails of the interfaces that `words` name, in their order, each with all its addresses, unless words name some of them.
+/// Words that begin with `^` take out again. At least one rail must be up.
 pub fn pick(mut rest: Vec<Interface>, words: &[String]) -> Result<Vec<Interface>, DiscoverError> {
     let (all, excluded) = (rest.clone(), exclusions(words));
     let mut chosen: Vec<Interface> = Vec::new();
@@ -126,12 +125,12 @@ pub fn pick(mut rest: Vec<Interface>, words: &[String]) -> Result<Vec<Interface>
         for interface in chosen.iter_mut().filter(|interface| interface.path.is_none() && word.means(interface)) {
             offer_more(interface, offers(interface));
         }
-        // One that never had an address is named all the same.
+        // An interface without addresses is not taken out by these.
         let is_taken_out =
             |interface: &Interface| offers(interface).is_empty() && !word.offered_of(interface).is_empty();
         let is_meant = |interface: &Interface| word.means(interface) && !is_taken_out(interface);
         let meant = match word {
-            // Others of the interface may be named as well.
+            // Further words may name other paths of the interface.
             Word::Path(_, ip) => all.iter().filter(|one| is_meant(one)).map(|one| path_of(one, ip)).collect::<Vec<_>>(),
             _ => rest.extract_if(.., |interface| is_meant(interface)).collect(),
         };
@@ -160,7 +159,7 @@ pub fn pick(mut rest: Vec<Interface>, words: &[String]) -> Result<Vec<Interface>
     Ok(chosen)
 }
 
-/// The automatic choice, without what `words` name.
+/// The automatic choice, without the interfaces and addresses that `words` exclude.
 pub fn exclude(mut interfaces: Vec<Interface>, words: &[String]) -> Result<Vec<Interface>, DiscoverError> {
     let excluded = exclusions_all(words);
     for interface in &mut interfaces {
@@ -181,7 +180,7 @@ pub fn exclude(mut interfaces: Vec<Interface>, words: &[String]) -> Result<Vec<I
     Err(DiscoverError::Nothing { wanted: words.join(","), reasons: reasons(&interfaces) })
 }
 
-/// One at least must be able to carry something now.
+/// At least one must be up.
 fn check_usable(chosen: &[Interface], words: &[String]) -> Result<(), DiscoverError> {
     if chosen.iter().any(|interface| interface.is_rail() && interface.is_up()) {
         return Ok(());
@@ -202,7 +201,7 @@ fn path_of(interface: &Interface, ip: IpAddr) -> Interface {
     Interface { path: Some(ip), may_get_address: false, ..interface.clone() }
 }
 
-/// An address is that of the first rail which is named by it.
+/// Removes each address from all rails but the first that is named by it.
 fn offer_once(chosen: &mut Vec<Interface>) {
     let mut taken: Vec<(String, Network)> = Vec::new();
     for Interface { name, verdict, .. } in chosen.iter_mut() {
@@ -225,7 +224,7 @@ fn exclusions(words: &[String]) -> Vec<Word> {
     words.iter().filter_map(|word| word.strip_prefix('^')).map(Word::of).collect()
 }
 
-/// Of a list that begins with `^`, which then stands for all of it.
+/// The words of a list that begins with `^`, which then applies to all of them.
 fn exclusions_all(words: &[String]) -> Vec<Word> {
     words.iter().map(|word| Word::of(word.strip_prefix('^').unwrap_or(word))).collect()
 }

@@ -1,5 +1,5 @@
-//! How both sides come to the keys of one connection: Diffie-Hellman with keys that are made for it and then forgotten,
-//! so that whoever learns the token later still cannot read what he has recorded.
+//! Key exchange of one connection: Diffie-Hellman with ephemeral keys (forward secrecy), so that somebody who learns the token
+//! later cannot decrypt recorded traffic.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub const SHARE_LEN: usize = 32;
 /// The public half of a key that is made for one connection.
 pub type Share = [u8; SHARE_LEN];
 
-/// In the place of a share: that side does not encrypt. No key has this share.
+/// In the place of a share: this side does not encrypt. No key has this share.
 pub const NO_SHARE: Share = [0; SHARE_LEN];
 
 /// The two sides of a connection.
@@ -43,7 +43,7 @@ impl fmt::Debug for Ephemeral {
 }
 
 impl Ephemeral {
-    /// A new one; `None`: the kernel gives no random numbers.
+    /// A new key; `None`: the kernel gives no random numbers.
     pub fn generate() -> Option<Ephemeral> {
         let private = EphemeralPrivateKey::generate(&X25519, &SystemRandom::new()).ok()?;
         let public = private.compute_public_key().ok()?;
@@ -51,13 +51,13 @@ impl Ephemeral {
         Some(Ephemeral { private, share })
     }
 
-    /// What the other side must know of it.
+    /// The public half, for the other side.
     pub fn share(&self) -> &Share {
         &self.share
     }
 
-    /// The keys of `side`, which has got the share `theirs`. They depend on all that both sides have said before
-    /// (`transcript`, parts of fixed lengths), and on the acceptor's token. `None`: `theirs` is no share.
+    /// The keys of `side`, from the other side's share `theirs`. They also depend on the `transcript` of the handshake so far, whose
+    /// parts have fixed lengths, and on the acceptor's token. `None`: `theirs` is no valid share.
     pub fn agree(self, side: Side, theirs: &Share, token: &TokenKey, transcript: [&[u8]; 2]) -> Option<Keys> {
         let theirs = UnparsedPublicKey::new(&X25519, theirs);
         let salt = Salt::new(HKDF_SHA256, token.bytes());
@@ -68,7 +68,7 @@ impl Ephemeral {
     }
 }
 
-/// The key of what `from` sends.
+/// The key of the direction in which `from` sends.
 fn direction(secret: &Prk, from: Side, [hello, challenge]: [&[u8]; 2]) -> Option<UnboundKey> {
     let label: &[u8] = match from {
         Side::Initiator => b"fishplate records of the initiator",

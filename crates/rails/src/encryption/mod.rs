@@ -7,9 +7,9 @@ mod record;
 mod tests;
 
 pub use exchange::{Ephemeral, NO_SHARE, SHARE_LEN, Share, Side};
-pub use record::{Broken, MOST_CONTENT, MOST_RECORD, Opened, Opening, Sealing};
+pub use record::{Broken, MAX_CONTENT, MAX_RECORD, Opened, Opening, Sealing};
 
-/// What one side of a connection encrypts and decrypts with.
+/// The keys of one side of a connection.
 #[derive(Debug)]
 pub struct Keys {
     /// For what it sends.

@@ -1,21 +1,20 @@
-//! Records: a connection's bytes in pieces, each encrypted and with a tag that shows any change.
+//! Records: pieces of a connection's bytes, each encrypted, with an authentication tag.
 //!
-//! A record is the length of its content (2 bytes, under the tag), the encrypted content, and the tag (16). Its nonce is
-//! its number in its direction, which is not sent: a record that is left out, repeated or moved does not open.
+//! A record is the length of its content (2 bytes, authenticated), the encrypted content, and the tag (16 bytes). Its nonce is its
+//! number in its direction, which is not sent: a record that is left out, repeated or moved does not open.
 
 use std::io;
 
 use ring::aead::{Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 
-/// Most content of a record, in bytes: cipher and copies find it in the innermost cache, and what is added to it is small
-/// against it.
-pub const MOST_CONTENT: usize = 16 << 10;
+/// Longest content of a record, in bytes: it fits into the innermost cache, and the overhead of a record is small against it.
+pub const MAX_CONTENT: usize = 16 << 10;
 const LENGTH_LEN: usize = 2;
 const TAG_LEN: usize = 16;
 /// Longest record, in bytes.
-pub const MOST_RECORD: usize = LENGTH_LEN + MOST_CONTENT + TAG_LEN;
+pub const MAX_RECORD: usize = LENGTH_LEN + MAX_CONTENT + TAG_LEN;
 
-/// What has come is not what the other side sent.
+/// Why received bytes are no record of the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
     /// A length that no record has.
@@ -44,14 +43,14 @@ impl Sealing {
         Sealing { key: LessSafeKey::new(key), records: 0 }
     }
 
-    /// Appends a record to `out`. `fill` appends its content: 1 to [`MOST_CONTENT`] bytes.
+    /// Appends a record to `out`. `fill` appends its content: 1 to [`MAX_CONTENT`] bytes.
     pub fn seal(&mut self, out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
         let start = out.len();
         out.extend_from_slice(&[0; LENGTH_LEN]);
         fill(out);
         let content = start + LENGTH_LEN;
         let len = out.len() - content;
-        assert!((1..=MOST_CONTENT).contains(&len));
+        assert!((1..=MAX_CONTENT).contains(&len));
         let length = (len as u16).to_le_bytes();
         out[start..content].copy_from_slice(&length);
         let nonce = number(&mut self.records);
@@ -67,7 +66,7 @@ impl Sealing {
 pub struct Opened {
     /// Its length, in bytes.
     pub record_len: usize,
-    /// That of its content.
+    /// Length of its content, in bytes.
     pub content_len: usize,
 }
 
@@ -90,7 +89,7 @@ impl Opening {
             return Ok(None);
         };
         let content_len = usize::from(u16::from_le_bytes(length));
-        if !(1..=MOST_CONTENT).contains(&content_len) {
+        if !(1..=MAX_CONTENT).contains(&content_len) {
             return Err(Broken::Length(content_len as u16));
         }
         let record_len = LENGTH_LEN + content_len + TAG_LEN;
@@ -101,8 +100,8 @@ impl Opening {
     }
 }
 
-/// The nonce of the next record. 2^64 records take centuries. A month at 100 Gbit/s, 2^51 blocks of the cipher under one
-/// key, leaves somebody who sees all of it a chance of 2^-27 to tell it from noise: no key is changed for that.
+/// The nonce of the next record. 2^64 records take centuries. A month at 100 Gbit/s, 2^51 blocks of the cipher under one key,
+/// gives somebody who sees all of it a chance of 2^-27 to tell it from random bytes: keys are not renewed for that.
 fn number(records: &mut u64) -> Nonce {
     let mut nonce = [0; NONCE_LEN];
     nonce[NONCE_LEN - 8..].copy_from_slice(&records.to_be_bytes());

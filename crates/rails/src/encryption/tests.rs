@@ -36,7 +36,7 @@ fn open(opening: &mut Opening, record: &[u8]) -> Result<Option<Vec<u8>>, Broken>
 #[test]
 fn records_of_both_directions_open_at_the_other_side_only() {
     let [mut a, mut b] = agreed();
-    for len in [1, 15, 16, 17, 1000, MOST_CONTENT] {
+    for len in [1, 15, 16, 17, 1000, MAX_CONTENT] {
         let content: Vec<u8> = (0..len).map(|at| at as u8).collect();
         let (ahead, back) = (seal(&mut a.sealing, &content), seal(&mut b.sealing, &content));
         assert!(ahead != back, "both directions use the same key");
@@ -106,7 +106,7 @@ fn a_record_comes_in_parts_and_goes_next_to_the_one_before() {
 
 #[test]
 fn lengths_that_no_record_has_are_refused_before_anything_is_waited_for() {
-    for len in [0, MOST_CONTENT as u16 + 1, u16::MAX] {
+    for len in [0, MAX_CONTENT as u16 + 1, u16::MAX] {
         let [_, mut b] = agreed();
         assert_eq!(b.opening.open(&mut len.to_le_bytes(), 0), Err(Broken::Length(len)));
     }

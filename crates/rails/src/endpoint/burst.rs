@@ -1,10 +1,10 @@
-//! A *burst* is many sends to one peer, posted one behind the other without a progress call in between.
+//! A *burst*: many sends to one peer, posted one after the other without a progress call in between.
 
 use fishplate_engine::Instant;
 
-/// Sends in a row that are transmitted at once: the rail is busy with them when later ones are held back.
+/// Sends at the start of a burst that are transmitted at once: they keep the rail busy while later ones are batched.
 const AT_ONCE: u32 = 4;
-/// Longest time from the end of one send to the next in a burst, in nanoseconds: a few times what posting takes.
+/// Longest time from the end of one send to the next in a burst, in nanoseconds: a few times as long as posting takes.
 const MAX_GAP_NS: u64 = 20_000;
 
 /// The sends in a row to one peer.
@@ -12,7 +12,7 @@ const MAX_GAP_NS: u64 = 20_000;
 pub struct Burst {
     length: u32,
     last: Instant,
-    /// Number of the progress call before.
+    /// Number of the progress call before the last send.
     calls: u64,
 }
 
@@ -24,12 +24,12 @@ impl Burst {
         (self.last, self.calls) = (now, calls);
     }
 
-    /// What was posted last has been transmitted, which took until `now`: the user did not pause.
+    /// Transmitting the last send took until `now`: that time is no pause of the user.
     pub fn transmitted(&mut self, now: Instant) {
         self.last = now;
     }
 
-    /// Whether what is sent now is likely to be followed by more.
+    /// Whether further sends are likely to follow.
     pub fn is_active(&self, calls: u64) -> bool {
         calls == self.calls && self.length >= AT_ONCE
     }

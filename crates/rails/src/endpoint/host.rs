@@ -1,4 +1,4 @@
-//! This host: its rails over interfaces, and what else is known of its network.
+//! This host: its rails over interfaces, its addresses, and other interfaces.
 
 use std::net::IpAddr;
 use std::ops::Index;
@@ -13,9 +13,9 @@ use crate::rail::Rail;
 pub struct Host {
     /// The rails over interfaces, in the order in which they are numbered.
     pub rails: Vec<Rail>,
-    /// One of them was up when the endpoint was opened.
+    /// At least one rail was up when the endpoint was opened.
     were_up: bool,
-    /// All addresses of the host: peers that have one of them are on it.
+    /// All addresses of the host: peers at one of them are on this host.
     pub addresses: Vec<IpAddr>,
     /// Interfaces that are no rails, and why, for the user.
     other_interfaces: String,
@@ -24,7 +24,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// With these interfaces; `no_way`: why none of them leads to other hosts, where it is known.
+    /// `no_way`: why none of `interfaces` leads to other hosts, where it is known.
     pub fn new(interfaces: &[Interface], no_way: Option<String>) -> Host {
         Host {
             rails: Rail::all(interfaces),
@@ -58,13 +58,12 @@ impl Host {
         first.filter(|_| with_it.next().is_none())
     }
 
-    /// The interface to which a connection over a rail is bound, so that routes do not lead it over another one. None where
-    /// the peer is on this host.
+    /// The interface to bind a connection over a rail to, so that it cannot be routed over another one. `None` for peers on this host.
     pub fn device(&self, rail: RailId, remote: IpAddr) -> Option<&str> {
         self[rail].device().filter(|_| !self.has(remote))
     }
 
-    /// Whether the rails that are not in reserve have gone down, all of them.
+    /// Whether all rails that are not in reserve have gone down.
     pub fn is_down(&self) -> bool {
         self.were_up && self.preferred().iter().all(|rail| outage(&rail.interface).is_some())
     }
@@ -72,11 +71,11 @@ impl Host {
     /// Why no rail can lead to other hosts. `None`: one may.
     pub fn no_way_out(&self) -> Option<String> {
         let others = || format!("no network interface leads to other hosts: {}", self.other_interfaces);
-        // Either names all interfaces already.
+        // Both texts name all interfaces already.
         self.rails.iter().all(Rail::is_of_host_alone).then(|| self.no_way.clone().unwrap_or_else(others))
     }
 
-    /// Which rails and interfaces in reserve are out, and why, for the user.
+    /// Rails and interfaces in reserve that are down, and why, for the user.
     pub fn outages(&self) -> Vec<String> {
         let outage = |rail: &Rail| Some(format!("{} {}", rail.describe(), outage(&rail.interface)?));
         self.rails.iter().filter_map(outage).collect()
@@ -87,7 +86,7 @@ impl Host {
         format!("no rails: {}", self.other_interfaces)
     }
 
-    /// Where no rail, and nothing in reserve, has a route to, for the user.
+    /// Says, for the user, that no rail and no interface in reserve has a route.
     pub fn routeless(&self) -> String {
         let (rails, reserve) = self.rails.split_at(self.preferred().len());
         let list = |rails: &[Rail]| rails.iter().map(with_addresses).collect::<Vec<_>>().join("; ");
@@ -95,7 +94,7 @@ impl Host {
         if reserve.is_empty() { rails } else { format!("{rails}; nor has what is in reserve: {}", list(reserve)) }
     }
 
-    /// Takes note of addresses that rails have got since. `names`: the words of FISHPLATE_RAILS.
+    /// Adds addresses that rails have got since. `names`: the words of FISHPLATE_RAILS.
     pub fn refresh(&mut self, names: &[String]) {
         if let Ok(interfaces) = survey(names) {
             self.update(&interfaces);

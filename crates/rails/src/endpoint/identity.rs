@@ -1,4 +1,4 @@
-//! Who an endpoint is to its peers.
+//! The identity of an endpoint: its address, and its side of handshakes.
 
 use crate::address::{Address, Token};
 use crate::handshake::{Party, Terms};
@@ -8,16 +8,14 @@ use crate::random::random;
 /// The identity of an endpoint.
 #[derive(Debug)]
 pub struct OwnIdentity {
-    /// What peers need in order to reach it.
     pub address: Address,
-    /// It as a side of handshakes.
     pub party: Party,
-    /// What its blob has room for of the address, where that is not all.
+    /// The part of the address that fits into its blob, where that is not all.
     pub listed: Option<Address>,
 }
 
 impl OwnIdentity {
-    /// That of a new endpoint that listens on `port`, at all addresses of `rails`.
+    /// The identity of a new endpoint that listens on `port`, at all addresses of `rails`.
     pub fn new(rails: &[Rail], port: u16, terms: Terms) -> std::io::Result<OwnIdentity> {
         let offered = rails.iter().map(|rail| rail.addresses.iter().map(|own| own.ip).collect());
         let preferred = Rail::preferred(rails).len();

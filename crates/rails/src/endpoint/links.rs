@@ -1,8 +1,8 @@
-//! The links of an endpoint, of all kinds: the one place that knows which kinds there are. (What a link of any kind is,
-//! [`Link`] says.)
+//! The links of an endpoint, of all kinds: the only file that knows which kinds there are. ([`Link`] is the interface of a link of
+//! any kind.)
 //!
-//! Kinds differ in what a look at their links costs: at memory a cache line, at devices a call of a library, at sockets a system
-//! call. And links of some kinds are set up over connections of another ([`Messenger`]).
+//! Kinds differ in the cost of a poll: a cache line for shared memory, a library call for devices, a system call for sockets. And
+//! links of some kinds are set up over connections of another ([`Messenger`]).
 
 use std::iter::once;
 
@@ -67,7 +67,7 @@ impl Links {
         self.tcp.has_dirty()
     }
 
-    /// Whether sends wait for a peer, or for the kernel, to take what was sent before.
+    /// Whether sends wait until a peer, or the kernel, has taken earlier ones.
     #[inline]
     pub fn has_blocked_sends(&self) -> bool {
         self.tcp.has_blocked_sends()
@@ -75,46 +75,45 @@ impl Links {
             || self.ofi.iter().any(|(_, link)| link.has_waiting())
     }
 
-    /// Whether something may come of which no socket tells.
+    /// Whether frames may come without a socket becoming readable.
     #[inline]
     pub fn may_come_without_socket(&self) -> bool {
         !self.memory.is_empty() || !self.ofi.is_empty()
     }
 
-    /// Whether there are links of devices, at which every call looks.
+    /// Whether there are links of devices, which every call polls.
     #[inline]
     pub fn has_devices(&self) -> bool {
         !self.ofi.is_empty()
     }
 
-    /// Whether sockets have nothing that anybody waits for, as all that is expected comes through memory.
+    /// Whether all expected frames come through shared memory, so that nobody waits for sockets.
     #[inline]
     pub fn expects_no_socket(&self) -> bool {
         self.memory.is_all()
     }
 
-    /// Wakes peers for which something was sent; `is_last`: nothing has to be looked at again.
+    /// Wakes sleeping peers for which something was sent. `is_last`: no later call will check again.
     #[inline]
     pub fn ring_bells(&mut self, is_last: bool) {
         self.memory.ring_bells(is_last);
     }
 
-    /// Somebody polls again.
+    /// The user polls again: peers need not ring.
     #[inline]
     pub fn wake(&mut self) {
         self.memory.wake();
     }
 
-    /// Nobody will poll: from now on peers wake whoever waits for sockets. False if something has come already, or may come
-    /// without that.
+    /// Nobody will poll: peers have to ring from now on. False if something has come already, or may come without a bell.
     pub fn sleep(&mut self) -> bool {
         self.memory.sleep() && self.ofi.is_empty()
     }
 
     /// Says goodbye over a link.
-    pub fn say_goodbye(&mut self, id: LinkId, bye: &Header, places: Places<'_>) {
+    pub fn send_goodbye(&mut self, id: LinkId, bye: &Header, places: Places<'_>) {
         let Some(link) = self.get_mut(id) else { return };
-        link.say_goodbye(bye, places);
+        link.send_goodbye(bye, places);
         link.common_mut().goodbye_sent = true;
         if let LinkId::Tcp(at) = id {
             self.tcp.mark_dirty(at);
@@ -122,29 +121,29 @@ impl Links {
     }
 
     /// A goodbye has come over a link.
-    pub fn goodbye_came(&mut self, id: LinkId) {
+    pub fn goodbye_received(&mut self, id: LinkId) {
         if let LinkId::Tcp(at) = id {
-            self.tcp.goodbye_came(at);
+            self.tcp.goodbye_received(at);
         }
     }
 
-    /// Hands devices what waits for them. True once they have everything.
+    /// Sends queued frames over devices. True once all are sent.
     pub fn flush_devices(&mut self, places: Places<'_>) -> bool {
         self.ofi.flush(places)
     }
 
-    /// Rails that carry nothing to a peer, as links go past them over the same wire.
+    /// Rails that carry nothing to a peer because a device's links use the same wire.
     pub fn bypassed_rails(&self, vc: VcId) -> Vec<RailId> {
         self.ofi.own_rails_of_links_to(vc)
     }
 
-    /// Names of rails, and behind them those of what else carries.
+    /// Names of the rails, then of providers' rails and shared memory.
     pub fn rail_names<'a>(&'a self, rails: &'a [Rail]) -> impl Iterator<Item = &'a str> {
         let interfaces = rails.iter().map(|rail| rail.name.as_str());
         interfaces.chain(self.names_beside_rails())
     }
 
-    /// Names of what carries beside the rails over interfaces.
+    /// Names of providers' rails, and of shared memory.
     pub fn names_beside_rails(&self) -> impl Iterator<Item = &str> {
         self.ofi.names().chain(once(SHARED_MEMORY))
     }
@@ -157,7 +156,7 @@ impl Endpoint {
         self.peers[subchannel.vc].links.get(usize::from(subchannel.index)).copied().flatten()
     }
 
-    /// Takes a frame from the engine to a link. True if no flush has to follow.
+    /// Puts a frame from the engine into a link. True if no flush has to follow.
     #[inline]
     pub(super) fn enqueue(&mut self, link: LinkId, transmit: &Transmit, now: Instant) -> bool {
         match link {
@@ -167,47 +166,46 @@ impl Endpoint {
         }
     }
 
-    /// Finds out what the peer has of what a link has sent, for links that are not told it.
-    fn look_at(&mut self, link: LinkId, now: Instant) {
+    /// Polls which frames of a link the peer has taken, for kinds that do not report it.
+    fn poll_taken(&mut self, link: LinkId, now: Instant) {
         match link {
-            LinkId::Memory(at) => _ = self.look_at_shared(at, now),
-            // Its bytes are the kernel's.
+            LinkId::Memory(at) => _ = self.poll_taken_of_link(at, now),
+            // The kernel has its bytes.
             LinkId::Tcp(_) => {}
             LinkId::Ofi(_) => _ = self.poll_ofi(now),
         }
     }
 
-    /// The same of all links over which a peer has not taken everything.
-    pub(super) fn look_at_untaken(&mut self, now: Instant) {
+    /// [`Endpoint::poll_taken`] for all links over which a peer has not taken everything.
+    pub(super) fn poll_all_taken(&mut self, now: Instant) {
         self.poll_taken_of_shared(now, Sender::has_untaken);
     }
 
-    /// Moves on what waits for memory or devices. Nothing is read of memory.
+    /// Sends frames that wait for shared memory or devices. Nothing is read of memory.
     pub(super) fn advance_without_sockets(&mut self, now: Instant) {
         self.poll_taken_of_shared(now, Sender::is_blocked);
         self.poll_ofi(now);
     }
 
-    /// Takes what has come in memory, and looks at what peers have taken: at all of it if the endpoint `is_closing`. True if
+    /// Receives frames in shared memory, and polls which frames peers have taken: of all links if the endpoint `is_closing`. True if
     /// there was anything.
     #[inline]
     pub(super) fn poll_memory(&mut self, now: Instant, is_closing: bool) -> bool {
         self.poll_shared_memory(now, is_closing)
     }
 
-    /// Moves data of devices. True if there was anything.
+    /// Sends and receives over devices. True if there was anything.
     #[inline]
     pub(super) fn poll_devices(&mut self, now: Instant) -> bool {
         self.poll_ofi(now)
     }
 
-    /// Something has come of which no socket tells: none is likelier to have data than others.
-    pub(super) fn came_without_socket(&mut self) {
+    /// Frames have come without a socket: no socket is likelier than others to have data.
+    pub(super) fn received_without_socket(&mut self) {
         self.progress.poll_interval.active_link_had_data();
         self.release_active_link();
     }
 
-    /// The poll set has reported a socket. True if that was of use.
     pub(super) fn socket_ready(&mut self, event: Ready, now: Instant) -> bool {
         if let Some(socket) = TcpSocket::of(event.token) {
             self.tcp_ready(socket, event, now)
@@ -218,7 +216,7 @@ impl Endpoint {
         }
     }
 
-    /// Looks after links that are being set up, and notes which are in use.
+    /// Services links that are being set up, and records which links are in use.
     pub(super) fn service_set_up(&mut self, now: Instant) {
         if self.service_unproven(now) {
             self.accept_shared_memory(now);
@@ -227,7 +225,7 @@ impl Endpoint {
         self.service_ofi(now);
     }
 
-    /// Connection `at` is up: the peer is offered links of other kinds.
+    /// Offers the peer of the new connection `at` links of other kinds.
     pub(super) fn offer_others(&mut self, at: usize) {
         if let Some(messenger) = self.messenger(at) {
             self.offer_shared_memory(messenger);
@@ -235,12 +233,12 @@ impl Endpoint {
         }
     }
 
-    /// The peer of connection `at` offers a link of another kind, or a part of such an offer has come.
-    pub(super) fn offer_came(&mut self, at: usize, offer: &Body, now: Instant) -> Result<(), &'static str> {
+    /// The peer of connection `at` has sent an offer of a link of another kind, or a part of one.
+    pub(super) fn offer_received(&mut self, at: usize, offer: &Body, now: Instant) -> Result<(), &'static str> {
         let Some(messenger) = self.messenger(at) else { return Ok(()) };
         match offer {
             Body::Description { total, offset, part } => {
-                let whole = Description::part_came(&mut self.links.tcp[at].described, *total, *offset, part)?;
+                let whole = Description::part_received(&mut self.links.tcp[at].described, *total, *offset, part)?;
                 whole.into_iter().for_each(|theirs| self.ofi_described(messenger, &theirs));
             }
             Body::SharedMemory { listener, secret } => self.shared_memory_offered(messenger, *listener, *secret, now),
@@ -249,7 +247,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// A connection as one over which peers are told of links.
+    /// Connection `at` as a messenger.
     fn messenger(&self, at: usize) -> Option<Messenger> {
         self.links.tcp.get(at).map(|link| Messenger {
             at,
@@ -266,36 +264,36 @@ impl Endpoint {
         self.messenger(at)
     }
 
-    /// Tells a peer of a link to be.
+    /// Sends a peer a message about the set-up of a link.
     pub(super) fn tell(&mut self, messenger: Messenger, header: &Header) {
         self.links.tcp.push_header(messenger.at, header);
     }
 
-    /// The memory `ended` is not there any more once this returns.
+    /// Ends the use of the memory `ended` by all links: it becomes invalid once this returns.
     pub(super) fn detach_links(&mut self, ended: &Payload) {
         let Endpoint { links, memory, bounces, .. } = self;
         let places = Places { memory, bounces };
         let is_read = links.iter_mut().filter_map(|(id, link)| (!link.detach(ended, places)).then_some(id));
         for id in is_read.collect::<Vec<_>>() {
-            // Whose users have agreed that it ends: the peer has read it.
-            self.look_at(id, self.clock.now());
+            // If the users have agreed that it ends, the peer has read it.
+            self.poll_taken(id, self.clock.now());
             let Some(link) = self.links.get(id).filter(|link| link.has_lent(ended)) else { continue };
-            // The memory of sends stays until they complete, registered or not.
+            // Memory of sends stays valid until they complete, even if its registration ends.
             if self.engine.has_ended_sources(link.common().subchannel.vc) {
-                // What the peer has not taken goes another way.
+                // Frames that the peer has not taken go over other links.
                 self.link_failed(id, "memory that the peer was to read has ended");
             }
         }
     }
 
-    /// Takes what has come over a link that is about to fail. That may end it in good order.
+    /// Handles all that has come over a failing link. A goodbye among it ends the link in good order.
     pub(super) fn take_last_frames(&mut self, id: LinkId, now: Instant) {
         if let LinkId::Tcp(at) = id {
             self.read_to_the_end(at, now);
         }
     }
 
-    /// Takes a link out and closes it: what it has counted.
+    /// Removes and closes a link. Returns its counts.
     pub(super) fn take_out(&mut self, id: LinkId) -> Counts {
         match id {
             LinkId::Tcp(at) => self.remove_tcp(at).final_counts(),
@@ -304,29 +302,29 @@ impl Endpoint {
         }
     }
 
-    /// Links to a peer that are being set up come to nothing.
+    /// Abandons the set-up of links to a peer.
     pub(super) fn end_set_up(&mut self, vc: VcId) {
         self.remove_ofi_ends(vc);
         self.attempts.end(vc);
     }
 
-    /// How many links a rail has to a peer.
+    /// Number of links of a rail to a peer.
     pub(super) fn links_over(&self, vc: VcId, rail: RailId) -> usize {
         let links = self.peers[vc].links.iter().flatten();
         links.filter(|id| self.links.get(**id).is_some_and(|link| link.common().rail == rail)).count()
     }
 
-    /// The number under which shared memory is counted, behind those of the rails.
+    /// The rail number of shared memory in the counters, behind all rails.
     pub(super) fn shared_memory_rail(&self) -> RailId {
         RailId((self.host.rails.len() + self.links.ofi.rail_count()) as u8)
     }
 
-    /// How messages call a rail, or what else carries, by its number.
+    /// The name of a rail, a provider's rail or shared memory, by its number, for messages.
     pub(super) fn rail_name(&self, rail: RailId) -> &str {
         self.links.rail_names(&self.host.rails).nth(usize::from(rail.0)).unwrap_or_default()
     }
 
-    /// What carries beside the rails over interfaces, for `fishplate top`; `sums`: what each rail has carried.
+    /// Providers' rails and shared memory, for `fishplate top`; `sums`: counts of each rail.
     pub(super) fn pages_beside_rails(&self, sums: &[Counts]) -> Vec<live::Rail> {
         let memory = usize::from(self.shared_memory_rail().0);
         let ofi = (self.host.rails.len()..memory).map(|at| self.ofi_page(at, &sums[at]));

@@ -1,4 +1,4 @@
-//! How a peer is told of a link to be: over a proven connection, which shows that it is from this endpoint.
+//! A proven connection that carries the set-up of a link of another kind, and so authenticates it.
 
 use std::net::IpAddr;
 

@@ -73,7 +73,7 @@ pub struct Endpoint {
     engine: Engine,
     /// User memory.
     memory: UserMemory,
-    /// Copies of what is in it, or is to be.
+    /// Copies of payloads.
     bounces: BounceBuffers,
     clock: Clock,
     processor_time: ProcessorTime,
@@ -161,7 +161,7 @@ impl Endpoint {
         })
     }
 
-    /// What peers need in order to reach this endpoint.
+    /// The address by which peers reach this endpoint.
     pub fn address(&self) -> &Address {
         &self.identity.address
     }
@@ -185,7 +185,7 @@ impl Endpoint {
         vc
     }
 
-    /// A peer that is to be named by [`Endpoint::peer`], as its links have failed and only it knows the way.
+    /// A peer that the user should name by [`Endpoint::peer`]: its links have failed, and this side does not know its address.
     pub fn poll_nameless_peer(&mut self) -> Option<VcId> {
         self.peers.take_nameless()
     }
@@ -201,7 +201,7 @@ impl Endpoint {
         self.engine.poll_completion()
     }
 
-    /// Does with memory what the engine asks for.
+    /// Carries out the engine's memory actions.
     #[inline]
     fn apply_memory_actions(&mut self) {
         if self.engine.has_memory_actions() {
@@ -243,7 +243,7 @@ fn log_rails(rails: &[Rail], ofi: &OfiLinks, port: u16) {
     log::info!("rails {}{in_reserve}, port {port}", first.join(", "));
 }
 
-/// Says which rails will not carry at first. Louder if the user has named them: others may never have been in use.
+/// Logs rails that are down. As a warning if the user has named rails: otherwise the interface may never have been in use.
 fn log_outages(interfaces: &[Interface], are_named: bool) {
     let level = if are_named { log::Level::Warn } else { log::Level::Info };
     for rail in interfaces.iter().filter(|interface| interface.is_rail()) {
@@ -253,7 +253,7 @@ fn log_outages(interfaces: &[Interface], are_named: bool) {
     }
 }
 
-/// A policy that has weights must have one a rail.
+/// A policy with weights must have one for each rail.
 fn check_weights(settings: &Settings, rails: usize) -> Result<(), OpenError> {
     let weights = [
         ("FISHPLATE_STRIPING", settings.striping.weights()),

@@ -1,4 +1,4 @@
-//! What an endpoint knows of a peer beside the engine's virtual channel.
+//! The state of a peer beside the engine's virtual channel.
 
 use std::net::IpAddr;
 
@@ -11,53 +11,50 @@ use crate::discover::Class;
 use crate::handshake::Identity;
 use crate::link_kind::LinkId;
 
-/// A peer.
 pub struct Peer {
-    /// Its name.
     pub id: EndpointId,
-    /// Its rank and host, once it has told.
+    /// Its rank and host, once it has sent them.
     pub name: Option<String>,
-    /// Its kernel has taken a connection: it is there, though it may not answer yet.
+    /// Its kernel has accepted a connection: it exists, though it may not answer yet.
     pub is_reached: bool,
     /// It has shown that it knows this endpoint's token.
     pub knows_us: bool,
-    /// It is nobody whom the user has named so far.
+    /// Set while the user has not named it.
     pub guest: Option<Box<Guest>>,
-    /// Where it is; unknown while only it has connected to us.
+    /// `None` while it has connected and the user has not named it.
     pub address: Option<Address>,
     /// Who sets up the connections.
     pub role: Role,
-    /// What is sent to it in a row.
     pub burst: Burst,
-    /// Links by number of the subchannel; `None` once closed.
+    /// Links by index of the subchannel; `None` once closed.
     pub links: Vec<Option<LinkId>>,
     /// When connecting started.
     pub since: Instant,
-    /// When this host was last seen to be cut off, as it was to be given up.
+    /// When the peer was last not given up because this host was cut off.
     pub cut_off_at: Instant,
-    /// It has said that it closes.
+    /// It has sent a goodbye.
     pub said_goodbye: bool,
-    /// It has closed, or takes leave: what fails now is not set up again.
+    /// It has closed, or is closing: failed links are not set up again.
     pub is_closing: bool,
-    /// Over which ways it has been connected.
+    /// The ways over which it has been connected.
     pub known_paths: Vec<KnownPath>,
-    /// It has connections over all rails that lead to it, or is to have them: not one alone.
+    /// It has, or is to have, connections over all rails that lead to it, not a single one.
     pub is_widened: bool,
-    /// When that may be tried, after a failure.
+    /// After a failure: when it may be widened again.
     pub widen_after: Instant,
-    /// Since when it sets up the connections instead of this endpoint.
+    /// When setting up connections was left to it.
     pub left_to_it_at: Option<Instant>,
-    /// It has asked for a connection and was turned away, as there was one, which it may have given back by then.
+    /// Its request for a connection was refused because there was one, which it may have given back by then.
     pub was_turned_away: bool,
-    /// The user knows that there was no way to it at first.
+    /// The user was warned that no rail led to it.
     pub is_told_unreachable: bool,
-    /// Connections refused because they had come over another interface.
+    /// Number of its connections that were refused because they had come over another interface.
     pub detours: u32,
-    /// How its links have failed of late, by rail.
+    /// Recent failures of its links, by rail.
     pub flap_damping: Vec<FlapDamping>,
-    /// Up to this class ways to it are tried.
+    /// Ways to it are tried up to this class,
     pub reach: Class,
-    /// Since when.
+    /// since this time.
     pub reach_since: Instant,
     /// Why its last link failed, for the user.
     pub last_failure: String,
@@ -65,12 +62,12 @@ pub struct Peer {
     pub attempt_errors: Vec<String>,
 }
 
-/// What is known of a peer that the user has not named.
+/// The proof of a peer that the user has not named.
 #[derive(Clone, Debug)]
 pub struct Guest {
-    /// Shown with each of its connections: all are of one and the same.
+    /// Sent with each of its connections: shows that all are of one endpoint.
     pub alias: [u8; 32],
-    /// Whether it is who it says.
+    /// To be verified once its token is known.
     pub identity: Identity,
 }
 
@@ -79,11 +76,11 @@ pub struct Guest {
 pub struct KnownPath {
     /// This side's rail.
     pub rail: RailId,
-    /// Which of its streams.
+    /// Number of the rail's stream.
     pub stream: u8,
-    /// How it is preferred to others.
+    /// Preference of the way.
     pub class: Class,
-    /// The peer's rail.
+    /// The peer's address.
     pub remote: IpAddr,
 }
 
@@ -140,16 +137,16 @@ impl Peer {
         self.role == Role::Unconnected
     }
 
-    /// Whether this endpoint looks for a way to it.
+    /// Whether this endpoint is to find a way to it.
     pub fn is_sought(&self) -> bool {
         self.role == Role::Initiator && !self.is_connected()
     }
 
-    /// From now on it sets up the connections.
+    /// Leaves it to the peer to set up the connections.
     pub fn leave_connecting_to_it(&mut self, now: Instant) {
         self.role = Role::Acceptor;
         self.left_to_it_at = Some(now);
-        // It knows of no traffic that would pay for more than one.
+        // The peer knows of no traffic that would pay for more than one connection.
         self.is_widened = false;
     }
 
@@ -158,7 +155,7 @@ impl Peer {
         self.links.iter().any(Option::is_some)
     }
 
-    /// The failures of a rail's links.
+    /// The flap damping of a rail.
     pub fn flap_damping(&mut self, rail: RailId) -> &mut FlapDamping {
         let at = usize::from(rail.0);
         if self.flap_damping.len() <= at {
@@ -167,24 +164,24 @@ impl Peer {
         &mut self.flap_damping[at]
     }
 
-    /// Whether connections to it are there, or are being set up, and it takes no leave.
+    /// Whether it has connections, or they are being set up, and it is not closing.
     pub fn is_there(&self) -> bool {
         matches!(self.role, Role::Initiator | Role::Acceptor) && !self.is_closing
     }
 
-    /// Whether a link over a rail has failed while the peer is there.
-    pub fn has_lost(&self, rail: RailId) -> bool {
+    /// Whether a link over a rail has failed while the peer stays connected.
+    pub fn has_lost_link(&self, rail: RailId) -> bool {
         self.is_there() && self.flap_damping.get(usize::from(rail.0)).is_some_and(FlapDamping::has_failed)
     }
 
-    /// It has been connected over `way`.
+    /// Records that it has been connected over `way`.
     pub fn remember_path(&mut self, way: KnownPath) {
         if !self.known_paths.contains(&way) {
             self.known_paths.push(way);
         }
     }
 
-    /// A link is subchannel number `index`.
+    /// Sets the link of the subchannel with this index.
     pub fn set_link(&mut self, index: u8, link: LinkId) {
         let index = usize::from(index);
         if self.links.len() <= index {
@@ -193,7 +190,7 @@ impl Peer {
         self.links[index] = Some(link);
     }
 
-    /// How messages call it.
+    /// Its name for messages.
     pub fn describe(&self) -> String {
         let address = self.address.as_ref().map_or_else(|| format!("{:016x}", self.id.0), Address::to_string);
         match &self.name {

@@ -1,6 +1,6 @@
-//! The peers of an endpoint, by channel and by name, and who they are. One that the user has named, by its address, is known by
-//! both tokens. Others may connect as well, as the user may name them later: they are *guests*, who have shown that they know
-//! this endpoint's token. A guest is known by an alias until it is named; then it has to be who it said.
+//! The peers of an endpoint, by channel and by id, and their authentication. A peer that the user has named, by its address, must
+//! prove both tokens. Others may connect too, as the user may name them later: these *guests* have proven that they know this
+//! endpoint's token. A guest is identified by an alias until it is named; then its earlier proof of identity is verified.
 
 use std::collections::HashMap;
 use std::ops::{Index, IndexMut};
@@ -14,21 +14,20 @@ use crate::handshake::{Party, Proven, Refusal};
 use crate::logger::STRANGERS;
 use crate::process;
 
-/// Most guests, those that are gone included: each takes some memory for good. The ranks of a job may all be guests of one that
-/// never sends to them.
+/// Number of guests, at most, including lost ones: each takes some memory for good. The ranks of a job may all be guests of one
+/// that never sends to them.
 const MAX_GUESTS: usize = 4096;
 
-/// The peers.
 #[derive(Default)]
 pub struct Peers {
     /// By number of the virtual channel.
     by_channel: Vec<Peer>,
     by_id: HashMap<EndpointId, VcId>,
-    /// Tokens of those that the user has named.
-    acquaintances: HashMap<EndpointId, Token>,
-    /// How many have come that the user has not named.
+    /// Tokens of the peers that the user has named.
+    named_tokens: HashMap<EndpointId, Token>,
+    /// Number of guests so far.
     guests: usize,
-    /// Peers that only have connected to this endpoint, and whose links have failed: where they are is to be found.
+    /// Peers that only have connected to this endpoint, and whose links have failed: the user is to give their addresses.
     nameless: Vec<VcId>,
     /// The last connection of some peer was given back: there may be unconnected peers with a backlog.
     pub has_unconnected: bool,
@@ -40,19 +39,19 @@ impl Peers {
         self.by_channel.iter()
     }
 
-    /// Their channels.
+    /// The channels of all peers.
     pub fn channels(&self) -> impl Iterator<Item = VcId> + use<> {
         (0..self.by_channel.len() as u32).map(VcId)
     }
 
     /// The token of a peer that the user has named.
     pub fn token(&self, id: EndpointId) -> Option<Token> {
-        self.acquaintances.get(&id).copied()
+        self.named_tokens.get(&id).copied()
     }
 
-    /// The channel of one who has proven to know the token of `me`, if it is who it says.
+    /// The channel of a peer that has proven to know the token of `me`, if its identity is right.
     pub fn identify(&mut self, proven: &Proven, me: &Party, engine: &mut Engine) -> Result<VcId, Refusal> {
-        if let Some(token) = self.acquaintances.get(&proven.peer) {
+        if let Some(token) = self.named_tokens.get(&proven.peer) {
             let is_itself = proven.identity.is_of(token, me.terms.secret.as_ref());
             return if is_itself { Ok(self.of_id(proven.peer, me, engine)) } else { Err(Refusal::Token) };
         }
@@ -71,24 +70,24 @@ impl Peers {
         Ok(self.add(engine.open_guest(), peer))
     }
 
-    /// The user has named a peer: from now on it must know its own token as well. A guest of that name becomes the peer, or
-    /// loses the name; that guest's channel is returned, to be lost.
+    /// The user has named a peer: it must prove its own token from now on. A guest of that id becomes the peer if its proof is right;
+    /// otherwise it loses the id, and its channel is returned, to be lost.
     pub fn acquaint(&mut self, address: &Address, me: &Party, engine: &mut Engine) -> Option<VcId> {
-        if address.id == me.id || self.acquaintances.insert(address.id, address.token).is_some() {
+        if address.id == me.id || self.named_tokens.insert(address.id, address.token).is_some() {
             return None;
         }
         let vc = self.by_id.get(&address.id).copied()?;
         let guest = self[vc].guest.take()?;
         if guest.identity.is_of(&address.token, me.terms.secret.as_ref()) {
             self.guests -= 1;
-            engine.welcome(vc);
+            engine.name_guest(vc);
             return None;
         }
         self.by_id.remove(&address.id);
         Some(vc)
     }
 
-    /// The channel to an endpoint that is known, made if need be.
+    /// The channel to a named peer, made if there is none.
     pub fn of_id(&mut self, id: EndpointId, me: &Party, engine: &mut Engine) -> VcId {
         if let Some(vc) = self.by_id.get(&id) {
             return *vc;
@@ -105,12 +104,12 @@ impl Peers {
         vc
     }
 
-    /// The links of a peer have failed, and only it knows the way.
+    /// The links of a peer have failed, and its address is not known.
     pub fn add_nameless(&mut self, vc: VcId) {
         self.nameless.push(vc);
     }
 
-    /// One of those, once.
+    /// Takes one of the peers of [`Peers::add_nameless`].
     pub fn take_nameless(&mut self) -> Option<VcId> {
         self.nameless.pop()
     }
@@ -133,7 +132,7 @@ impl IndexMut<VcId> for Peers {
 }
 
 impl Endpoint {
-    /// The user has named a peer: a guest of that name who is another one is lost.
+    /// The user has named a peer: a guest of that id with a wrong proof is lost.
     pub(super) fn acquaint(&mut self, address: &Address) {
         let Some(impostor) = self.peers.acquaint(address, &self.identity.party, &mut self.engine) else { return };
         log::warn!(target: STRANGERS, "who has connected as {:016x} is another one, and is let go", address.id.0);

@@ -1,4 +1,4 @@
-//! What the user posts: sends, receives, remote memory access.
+//! Operations that the user posts: sends, receives, remote memory access.
 
 use fishplate_engine::{
     AtomicRequest, Context, KeyInUse, MemoryAction, PeekRequest, PostError, ReadRequest, RecvRequest, Registration,
@@ -8,7 +8,7 @@ use fishplate_engine::{
 use super::Endpoint;
 
 impl Endpoint {
-    /// Posts a send, which completes when it is acknowledged. True if nothing of it is left to do.
+    /// Posts a send, which completes when it is acknowledged. True if it needs no further progress.
     #[inline]
     pub fn send(&mut self, request: SendRequest) -> Result<bool, PostError> {
         if self.send_in_shared_memory(&request, false) {
@@ -17,7 +17,7 @@ impl Endpoint {
         self.post_send(request).map(|_| false)
     }
 
-    /// The same; it completes as soon as the memory may be used again.
+    /// Posts a send, which completes as soon as its memory may be used again.
     #[inline]
     pub fn send_early(&mut self, request: SendRequest) -> Result<bool, PostError> {
         if self.send_in_shared_memory(&request, true) {
@@ -40,7 +40,7 @@ impl Endpoint {
         Ok(key)
     }
 
-    /// Posts a write into a peer's registered memory. It completes when the bytes are there.
+    /// Posts a write into a peer's registered memory. It completes when the bytes are in place.
     pub fn write(&mut self, request: WriteRequest) -> Result<(), PostError> {
         if self.write_directly(&request) {
             return Ok(());
@@ -62,7 +62,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Posts an atomic operation on a peer's registered memory. It completes when it was applied, and its result is here.
+    /// Posts an atomic operation on a peer's registered memory. It completes when it is applied and its result has arrived.
     pub fn atomic(&mut self, request: AtomicRequest) -> Result<(), PostError> {
         let (vc, len) = (request.vc, request.operands.len());
         let key = self.engine.post_atomic(request)?;
@@ -70,11 +70,11 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Something of `len` bytes for `vc` was posted; `injected`: its memory is lent only until this returns.
+    /// An operation of `len` bytes for `vc` was posted; `injected`: its memory is valid only until this returns.
     fn posted(&mut self, vc: VcId, len: u64, injected: Option<SendKey>) {
         let now = self.clock.now();
         self.progress.now = now;
-        self.progress.looks.expect();
+        self.progress.socket_polls.expect();
         let peer = &mut self.peers[vc];
         peer.burst.posted(now, self.progress.calls);
         if peer.is_unconnected() {
@@ -90,7 +90,7 @@ impl Endpoint {
         self.apply_memory_actions();
     }
 
-    /// The memory of an injected send must not be read from now on.
+    /// Ends the use of an injected send's memory.
     fn detach(&mut self, vc: VcId, key: SendKey) {
         if self.links.memory.has_sent_all(vc) && self.engine.keep_sent(key) {
             return;
@@ -108,7 +108,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Ends that. When this returns, the memory is not touched any more. False if there is none under `key`.
+    /// Ends a registration. When this returns, the memory is not accessed any more. False if there is none under `key`.
     pub fn deregister(&mut self, key: u64) -> bool {
         self.end_exposure(key);
         let found = self.engine.deregister(key);
@@ -117,14 +117,14 @@ impl Endpoint {
         found
     }
 
-    /// Posts a receive. Matching messages that are already here complete it.
+    /// Posts a receive. A matching unexpected message is taken at once.
     pub fn recv(&mut self, request: RecvRequest) {
         self.engine.post_recv(request);
-        self.progress.looks.expect();
+        self.progress.socket_polls.expect();
         self.apply_memory_actions();
     }
 
-    /// Looks for an unexpected message. Always reports a completion ([`fishplate_engine::Failure::NoMessage`] for a miss).
+    /// Searches for an unexpected message. Always reports a completion ([`fishplate_engine::Failure::NoMessage`] for a miss).
     pub fn peek(&mut self, request: PeekRequest) {
         self.engine.peek(request);
         self.apply_memory_actions();
@@ -133,7 +133,7 @@ impl Endpoint {
     /// Receives the message that a peek claimed under the same context; false if there is none.
     pub fn recv_claimed(&mut self, request: RecvRequest) -> bool {
         let found = self.engine.recv_claimed(request);
-        self.progress.looks.expect();
+        self.progress.socket_polls.expect();
         self.apply_memory_actions();
         found
     }

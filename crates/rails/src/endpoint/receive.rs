@@ -1,4 +1,4 @@
-//! The receive path: what a link of whatever kind has brought goes to the engine, which says where each payload belongs.
+//! The receive path: frames from links of any kind go to the engine, which says where each payload belongs.
 
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, Placement, SubchannelId};
@@ -7,8 +7,8 @@ use super::Endpoint;
 use crate::link_kind::{CHANGED, LinkId};
 
 impl Endpoint {
-    /// Where the payload of a frame that is taken goes, which has come over a link, a subchannel of the engine's. `None`: the
-    /// link is gone.
+    /// Hands the header of a frame that has come over a link to the engine. Returns where its payload goes; `None`: the link has
+    /// ended.
     #[inline]
     pub(super) fn handle_header(
         &mut self,
@@ -21,7 +21,7 @@ impl Endpoint {
             Ok(placement) => {
                 self.apply_memory_actions();
                 if header.body == Body::Bye {
-                    self.goodbye_came(link, subchannel.vc);
+                    self.goodbye_received(link, subchannel.vc);
                 }
                 Some(placement)
             }
@@ -32,15 +32,14 @@ impl Endpoint {
         }
     }
 
-    /// The payload of the last frame that was taken over a subchannel is where it belongs.
+    /// The payload of the oldest incomplete frame of a subchannel is in place.
     #[inline]
     pub(super) fn payload_placed(&mut self, subchannel: SubchannelId, now: Instant) {
         self.engine.payload_placed(now, subchannel);
         self.apply_memory_actions();
     }
 
-    /// A frame that came over a link was changed on its way: the link fails, so that what the peer has no acknowledgement of
-    /// comes again.
+    /// A frame that came over a link has a wrong checksum: the link fails, so that the peer retransmits its unacknowledged frames.
     pub(super) fn frame_was_changed(&mut self, id: LinkId) {
         if let Some(link) = self.links.get_mut(id) {
             link.common_mut().counts.changed_frames += 1;

@@ -1,4 +1,4 @@
-//! The send path: what the engine has to send goes to the links, of whatever kind, and from there to the peers.
+//! The send path: frames of the engine go to links of any kind, and from there to the peers.
 //!
 //! Called by the progress loop, by `post` and, while the application is not in MPI, by the progress thread.
 
@@ -7,13 +7,14 @@ use fishplate_engine::{Instant, Payload};
 use super::Endpoint;
 use crate::ablation::Mechanism;
 
-/// Bytes that a link takes from the engine at a time: one good system call, and no more bound to a rail than that.
+/// Bytes that a link takes from the engine at a time: enough for an efficient system call, and no more, as they are bound to the
+/// rail.
 pub const BUDGET: u64 = 256 << 10;
-/// Rounds of sending in one call of the endpoint, so that one busy peer does not keep the user waiting.
+/// Rounds of sending in one call of the endpoint, at most, so that one busy peer does not keep the user waiting.
 const MAX_ROUNDS: usize = 8;
 
 impl Endpoint {
-    /// Sends what the engine has to send and the links take. True if that was anything.
+    /// Sends frames of the engine as far as the links take them. True if there were any.
     #[inline]
     pub(super) fn pump(&mut self, now: Instant) -> bool {
         let has_nothing =
@@ -43,8 +44,8 @@ impl Endpoint {
         moved
     }
 
-    /// Sends end whose bytes the kernels have: what waits in this process needs calls of the user's, and who has nothing under
-    /// way may not come back.
+    /// Completes sends whose bytes the kernel has taken. Not while frames wait in this process: they need calls of the user, who may
+    /// not call any more once all sends have completed.
     pub(super) fn buffer_sends(&mut self, now: Instant) -> bool {
         let links = &self.links;
         let waits = || links.iter().any(|(_, link)| link.has_waiting());

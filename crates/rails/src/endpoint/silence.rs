@@ -1,31 +1,31 @@
-//! Peers that do not answer: the user hears of one for which something has waited for long, and when it goes on.
+//! Warnings about silent peers: when operations have waited long for a peer, and when it answers again.
 
 use fishplate_engine::{Instant, VcId};
 
 use super::Endpoint;
 use super::peer::Role;
 
-/// After so long without an answer the user is told, in nanoseconds: rails that fail have been replaced by then, and come
-/// back if they do soon.
+/// The user is warned after this time without an answer, in nanoseconds: failed rails have been replaced by then, and most of
+/// those that come back have.
 const TOLD_AFTER_NS: u64 = 10_000_000_000;
-/// How often to look, in nanoseconds.
+/// Time between two checks, in nanoseconds.
 const LOOK_NS: u64 = 500_000_000;
-/// A process that has not looked for so long, in nanoseconds, was away itself: it was stopped, as a paused virtual machine is,
-/// or did not call MPI. What peers have said meanwhile it has not heard.
+/// A process that has not checked for this time, in nanoseconds, was away itself: it was stopped, as in a paused virtual machine,
+/// or did not call MPI. It has not read what peers sent meanwhile.
 const AWAY_NS: u64 = 2_000_000_000;
 
-/// Peers that are silent, of which the user knows.
+/// Silent peers that the user was warned about.
 #[derive(Debug, Default)]
 pub struct Silences {
     told: Vec<(VcId, Instant)>,
     attention: Attention,
 }
 
-/// When this process looks.
+/// When this process has checked.
 #[derive(Debug, Default)]
 struct Attention {
     last: Instant,
-    /// Since when it has looked without being away.
+    /// Since when it was never away.
     since: Instant,
 }
 
@@ -34,7 +34,7 @@ impl Attention {
         now.since_ns(self.last) >= LOOK_NS
     }
 
-    fn look(&mut self, now: Instant) {
+    fn record_check(&mut self, now: Instant) {
         if now.since_ns(self.last) >= AWAY_NS {
             self.since = now;
         }
@@ -42,24 +42,24 @@ impl Attention {
     }
 }
 
-/// A peer for which something waits.
+/// Operations that wait for a peer.
 struct Wait {
     since: Instant,
     what: String,
 }
 
 impl Endpoint {
-    /// Tells of peers that have begun to answer nothing, or go on.
+    /// Warns about peers that have become silent, and reports those that answer again, when a check is due.
     pub(in crate::endpoint) fn service_silences(&mut self, now: Instant) {
         if self.silences.attention.is_due(now) {
-            self.look_for_silences(now);
+            self.check_silences(now);
         }
     }
 
-    /// The same at once.
-    pub(in crate::endpoint) fn look_for_silences(&mut self, now: Instant) {
-        self.silences.attention.look(now);
-        self.look_at_untaken(now);
+    /// Checks at once.
+    pub(in crate::endpoint) fn check_silences(&mut self, now: Instant) {
+        self.silences.attention.record_check(now);
+        self.poll_all_taken(now);
         let here_since = self.silences.attention.since;
         for vc in self.peers.channels() {
             let told = self.silences.told.iter().position(|(told, _)| *told == vc);
@@ -76,7 +76,7 @@ impl Endpoint {
                 }
                 (None, Some(told)) => {
                     let (_, since) = self.silences.told.swap_remove(told);
-                    // Whoever is lost is told of otherwise.
+                    // The loss of a peer has a message of its own.
                     if self.engine.loss(vc).is_none() {
                         let seconds = now.since_ns(since) / 1_000_000_000;
                         log::warn!("{} answers again, after {seconds} s", self.peers[vc].describe());
@@ -87,7 +87,7 @@ impl Endpoint {
         }
     }
 
-    /// For whom this process has waited longest of those of which the user was told, and since when.
+    /// The peer that has been silent longest of those the user was warned about, and since when.
     pub(in crate::endpoint) fn longest_silence(&self) -> Option<(&str, Instant)> {
         let (vc, since) = self.silences.told.iter().min_by_key(|(_, since)| *since)?;
         let peer = &self.peers[*vc];
@@ -130,7 +130,7 @@ mod tests {
     fn a_process_that_was_away_itself_has_heard_nobody_meanwhile() {
         let mut attention = Attention::default();
         let look = |attention: &mut Attention, at_ns| {
-            attention.look(Instant(at_ns));
+            attention.record_check(Instant(at_ns));
             attention.since
         };
         let late = LOOK_NS + LOOK_NS / 2;

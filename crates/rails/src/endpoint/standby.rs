@@ -1,5 +1,5 @@
-//! Links that stand by: they carry nothing to a peer while better ones do. So do those over ways of a worse class, and those
-//! over an adapter's own interfaces while the adapter reaches the peer past the network stack, as both go over one wire.
+//! Links that stand by: they carry nothing to a peer while better ones do. These are links over ways of a worse class, and links
+//! over an adapter's network interfaces while the adapter has links of its own to the peer, as both use one wire.
 
 use fishplate_engine::{SubchannelId, VcId};
 
@@ -8,7 +8,7 @@ use crate::discover::Class;
 use crate::link::StreamLink;
 
 impl Endpoint {
-    /// Has the links to a peer stand by that are to, and no others.
+    /// Updates which links to a peer stand by.
     pub(in crate::endpoint) fn stand_by(&mut self, vc: VcId) {
         let giving_way = self.links.bypassed_rails(vc);
         let links = || self.links.tcp.of_peer(&self.peers[vc]).map(|(_, link)| link);
@@ -17,7 +17,7 @@ impl Endpoint {
             |link: &StreamLink| link.is_on_trial || link.class > best || giving_way.contains(&link.common.rail);
         let mut all: Vec<(bool, SubchannelId)> =
             links().map(|link| (stands_by(link), link.common.subchannel)).collect();
-        // One carries, whatever happens: those that carry once more come first.
+        // Links that carry again come first, so that one carries at every moment.
         all.sort_by_key(|(stands_by, _)| *stands_by);
         all.into_iter().for_each(|(stands_by, subchannel)| self.engine.set_standby(subchannel, stands_by));
     }

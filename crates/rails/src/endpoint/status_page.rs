@@ -11,12 +11,11 @@ use crate::live::{self, Page, State, StatusFile};
 use crate::process;
 use crate::rail_bytes::Publisher;
 
-/// The page is written at most so often, in nanoseconds: a reader does not see more.
+/// Time between two pages, at least, in nanoseconds: a reader does not see more.
 const EVERY_NS: u64 = 100_000_000;
-/// Writing it takes at most one part in so many of the time, however many connections there are.
+/// Writing pages takes at most the time divided by this, however many connections there are.
 const PART_OF_TIME: u64 = 200;
 
-/// The page of an endpoint, and when it is due.
 pub struct StatusPage {
     file: Option<StatusFile>,
     program: String,
@@ -24,7 +23,7 @@ pub struct StatusPage {
 }
 
 impl StatusPage {
-    /// The page of an endpoint, named by a random number. If its file cannot be created, there is none.
+    /// `name`: a random number. If the file cannot be created, there is no page.
     pub fn begin(wanted: bool, name: u64) -> StatusPage {
         let open =
             || StatusFile::open(name).inspect_err(|error| log::info!("`fishplate top` will not show this: {error}"));
@@ -33,16 +32,16 @@ impl StatusPage {
     }
 }
 
-/// What is told of an endpoint while it is open, and at its end.
+/// Diagnostics of an endpoint while it is open, and at its end.
 pub struct Diagnostics {
-    /// What each rail has carried over links that are closed.
+    /// Counts of closed links, by rail.
     pub counters: Counters,
     page: StatusPage,
     rail_bytes: Publisher,
 }
 
 impl Diagnostics {
-    /// Of an endpoint with these rails, and what else carries; `page`: what `fishplate top` reads.
+    /// `names`: of the rails, providers' rails and shared memory; `page`: for `fishplate top`.
     pub fn begin<'a>(names: impl Iterator<Item = &'a str>, page: StatusPage) -> Diagnostics {
         let names: Vec<String> = names.map(str::to_string).collect();
         let counters = Counters::new(names.len());
@@ -51,7 +50,7 @@ impl Diagnostics {
 }
 
 impl Endpoint {
-    /// Says what each rail has carried, if somebody in this process looks.
+    /// Publishes the bytes of each rail, if a reader in this process has asked for them.
     pub(super) fn publish_rail_bytes(&self) {
         if self.diagnostics.rail_bytes.is_wanted() {
             self.diagnostics.rail_bytes.publish(self.rail_counts().iter().map(|sum| (sum.tx_bytes, sum.rx_bytes)));
@@ -121,7 +120,7 @@ impl Endpoint {
         self.rail_counts()[rail].changed_frames
     }
 
-    /// What all links of each rail have counted, and those in shared memory, those that were closed as well.
+    /// Counts of all links of each rail, and of shared memory, closed links included.
     fn rail_counts(&self) -> Vec<Counts> {
         let mut sums: Vec<Counts> =
             (0..=usize::from(self.shared_memory_rail().0)).map(|rail| *self.diagnostics.counters.ended(rail)).collect();
@@ -131,7 +130,7 @@ impl Endpoint {
 
     fn state_without_links(&self, at: usize) -> State {
         let is_connecting = || self.attempts.count_over(RailId(at as u8)) > 0;
-        if self.peers.iter().any(|peer| peer.has_lost(RailId(at as u8))) {
+        if self.peers.iter().any(|peer| peer.has_lost_link(RailId(at as u8))) {
             State::Failed
         } else if is_connecting() {
             State::Connecting
@@ -143,7 +142,7 @@ impl Endpoint {
     }
 }
 
-/// A rail of which nothing is known but what was counted.
+/// A rail with counts but without an address.
 pub fn rail_without_address(name: &str, state: State, links: u32, sum: &Counts) -> live::Rail {
     live::Rail {
         name: name.to_string(),

@@ -1,4 +1,4 @@
-//! Two endpoints of one process over loopback, for tests of what is inside them.
+//! Two endpoints of one process over loopback, for tests with access to their internals.
 
 use std::time::{Duration, Instant as Monotonic};
 
@@ -106,7 +106,7 @@ impl Pair {
         }
     }
 
-    /// Messages go on until both sides have so many links and nothing changes.
+    /// Exchanges messages until both sides have `links` links and the number is stable.
     pub fn exchange_until(&mut self, links: usize) {
         let start = Monotonic::now();
         while self.ends.iter().any(|end| end.links.tcp.len() != links || !end.attempts.is_empty()) {

@@ -18,15 +18,15 @@ pub struct Acceptor {
     me: Party,
     key: TokenKey,
     nonce: Nonce,
-    /// What the initiator has said first, if it means this endpoint.
+    /// The HELLO, if it names this endpoint.
     hello: Option<[u8; HELLO_LEN]>,
-    /// What was said until the challenge.
-    said: Option<Said>,
+    /// State from the challenge on.
+    session: Option<Session>,
     keys: Option<Box<Keys>>,
 }
 
 #[derive(Debug)]
-struct Said {
+struct Session {
     hello: [u8; HELLO_LEN],
     /// Nonce and share of this side.
     fresh: [u8; FRESH_LEN],
@@ -34,56 +34,56 @@ struct Said {
     ephemeral: Option<Ephemeral>,
 }
 
-/// An initiator that has proven to know the acceptor's token.
+/// An initiator that has proven knowledge of the acceptor's token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proven {
-    /// Who it says it is.
+    /// Its claimed id.
     pub peer: EndpointId,
-    /// What it offers.
+    /// The initiator's offer.
     pub offer: Offer,
-    /// What it is known by as long as its token is not; zeros where it is.
+    /// Identifies it while its token is not known; zeros where it is.
     pub alias: [u8; ALIAS_LEN],
-    /// Whether it is who it says, for those who know the token of that.
+    /// Its proof of identity, which can be verified with its token.
     pub identity: Identity,
 }
 
-/// What an initiator has shown of itself: to be looked at as soon as its token is known.
+/// An initiator's proof of identity, to be verified once its token is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    said: Box<[u8]>,
+    covered: Box<[u8]>,
     proof: [u8; PROOF_OF_TOKEN_LEN],
 }
 
 impl Identity {
-    /// Whether it is that of the endpoint with this token.
+    /// Whether it is valid for the endpoint with this token.
     pub fn is_of(&self, token: &Token, secret: Option<&Secret>) -> bool {
-        let (hello, rest) = self.said.split_at(HELLO_LEN);
+        let (hello, rest) = self.covered.split_at(HELLO_LEN);
         let (fresh, offer) = rest.split_at(FRESH_LEN);
         verify(&TokenKey::of(token, secret), purpose::IDENTITY, &[hello, fresh, offer], &self.proof).is_ok()
     }
 }
 
 impl Acceptor {
-    /// Waits for a handshake.
+    /// An acceptor before the initiator's hello.
     pub fn new(me: Party, nonce: Nonce) -> Self {
         let key = me.key(&me.token);
-        Acceptor { me, key, nonce, hello: None, said: None, keys: None }
+        Acceptor { me, key, nonce, hello: None, session: None, keys: None }
     }
 
-    /// Whether the initiator has said that it means this endpoint.
+    /// Whether the initiator's HELLO names this endpoint.
     pub fn is_named(&self) -> bool {
-        self.said.is_some()
+        self.session.is_some()
     }
 
-    /// Takes whole messages from the front of `received`; `token` of an endpoint, as far as they are known. On an error,
-    /// send [`Acceptor::refuse`] with it.
+    /// Takes whole messages from the front of `received`. `token` returns the token of an endpoint, if it is known. On an error, send
+    /// [`Acceptor::refuse`] with it.
     pub fn advance(
         &mut self,
         received: &mut Vec<u8>,
         token: impl Fn(EndpointId) -> Option<Token>,
     ) -> Result<Step<Proven>, HandshakeError> {
         let Some(kind) = check_preamble(received).map_err(HandshakeError::of_initiator)? else { return Ok(Step::Wait) };
-        match (kind, &self.said) {
+        match (kind, &self.session) {
             (kind::HELLO, None) => match take::<HELLO_LEN>(received) {
                 Some(hello) => self.challenge(hello, token),
                 None => Ok(Step::Wait),
@@ -96,8 +96,8 @@ impl Acceptor {
         }
     }
 
-    /// The last message, to one that gets no further. It is proven where the initiator can believe it: who speaks
-    /// another version, means another endpoint, or has another secret, cannot.
+    /// The last message, a refusal. It has a proof where the initiator can verify one: not if it speaks another version, means another
+    /// endpoint, or has another secret.
     pub fn refuse(&self, refusal: Refusal) -> Vec<u8> {
         match (&self.hello, refusal) {
             (None, _) | (_, Refusal::Differs(Term::Secret, _)) => refuse(refusal),
@@ -105,7 +105,7 @@ impl Acceptor {
         }
     }
 
-    /// The same to one whose first message, as far as it is there, is not answered.
+    /// A refusal before the HELLO is answered; `received` may have it.
     pub fn refuse_unheard(mut self, received: &[u8], refusal: Refusal) -> Vec<u8> {
         if matches!(check_preamble(received), Ok(Some(kind::HELLO))) {
             self.hello = received.first_chunk().copied().filter(|hello| self.is_meant(hello));
@@ -113,20 +113,20 @@ impl Acceptor {
         self.refuse(refusal)
     }
 
-    /// The last message, to one that is proven: it is granted so many bytes.
+    /// The last message to a proven initiator, with its grant in bytes.
     pub fn accept(&self, grant: u64) -> Vec<u8> {
         self.last_message(kind::ACCEPT, purpose::GRANT, &grant.to_le_bytes())
     }
 
-    /// The last message, to one that is proven and has asked for the addresses of this endpoint.
+    /// The last message to a proven initiator that has asked for the addresses of this endpoint.
     pub fn tell(&self, addresses: &[u8]) -> Vec<u8> {
         let list = [&(addresses.len() as u16).to_le_bytes(), addresses].concat();
         self.last_message(kind::ADDRESSES, purpose::ADDRESSES, &list)
     }
 
-    /// A message of this kind with a proof for this purpose.
+    /// A last message of `kind` with `body` and a proof for `purpose`.
     fn last_message(&self, kind: u8, purpose: &[u8], body: &[u8]) -> Vec<u8> {
-        let [hello, fresh] = self.said.as_ref().map_or([&[][..]; 2], |said| [&said.hello, &said.fresh]);
+        let [hello, fresh] = self.session.as_ref().map_or([&[][..]; 2], |session| [&session.hello, &session.fresh]);
         let own = prove(&self.key, purpose, &[hello, fresh, body]);
         [preamble(kind, 0).as_slice(), body, own.as_ref()].concat()
     }
@@ -162,12 +162,14 @@ impl Acceptor {
             let proof = prove(&self.me.key(&token), purpose::ACQUAINTED, &[&hello, &fresh]);
             acquaintance.copy_from_slice(proof.as_ref());
         }
-        self.said = Some(Said { hello, fresh, ephemeral });
+        self.session = Some(Session { hello, fresh, ephemeral });
         Ok(Step::Send([preamble(kind::CHALLENGE, 0).as_slice(), &fresh, own.as_ref(), &acquaintance].concat()))
     }
 
     fn check(&mut self, message: &[u8; PROOF_LEN]) -> Result<Step<Proven>, HandshakeError> {
-        let Some(Said { hello, fresh, ephemeral }) = &mut self.said else { return Err(HandshakeError::NotFishplate) };
+        let Some(Session { hello, fresh, ephemeral }) = &mut self.session else {
+            return Err(HandshakeError::NotFishplate);
+        };
         let (offer, rest) = halves::<OFFER_LEN>(&message[PREAMBLE_LEN..]);
         let (masked, proofs) = halves::<ALIAS_LEN>(rest);
         let (identity, proof) = halves(proofs);
@@ -179,7 +181,7 @@ impl Acceptor {
             peer: initiator_of(hello),
             offer: Offer { rail: offer[0], stream: offer[1], class: offer[2], grant: u64_at(&offer, 8) },
             alias: if has_alias { mask(&self.key, [hello, fresh], &masked) } else { masked },
-            identity: Identity { said: [&hello[..], fresh, &offer].concat().into(), proof: identity },
+            identity: Identity { covered: [&hello[..], fresh, &offer].concat().into(), proof: identity },
         }))
     }
 }

@@ -1,4 +1,4 @@
-//! Why a handshake comes to nothing, and what of that the peer is told.
+//! Errors of handshakes, and the refusals that peers are sent.
 
 use fishplate_engine::wire::VERSION;
 
@@ -13,7 +13,7 @@ pub enum Refusal {
     /// The acceptor is not the endpoint that was meant.
     #[error("another endpoint answers at that address")]
     NotMe,
-    /// The initiator does not know the token, or is not who it says.
+    /// The initiator does not know the token, or its identity is wrong.
     #[error("the peer says that this side's token is wrong")]
     Token,
     /// Both sides connected at once, and the acceptor's own connection is the one to be kept.
@@ -25,13 +25,13 @@ pub enum Refusal {
     /// One side has a setting and the other does not: whether it is the acceptor.
     #[error("{}", difference(.0, .1))]
     Differs(Term, bool),
-    /// It came over another interface of the acceptor's than that of the address that was meant.
+    /// The connection came over another interface of the acceptor than that of the address.
     #[error("it reaches the peer over another interface than that of the address")]
     Detour,
-    /// The acceptor may have no more files open.
+    /// The acceptor may open no more files.
     #[error("the peer may have no more files open (raise `ulimit -n` on its host)")]
     Files,
-    /// The acceptor does not know the initiator, and has as many of these as it takes.
+    /// The acceptor does not know the initiator, and has as many guests as it accepts.
     #[error("the peer does not know this process, and too many others that it does not know are connected")]
     Crowded,
 }
@@ -45,21 +45,21 @@ pub enum HandshakeError {
     /// The peer speaks another version of the wire format: its number.
     #[error("{}", versions(.0))]
     Version(u16),
-    /// The peer refused, and has proven that it is the peer.
+    /// The peer refused, with a proof of its identity.
     #[error("{0}")]
     Refused(Refusal),
-    /// Somebody refused, who may be anybody between here and the peer.
+    /// A refusal without proof: anybody on the path may have sent it.
     #[error("{0}")]
     Hinted(Refusal),
     /// The peer does not know the token that it should.
     #[error("the peer does not know the token of the endpoint")]
     Token,
-    /// The same, or its secret file is another one than this side's.
+    /// The peer does not know the token, or has another secret file.
     #[error(
         "the peer does not know the token of the endpoint, or the file of its FISHPLATE_SECRET_FILE is another one"
     )]
     Secret,
-    /// The peer takes us for another endpoint.
+    /// The peer is another endpoint than the one that was meant.
     #[error("it is meant for another endpoint")]
     NotMe,
     /// One side has a setting and the other does not: whether it is the peer.
@@ -71,7 +71,7 @@ pub enum HandshakeError {
 }
 
 impl HandshakeError {
-    /// Only acceptors refuse: an initiator that does is a stranger, whose reasons are not repeated.
+    /// The error for the same message from an initiator. Initiators never refuse: it is a stranger, whose reason is not reported.
     pub(super) fn of_initiator(self) -> Self {
         match self {
             HandshakeError::Refused(_) | HandshakeError::Hinted(_) => HandshakeError::NotFishplate,
@@ -79,16 +79,15 @@ impl HandshakeError {
         }
     }
 
-    /// Whether somebody who has put a message into the connection may have caused this. What costs more than this try is
-    /// not believed of him.
+    /// Whether a message that somebody has injected into the connection may have caused this. Such an error ends this try alone.
     pub fn is_hint(&self) -> bool {
         use HandshakeError::{Hinted, NotFishplate, Refused, Secret, Token, Version};
-        // The acceptor says these of what has come to it.
+        // These refer to the messages that the acceptor received, which may have been tampered with.
         let is_of_what_came = matches!(self, Refused(Refusal::Token | Refusal::Version(_)));
         is_of_what_came || matches!(self, NotFishplate | Version(_) | Hinted(_) | Token | Secret)
     }
 
-    /// Who has refused, and why, proven or not.
+    /// The refusal, with or without proof.
     pub fn refusal(&self) -> Option<Refusal> {
         match self {
             HandshakeError::Refused(refusal) | HandshakeError::Hinted(refusal) => Some(*refusal),
@@ -107,7 +106,7 @@ fn difference(term: &Term, theirs: &bool) -> String {
     format!("{name} is {peer} at the peer and {here} at this side; it must be the same for all processes of a job")
 }
 
-/// What to tell the peer about an error; nothing to one that does not speak this protocol.
+/// The refusal to send for an error; `None` for a peer that does not speak this protocol.
 pub fn refusal_for(error: &HandshakeError) -> Option<Refusal> {
     match error {
         HandshakeError::Differs(term, theirs) => Some(Refusal::Differs(*term, !theirs)),

@@ -17,13 +17,13 @@ use crate::secret::TokenKey;
 /// The side that connects.
 #[derive(Debug)]
 pub struct Initiator {
-    /// For proofs of the acceptor's token, and of this side's.
+    /// Keys for proofs of the acceptor's token, and of this side's.
     key: TokenKey,
     own: TokenKey,
     has_secret: bool,
     hello: [u8; HELLO_LEN],
     offer: Offer,
-    /// The acceptor must know this side's token.
+    /// The acceptor must prove that it knows this side's token.
     demands_acquaintance: bool,
     is_acquainted: bool,
     encrypts: bool,
@@ -71,7 +71,7 @@ impl Initiator {
         Ok((initiator, hello.to_vec()))
     }
 
-    /// Takes whole messages from the front of `received`. Done: the acceptor's grant, in bytes.
+    /// Takes whole messages from the front of `received`. `Done` has the acceptor's grant, in bytes.
     pub fn advance(&mut self, received: &mut Vec<u8>) -> Result<Step<u64>, HandshakeError> {
         let Some(kind) = check_preamble(received)? else { return Ok(Step::Wait) };
         match (kind, self.fresh) {
@@ -95,12 +95,12 @@ impl Initiator {
         }
     }
 
-    /// The list that the acceptor was asked for, if it was.
+    /// The acceptor's addresses, if they were asked for.
     pub fn take_addresses(&mut self) -> Option<Vec<u8>> {
         self.addresses.take()
     }
 
-    /// Whether the acceptor has shown that it knows this side's token.
+    /// Whether the acceptor has proven that it knows this side's token.
     pub fn is_acquainted(&self) -> bool {
         self.is_acquainted
     }
@@ -134,14 +134,14 @@ impl Initiator {
         Ok(Step::Send([&said[..], &offer, &alias, identity.as_ref(), proof.as_ref()].concat()))
     }
 
-    /// What this side is known by to an acceptor that does not know its token, for that acceptor alone; masked, so that
-    /// only who knows the acceptor's token can read it.
+    /// The alias of this side, which differs for each acceptor. It is masked, so that only somebody who knows the acceptor's token can
+    /// read it.
     fn masked_alias(&self, fresh: &[u8; FRESH_LEN]) -> [u8; ALIAS_LEN] {
         let acceptor = &self.hello[16..24];
         mask(&self.key, [&self.hello, fresh], prove(&self.own, purpose::ALIAS, &[acceptor]).as_ref())
     }
 
-    /// The acceptor cannot prove what it should.
+    /// The error for a wrong proof of the acceptor.
     fn unproven(&self, error: HandshakeError) -> HandshakeError {
         match error {
             HandshakeError::Token if self.has_secret => HandshakeError::Secret,

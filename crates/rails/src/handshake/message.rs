@@ -20,18 +20,18 @@ pub(super) const HELLO_TERMS_AT: usize = HELLO_NONCE_AT + NONCE_LEN + SHARE_LEN;
 pub(super) const HELLO_LEN: usize = HELLO_TERMS_AT + 8;
 /// Nonce and share of the acceptor.
 pub(super) const FRESH_LEN: usize = NONCE_LEN + SHARE_LEN;
-/// With a proof that the acceptor knows the initiator's token as well; 0 if it does not.
+/// Its second proof is of the initiator's token; zeros if the acceptor does not know that.
 pub(super) const CHALLENGE_LEN: usize = PREAMBLE_LEN + FRESH_LEN + 2 * PROOF_OF_TOKEN_LEN;
 pub(super) const OFFER_LEN: usize = 16;
-/// What the initiator is known by to one who does not know its token.
+/// Identifies the initiator to an acceptor that does not know its token.
 pub(super) const ALIAS_LEN: usize = 32;
-/// With proofs that the initiator knows the acceptor's token, and its own.
+/// Its proofs are of the acceptor's token and of the initiator's own.
 pub(super) const PROOF_LEN: usize = PREAMBLE_LEN + OFFER_LEN + ALIAS_LEN + 2 * PROOF_OF_TOKEN_LEN;
 pub(super) const GRANT_LEN: usize = 8;
 pub(super) const ACCEPT_LEN: usize = PREAMBLE_LEN + GRANT_LEN + PROOF_OF_TOKEN_LEN;
 pub(super) const PROVEN_REFUSE_LEN: usize = PREAMBLE_LEN + PROOF_OF_TOKEN_LEN;
 
-/// Longest message of a handshake, in bytes: more are never kept of an unproven peer.
+/// Longest message of a handshake, in bytes: no more is ever buffered for an unproven peer.
 pub const MAX_MESSAGE_LEN: usize = PROOF_LEN;
 
 /// Longest list of addresses, in bytes: each with a byte ahead.
@@ -55,31 +55,31 @@ pub(super) mod kind {
 /// A number used once.
 pub type Nonce = [u8; NONCE_LEN];
 
-/// What the initiator says of the subchannel, once proven.
+/// The initiator's parameters of the subchannel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer {
     /// Its rail, in its own numbering.
     pub rail: u8,
-    /// Which of the rail's streams.
+    /// Number of the rail's stream.
     pub stream: u8,
-    /// How the way is preferred to others: a number of [`Class`](crate::discover::Class).
+    /// Preference of the way: a number of [`Class`](crate::discover::Class).
     pub class: u8,
     /// Bytes of unexpected messages that it grants.
     pub grant: u64,
 }
 
-/// The message that ends a handshake without success, of one who cannot prove who it is.
+/// A refusal without proof.
 pub fn refuse(refusal: Refusal) -> Vec<u8> {
     preamble(kind::REFUSE, code(refusal)).to_vec()
 }
 
-/// The same with a proof that it comes from the endpoint that `hello` was for.
+/// A refusal with a proof that it comes from the endpoint that `hello` was for.
 pub(super) fn refuse_proven(key: &TokenKey, hello: &[u8; HELLO_LEN], refusal: Refusal) -> Vec<u8> {
     let said = preamble(kind::PROVEN_REFUSE, code(refusal));
     [said.as_slice(), prove(key, purpose::REFUSAL, &[hello, &said]).as_ref()].concat()
 }
 
-/// What a refusal says that was proven so.
+/// Verifies and decodes a refusal with proof.
 pub(super) fn read_proven_refusal(
     key: &TokenKey,
     hello: &[u8; HELLO_LEN],
@@ -106,20 +106,20 @@ const CODES: [(u8, Refusal); 13] = [
     (13, Refusal::Differs(Term::Checksum, false)),
     (14, Refusal::Differs(Term::Checksum, true)),
 ];
-/// That of [`Refusal::Version`].
+/// The code of [`Refusal::Version`].
 const CODE_VERSION: u8 = 1;
 
 pub(super) fn code(refusal: Refusal) -> u8 {
     CODES.iter().find(|(_, known)| *known == refusal).map_or(CODE_VERSION, |(code, _)| *code)
 }
 
-/// What a code says, of a side with this version.
+/// The refusal with this code, from a side with this version.
 fn refusal(code: u8, version: u16) -> Option<Refusal> {
     let known = CODES.iter().find(|(known, _)| *known == code).map(|(_, refusal)| *refusal);
     known.or((code == CODE_VERSION).then_some(Refusal::Version(version)))
 }
 
-/// Magic, version, kind and code: the same in every version of the wire format, so that a mismatch can be told.
+/// Magic, version, kind and code. Its layout is fixed for all versions of the wire format, so that a mismatch can be reported.
 pub(super) fn preamble(kind: u8, code: u8) -> [u8; PREAMBLE_LEN] {
     let version = VERSION.to_le_bytes();
     [MAGIC[0], MAGIC[1], MAGIC[2], MAGIC[3], version[0], version[1], kind, code]
@@ -139,9 +139,9 @@ pub(super) fn check_preamble(received: &[u8]) -> Result<Option<u8>, HandshakeErr
             Err(refusal(code, version).map_or(HandshakeError::NotFishplate, HandshakeError::Hinted))
         }
         _ if version != VERSION => Err(HandshakeError::Version(version)),
-        // It is under the proof.
+        // The proof covers its code.
         (kind::PROVEN_REFUSE, _) => Ok(Some(kind)),
-        // Not under any proof: whatever is not fixed there could be changed on the way.
+        // No proof covers the code of other messages: it must be 0, or somebody on the path could change it.
         _ if code != 0 => Err(HandshakeError::NotFishplate),
         _ => Ok(Some(kind)),
     }
@@ -159,7 +159,7 @@ pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(out)
 }
 
-/// What a proof is for, so that none passes for another.
+/// Purposes of proofs: each proof covers its purpose, so that none can be used for another.
 pub(super) mod purpose {
     pub const ACCEPTOR: &[u8] = b"fishplate acceptor";
     pub const INITIATOR: &[u8] = b"fishplate initiator";
@@ -172,7 +172,7 @@ pub(super) mod purpose {
     pub const ALIAS_MASK: &[u8] = b"fishplate alias mask";
 }
 
-/// Proves knowledge of the token. All `parts` have fixed lengths, or begin with them, so that their concatenation is
+/// Proves knowledge of the token. All `parts` have fixed lengths, or begin with their length, so that their concatenation is
 /// unambiguous.
 pub(super) fn prove(token: &TokenKey, purpose: &[u8], parts: &[&[u8]]) -> hmac::Tag {
     #[cfg(test)]
@@ -185,7 +185,7 @@ pub(super) fn prove(token: &TokenKey, purpose: &[u8], parts: &[&[u8]]) -> hmac::
     context.sign()
 }
 
-/// Whether `proof` is that of one who knows the token. The time that this takes does not depend on where it is wrong.
+/// Verifies a proof, in constant time.
 pub(super) fn verify(token: &TokenKey, purpose: &[u8], parts: &[&[u8]], proof: &[u8]) -> Result<(), HandshakeError> {
     #[cfg(test)]
     if super::planted::is_unchecked(purpose) {

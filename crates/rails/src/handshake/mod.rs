@@ -1,5 +1,5 @@
-//! How a connection is set up: both sides prove that they know the acceptor's token before anything else is parsed, the
-//! initiator that it knows its own, and they agree on keys if they encrypt. Free of I/O. See `docs/internals/wire.md`.
+//! The handshake of a connection. Both sides prove that they know the acceptor's token before anything else is parsed, the initiator
+//! also that it knows its own, and they agree on keys if they encrypt. Free of I/O. See `docs/internals/wire.md`.
 //!
 //! ```text
 //! initiator                                acceptor
@@ -33,13 +33,13 @@ pub use initiator::Initiator;
 pub use message::{MAX_ANSWER_LEN, MAX_MESSAGE_LEN, Nonce, Offer, refuse};
 pub use party::{Party, Term, Terms};
 
-/// What follows from the bytes that have come.
+/// The next step of a handshake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step<T> {
-    /// More bytes must come.
+    /// Wait for more bytes.
     Wait,
     /// Send this, then wait.
     Send(Vec<u8>),
-    /// The peer is proven.
+    /// The handshake is complete.
     Done(T),
 }

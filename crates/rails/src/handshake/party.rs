@@ -1,4 +1,4 @@
-//! What one side of a handshake is, and what it must have in common with the other.
+//! One side of a handshake, and the settings that both sides must share.
 
 use crate::address::{EndpointId, Token};
 use crate::secret::{Secret, TokenKey};
@@ -10,12 +10,12 @@ pub struct Party {
     pub id: EndpointId,
     /// Its token.
     pub token: Token,
-    /// What both sides have, or neither.
+    /// Settings that must be equal on both sides.
     pub terms: Terms,
 }
 
 impl Party {
-    /// The key of proofs that are about a token, this side's or the other's.
+    /// The key of proofs of a token, this side's or the other's.
     pub(super) fn key(&self, token: &Token) -> TokenKey {
         TokenKey::of(token, self.terms.secret.as_ref())
     }
@@ -24,11 +24,11 @@ impl Party {
 /// The settings that must be the same at both ends.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Terms {
-    /// Whether what follows is encrypted.
+    /// Whether the connection is encrypted.
     pub encryption: bool,
     /// Whether frames have checksums.
     pub checksum: bool,
-    /// What proofs need beside tokens.
+    /// The secret that proofs need beside tokens.
     pub secret: Option<Secret>,
 }
 
@@ -44,10 +44,10 @@ pub enum Term {
 }
 
 impl Term {
-    /// All, as their bits are in HELLO.
+    /// All terms, in the order of their bits in HELLO.
     const ALL: [Term; 3] = [Term::Encryption, Term::Secret, Term::Checksum];
 
-    /// The setting, and what it is where a side has it and where it does not.
+    /// The name of the setting, and its values for a side with it and for one without.
     pub(super) fn describe(self) -> (&'static str, [&'static str; 2]) {
         match self {
             Term::Encryption => ("FISHPLATE_ENCRYPTION", ["off", "on"]),
@@ -66,12 +66,12 @@ impl Terms {
         }
     }
 
-    /// How HELLO tells them.
+    /// Their bits in HELLO.
     pub(super) fn encode(&self) -> u8 {
         Term::ALL.iter().enumerate().map(|(bit, term)| u8::from(self.has(*term)) << bit).sum()
     }
 
-    /// The first in which the other side, which has said `theirs`, differs, and whether it has that.
+    /// The first term that differs from the other side's bits `theirs`, and whether the other side has it.
     pub(super) fn difference(&self, theirs: u8) -> Option<(Term, bool)> {
         let there = |bit: usize| theirs >> bit & 1 == 1;
         let mut all = Term::ALL.iter().enumerate();

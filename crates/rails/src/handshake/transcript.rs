@@ -1,4 +1,4 @@
-//! What both sides make of what was said.
+//! Values that both sides derive from the messages of a handshake.
 
 use super::error::HandshakeError;
 use super::message::{ALIAS_LEN, FRESH_LEN, NONCE_LEN, Nonce, prove, purpose};
@@ -6,7 +6,7 @@ use super::party::Term;
 use crate::encryption::{Ephemeral, Keys, NO_SHARE, Share, Side};
 use crate::secret::TokenKey;
 
-/// An alias with its mask, or without it if it has one.
+/// Masks an alias, or unmasks a masked one.
 pub(super) fn mask(key: &TokenKey, said: [&[u8]; 2], alias: &[u8]) -> [u8; ALIAS_LEN] {
     let mask = prove(key, purpose::ALIAS_MASK, &said);
     let mut masked = [0; ALIAS_LEN];
@@ -22,7 +22,7 @@ pub(super) fn ephemeral(encryption: bool) -> Result<Option<Ephemeral>, Handshake
     }
 }
 
-/// What each side contributes that is new with every connection.
+/// Nonce and share of one side, which are new with every connection.
 pub(super) fn fresh(nonce: &Nonce, ephemeral: Option<&Ephemeral>) -> [u8; FRESH_LEN] {
     let mut fresh = [0; FRESH_LEN];
     fresh[..NONCE_LEN].copy_from_slice(nonce);
@@ -36,7 +36,7 @@ pub(super) fn share_of(fresh: &[u8; FRESH_LEN]) -> Share {
     share.first_chunk().copied().unwrap_or(NO_SHARE)
 }
 
-/// Both sides must encrypt, or neither.
+/// Checks that both sides encrypt, or neither.
 pub(super) fn check_encryption(here: bool, theirs: &Share) -> Result<(), HandshakeError> {
     let there = *theirs != NO_SHARE;
     if here == there { Ok(()) } else { Err(HandshakeError::Differs(Term::Encryption, there)) }
@@ -51,7 +51,7 @@ pub(super) fn keys(
     transcript: [&[u8]; 2],
 ) -> Result<Option<Box<Keys>>, HandshakeError> {
     let Some(ephemeral) = ephemeral else { return Ok(None) };
-    // What is no share comes from nobody who made it as the protocol says.
+    // An invalid share violates the protocol.
     ephemeral.agree(side, theirs, token, transcript).map(Box::new).map(Some).ok_or(HandshakeError::NotFishplate)
 }
 

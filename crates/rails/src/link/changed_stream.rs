@@ -1,4 +1,4 @@
-//! A stream of frames with checksums in which somebody changes bits, for tests and for hostile input (`fuzz/`).
+//! A stream of frames with checksums in which bits are changed, for tests and for hostile input (`fuzz/`).
 
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::AsFd;
@@ -12,19 +12,19 @@ use crate::bounce_buffers::BounceBuffers;
 use crate::sys::memory::UserMemory;
 
 /// Frames of one stream, at most.
-const MOST_FRAMES: u64 = 4;
-/// Lengths of payloads around which the ways of sending and reading them change.
+const MAX_FRAMES: u64 = 4;
+/// Lengths of payloads at the limits between different ways of sending and reading them.
 const LENS: [u32; 8] = [0, 1, 8, 2048, 2049, 4095, 4097, 20_000];
 const BOUNCE: BounceId = BounceId(0);
 
-/// How it went.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Nothing was changed, and all frames have come.
     Unchanged,
-    /// The change was found before the header in which it is was taken.
+    /// The changed header was refused.
     FoundInHeader,
-    /// The change was found before the payload in which it is was whole.
+    /// The changed payload was refused.
     FoundInPayload,
 }
 
@@ -44,7 +44,7 @@ pub fn run(below: &mut impl FnMut(u64) -> u64) -> Outcome {
     let (memory, mut bounces) = (UserMemory::of_test(), BounceBuffers::default());
     let (frames, mut bytes) = send(below, &memory, &mut bounces);
     let changed = (below(16) > 0).then(|| change(below, &mut bytes));
-    // What comes behind it shows a change by which a header seems longer.
+    // Bytes behind the frame expose a change that makes a header seem longer.
     let sound = frames.iter().take_while(|frame| changed.is_none_or(|at| frame.at[2] <= at)).count();
     let mut receiver = Receiver::new(memory, bounces);
     let taken = receiver.receive(below, &bytes);
@@ -70,7 +70,7 @@ fn send(below: &mut impl FnMut(u64) -> u64, memory: &UserMemory, bounces: &mut B
     let (here, mut there) = pair();
     let mut bytes = Vec::new();
     let mut frames = Vec::new();
-    for number in 0..=below(MOST_FRAMES) {
+    for number in 0..=below(MAX_FRAMES) {
         let frame = frame(below, number as u32);
         let (source, copy) = match below(3) {
             0 => (Source::User(extent(&frame.payload)), false),

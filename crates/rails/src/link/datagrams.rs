@@ -1,8 +1,9 @@
 //! Short frames beside a link's stream: a UDP socket of its own, connected to the peer's. Between near hosts a datagram
 //! costs the kernel less time than a segment of TCP.
 //!
-//! A datagram is 8 bytes of secret, which the peer has sent over the stream; 4 bytes, the number of the frame; and the
-//! frame. One without a frame is a probe: it shows that datagrams arrive. Where frames have checksums, one of all of it follows.
+//! A datagram is 8 bytes of secret, which the peer has sent over the stream; 4 bytes, the number of the frame; and the frame. A
+//! datagram without a frame is a probe: it shows that datagrams arrive. Where frames have checksums, one of the whole datagram
+//! follows.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -11,7 +12,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use fishplate_engine::wire::{Body, Header, MAX_HEADER_LEN};
 use fishplate_engine::{Instant, Placement, Source};
 
-use super::sequence::{MOST_OUTSTANDING, place_of};
+use super::sequence::{MAX_OUTSTANDING, place_of};
 use super::stream::receive::{Arrived, ReceiveState, Unreadable};
 use super::stream::transmit::append_payload;
 use crate::bounce_buffers::BounceBuffers;
@@ -22,11 +23,11 @@ use crate::socket;
 use crate::sys::io::send_own;
 use crate::sys::memory::UserMemory;
 
-/// Longest datagram, in bytes: with its headers, what every path of IPv6 takes whole (RFC 8200, section 5).
-pub const MOST_BYTES: usize = 1280 - 40 - 8;
-/// What precedes the frame.
+/// Longest datagram, in bytes: with its headers the minimum MTU of IPv6 (RFC 8200, section 5).
+pub const MAX_BYTES: usize = 1280 - 40 - 8;
+/// Bytes of secret and number, ahead of the frame.
 const PREFIX: usize = 12;
-/// While the peer's frames come as datagrams, the stream is polled in one of so many calls; and the other way round.
+/// While the peer's frames come as datagrams, the stream is polled in one of this number of calls; and the other way round.
 const OTHER_SOCKET_EVERY: u32 = 8;
 
 /// The datagrams of a link.
@@ -38,13 +39,13 @@ pub struct Datagrams {
     secret: Option<u64>,
     /// A checksum follows each.
     is_checked: bool,
-    /// Ours reach the peer.
+    /// This side's datagrams reach the peer.
     is_open: bool,
-    /// The peer's reach us.
+    /// The peer's datagrams reach this side.
     pub peer_reaches_us: bool,
-    /// Those that left last, by their numbers: copies while they are not acknowledged.
-    copies: [Vec<u8>; MOST_OUTSTANDING],
-    /// A frame that was read and waits for one before it, with its number.
+    /// Copies of the last datagrams sent, by number, while they are not acknowledged.
+    copies: [Vec<u8>; MAX_OUTSTANDING],
+    /// Number of a frame that was read and waits for an earlier one.
     early: Option<u32>,
     early_bytes: Vec<u8>,
     receive: ReceiveState,
@@ -72,8 +73,8 @@ pub enum DatagramKind {
 }
 
 impl Datagrams {
-    /// From `local`, over `device` if there is one, on a port of `ports` if there are any, from that of `local` on. With
-    /// checksums, if they are `is_checked`.
+    /// Opens a socket at `local`, over `device` if there is one, on a port of `ports` if there are any, tried from that of `local` on.
+    /// `is_checked`: with checksums.
     pub fn open(
         local: SocketAddr,
         device: Option<&str>,
@@ -87,10 +88,10 @@ impl Datagrams {
             is_checked,
             is_open: false,
             peer_reaches_us: false,
-            copies: std::array::from_fn(|_| Vec::with_capacity(MOST_BYTES)),
+            copies: std::array::from_fn(|_| Vec::with_capacity(MAX_BYTES)),
             early: None,
             early_bytes: Vec::new(),
-            receive: ReceiveState::of_datagrams(MOST_BYTES + 1),
+            receive: ReceiveState::of_datagrams(MAX_BYTES + 1),
             is_preferred: false,
             polls: 0,
             polled_at: Instant(0),
@@ -98,13 +99,14 @@ impl Datagrams {
         })
     }
 
-    /// What the peer has to know.
+    /// The message that announces the port and secret to the peer.
     pub fn offer(&self) -> io::Result<Body> {
         let port = self.socket.local_addr()?.port();
         Ok(Body::Datagrams { port, secret: self.own_secret, received: self.peer_reaches_us })
     }
 
-    /// The peer receives datagrams at `remote` under a secret, and `receives_ours` those that have been sent.
+    /// The peer has announced that it receives datagrams at `remote` with `secret`, and whether this side's have arrived
+    /// (`receives_ours`).
     pub fn accept(&mut self, remote: SocketAddr, secret: u64, receives_ours: bool) -> io::Result<()> {
         if self.secret != Some(secret) {
             self.socket.connect(remote)?;
@@ -118,7 +120,7 @@ impl Datagrams {
     /// Sends a datagram without a frame, if the peer receives any: it shows that the path is open.
     pub fn send_probe(&self) {
         if let Some(secret) = self.secret {
-            // One that does not leave is as good as lost.
+            // An error counts as a loss.
             let prefix = prefix(secret, 0);
             let checksum = Checksum::of(&prefix).encode();
             let checksum = if self.is_checked { &checksum[..] } else { &[] };
@@ -138,7 +140,7 @@ impl Datagrams {
 
     /// Whether a frame with a payload of `len` bytes is short enough.
     pub fn fits(&self, len: u64) -> bool {
-        len <= (MOST_BYTES - PREFIX - MAX_HEADER_LEN - self.check_len()) as u64
+        len <= (MAX_BYTES - PREFIX - MAX_HEADER_LEN - self.check_len()) as u64
     }
 
     fn check_len(&self) -> usize {
@@ -167,18 +169,18 @@ impl Datagrams {
         send_own(self.socket.as_fd(), copy).map(|_| ())
     }
 
-    /// A frame that was sent, one of the last [`MOST_OUTSTANDING`], for the stream.
+    /// A frame that was sent, one of the last [`MAX_OUTSTANDING`], for the stream.
     pub fn sent_frame(&self, number: u32) -> &[u8] {
         let copy = &self.copies[place_of(number)];
         copy.get(PREFIX..copy.len().saturating_sub(self.check_len())).unwrap_or_default()
     }
 
-    /// Number of a frame that was read and waits for one before it.
+    /// Number of a frame that was read and waits for an earlier one.
     pub fn early(&self) -> Option<u32> {
         self.early
     }
 
-    /// The frame that was read last waits for one before it. One at a time does: more come over the stream again.
+    /// Keeps the frame that was read last until an earlier one has come. Only one is kept: others come again over the stream.
     pub fn keep_early(&mut self, number: u32) {
         if self.early.is_none() {
             self.early = Some(number);
@@ -187,7 +189,7 @@ impl Datagrams {
         }
     }
 
-    /// The frame that has waited, as if it had been read now.
+    /// Makes the kept frame the one that was read last.
     pub fn resume_early(&mut self) -> io::Result<DatagramKind> {
         let number = self.early.take().ok_or(io::ErrorKind::WouldBlock)?;
         self.receive.replace(&self.early_bytes);
@@ -218,17 +220,17 @@ impl Datagrams {
         self.receive.next(memory, bounces)
     }
 
-    /// Whether just so many bytes follow the header that was read.
+    /// Whether exactly `len` bytes follow the header that was read.
     pub fn payload_is(&self, len: u64) -> bool {
         self.receive.unread() as u64 == len
     }
 
-    /// What was read of the datagram, and is being taken.
+    /// The receive state of the datagram that was read.
     pub fn receive_mut(&mut self) -> &mut ReceiveState {
         &mut self.receive
     }
 
-    /// Moves them to their place.
+    /// Moves its payload to its place.
     pub fn place(&mut self, placement: Placement, len: u64, memory: &UserMemory, bounces: &mut BounceBuffers) {
         self.receive.expect_payload(placement, len, bounces);
         let placed = self.receive.next(memory, bounces);
@@ -241,7 +243,7 @@ impl Datagrams {
         self.is_preferred != self.polls.is_multiple_of(OTHER_SOCKET_EVERY)
     }
 
-    /// A frame came over the stream: so will the next.
+    /// A frame came over the stream: the next one is expected there too.
     pub fn stream_had_frame(&mut self) {
         self.is_preferred = false;
     }

@@ -37,15 +37,15 @@ use crate::sys::tcp_info::{TcpInfo, tcp_info};
 
 /// State of such a link.
 pub struct StreamLink {
-    /// Its socket; a thread that moves a payload has it as well.
+    /// Its socket, which a thread that copies a payload shares.
     pub socket: Arc<TcpStream>,
-    /// What it has as all others.
+    /// State that links of all kinds have.
     pub common: Common,
     /// The other end.
     pub remote: SocketAddr,
     /// When it came up.
     pub up_since: Instant,
-    /// The peer has it too: it has said who it is over it.
+    /// The peer has completed the set-up: it has sent its name over the link.
     pub is_confirmed: bool,
     /// Its name among those of the two endpoints.
     pub name: LinkName,
@@ -55,7 +55,7 @@ pub struct StreamLink {
     pub transmit: TransmitQueue,
     /// State of its receive path.
     pub receive: ReceiveState,
-    /// What of the two threads have.
+    /// Queue or receive state that is lent to threads.
     pub lent: Lent,
     /// Sequence numbers of sent frames, and whether they go as datagrams.
     pub send_sequence: SendSequence,
@@ -79,9 +79,9 @@ pub struct StreamLink {
     pub read_deferred: bool,
     /// The poll set has reported a hang-up.
     pub hung_up: bool,
-    /// How its way is preferred to others: it stands by while a link of a better class carries.
+    /// Preference of its way: it stands by while a link of a better class carries.
     pub class: Class,
-    /// It stands by: whether its rail needs another stream is still on trial.
+    /// It is an additional stream on trial, and stands by.
     pub is_on_trial: bool,
     /// Its graceful shutdown, if that has begun.
     pub retirement: Retirement,
@@ -89,13 +89,13 @@ pub struct StreamLink {
     pub is_shut: bool,
     /// It is being read for the last time.
     pub is_ending: bool,
-    /// Why the kernel takes nothing more, if so: what has come is still read.
+    /// Why its socket cannot be written any more; received data are still read.
     pub broken: Option<String>,
-    /// Bytes that it had been given to send when the path was sampled last.
+    /// Bytes that had been queued on it at the last sample of the path.
     pub sampled_at_bytes: u64,
-    /// How many bytes it had carried both ways when that was looked at last, and when that was.
+    /// Bytes that it had carried both ways at the last check of its use, and when that was.
     pub use_seen: (u64, Instant),
-    /// What the kernel said then.
+    /// The kernel's data at the last sample.
     pub sampled: TcpInfo,
     /// Bounds the pacing of BBR's Startup.
     pub startup_pacing: StartupPacing,
@@ -107,26 +107,26 @@ pub struct StreamLink {
     pub stuck_since: Option<Instant>,
     /// The encrypted record that has come in part.
     pub unfinished: UnfinishedRecord,
-    /// What has come of the description of an endpoint of the peer's.
+    /// The part of an endpoint description of the peer that has come.
     pub described: Vec<u8>,
 }
 
-/// A link that has carried so many bytes has carried long packets.
+/// A link that has carried this number of bytes has carried full segments.
 const HAS_LONG_PACKETS: u64 = 1 << 20;
 
 impl StreamLink {
-    /// The peer has sent LEAVE for the link. False: it must not.
+    /// The peer has sent LEAVE for the link. False if it must not.
     pub fn peer_leaves(&mut self) -> bool {
         self.retirement.receive_leave(self.name.is_additional(), !self.name.by_peer)
     }
 
-    /// Whether frames reach the peer, as far as is known: the peer's kernel has acknowledged something of late. Frames from the
-    /// peer do not show that: paths may fail in one direction.
+    /// Whether the peer's kernel has acknowledged something recently. Frames from the peer do not count: paths may fail in one
+    /// direction.
     pub fn is_delivering(&self, now: Instant) -> bool {
         self.stuck_since.is_none_or(|since| now.since_ns(since) < INTERRUPTION_NS)
     }
 
-    /// Sends nothing more.
+    /// Shuts the sending direction.
     pub fn shut(&mut self) {
         self.is_shut = true;
         let _ = self.socket.shutdown(Shutdown::Write);
@@ -137,8 +137,8 @@ impl StreamLink {
         self.sampled.segment_bytes <= SHORT_SEGMENT
     }
 
-    /// Whether long packets may be lost on its path, as where the MTU of an end is larger than what the path takes and the
-    /// path does not say so (RFC 2923, section 2.1).
+    /// Whether its path may be a black hole for long packets: an end's MTU exceeds the path's, and no ICMP errors arrive (RFC 2923,
+    /// section 2.1).
     pub fn may_lose_long_packets(&self) -> bool {
         !self.has_short_segments() && self.sampled.acknowledged_bytes + self.common.counts.rx_bytes < HAS_LONG_PACKETS
     }
@@ -159,7 +159,7 @@ impl StreamLink {
         if matches!(self.congestion_phase, CongestionPhase::Settled) { bbr(self.socket.as_fd()) } else { None }
     }
 
-    /// The stream goes on with another frame than the peer expects, if there is a `number`.
+    /// Says that the stream goes on with frame `number`, if there is one, instead of the frame that the peer expects.
     pub fn resume(&mut self, number: Option<u32>) {
         if let Some(number) = number {
             self.transmit.push_header(&Header::without_acknowledgement(Body::Resume { number }));
@@ -241,7 +241,7 @@ impl Link for StreamLink {
 
     fn ending(&self) -> Ending {
         match Ending::of(&self.common, self.receive.is_within_frame()) {
-            Ending::Abrupt if self.retirement.is_mutual() => Ending::LetGo,
+            Ending::Abrupt if self.retirement.is_mutual() => Ending::Retired,
             ending => ending,
         }
     }
@@ -264,7 +264,7 @@ impl Link for StreamLink {
         !self.transmit.is_empty() && !self.is_shut
     }
 
-    /// The kernel has copied what it has.
+    /// The kernel has copies of all payloads.
     fn has_lent(&self, _: &Payload) -> bool {
         false
     }
@@ -286,7 +286,7 @@ impl Link for StreamLink {
         false
     }
 
-    fn say_goodbye(&mut self, bye: &Header, _: Places<'_>) {
+    fn send_goodbye(&mut self, bye: &Header, _: Places<'_>) {
         self.retransmit_datagrams();
         self.transmit.push_header(bye);
     }

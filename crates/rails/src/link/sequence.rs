@@ -1,29 +1,29 @@
 //! Sequence numbers of a link's frames, some of which leave as datagrams.
 //!
-//! The engine is promised one flow without loss and without reordering. So a frame goes as a datagram only while at most one
-//! other is unacknowledged: that much is, where both sides send at once and then wait. If no acknowledgement comes, or before
-//! a counted frame goes on the stream, datagrams are retransmitted there. The peer takes whichever copy arrives first and drops
-//! the other: both have the same sequence number. A datagram that overtakes a frame of the stream waits for it.
+//! The engine relies on one flow without loss and without reordering. So a frame goes as a datagram only while at most one other
+//! frame is unacknowledged, as is the case where both sides send at once and then wait. If no acknowledgement comes, or before a
+//! counted frame goes on the stream, datagrams are retransmitted there. The peer takes the copy that arrives first and drops the
+//! other, which has the same sequence number. A datagram that overtakes a frame of the stream waits for it.
 
 use fishplate_engine::Instant;
 
-/// A frame is *idle* if everything before it, but for one frame, has been acknowledged, within [`RETRANSMIT_AFTER_NS`]. Datagrams
-/// are used after so many in a row: one that has to be retransmitted costs more than is gained.
+/// Number of *idle* frames in a row after which datagrams are used: a datagram that has to be retransmitted costs more than others
+/// gain. A frame is idle if all frames before it but one have been acknowledged within [`RETRANSMIT_AFTER_NS`].
 const IDLE_FRAMES: u32 = 8;
-/// Exponential back-off: after a retransmission, datagrams pause for twice as many idle frames, in a row or not, after the
-/// next for twice as many again, until a datagram is acknowledged. Most doublings: where none comes through any more, one
-/// frame in so many is late.
+/// Exponential backoff: after each retransmission, datagrams pause for twice as many idle frames as before, in a row or not, until
+/// a datagram is acknowledged. This is the maximum number of doublings: where datagrams never arrive, one frame in
+/// `IDLE_FRAMES << MAX_BACKOFF` is late.
 const MAX_BACKOFF: u32 = 13;
-/// Idle frames from the first offer to the second; then twice as many, and so on.
+/// Idle frames from the first offer of datagrams to the second; the number doubles with each further one.
 const SECOND_OFFER: u32 = 1024;
 
-/// A datagram that has not been acknowledged for so long is retransmitted on the stream, in nanoseconds: longer than a peer
-/// that polls takes for it, and longer than most that poll now and then. A peer that is slower, as where many ranks share a
-/// processor, would get each frame twice, so its frames do not count as idle.
+/// An unacknowledged datagram is retransmitted on the stream after this time, in nanoseconds: longer than a polling peer needs to
+/// answer, and most that poll now and then. A slower peer, as where many ranks share a processor, would get each frame twice, so
+/// that its frames do not count as idle.
 const RETRANSMIT_AFTER_NS: u64 = 5_000_000;
 
-/// Datagrams that are not acknowledged, at most.
-pub const MOST_OUTSTANDING: usize = 2;
+/// Unacknowledged datagrams, at most.
+pub const MAX_OUTSTANDING: usize = 2;
 
 /// Whether number `a` is behind `b`; numbers are modulo 2^32.
 fn is_behind(a: u32, b: u32) -> bool {
@@ -33,34 +33,34 @@ fn is_behind(a: u32, b: u32) -> bool {
 /// Sequence numbers of sent frames, and whether the next goes as a datagram.
 #[derive(Clone, Debug, Default)]
 pub struct SendSequence {
-    /// Number of the next counted frame: how many there were.
+    /// Number of the next counted frame.
     next: u32,
-    /// Frames that the peer has acknowledged.
+    /// Number of frames that the peer has acknowledged.
     acked: u32,
     /// Number that the peer gives the next counted frame of the stream.
     on_stream: u32,
-    /// So many frames, the last ones, went as datagrams only, and are not acknowledged.
+    /// Number of unacknowledged frames, the last ones, that went as datagrams only.
     outstanding: u32,
-    /// When the last frames left, by their numbers.
-    left_at: [Instant; MOST_OUTSTANDING],
-    /// Frames in a row that were acknowledged before the next left, and in time for a datagram.
+    /// When the last frames were sent, by number.
+    left_at: [Instant; MAX_OUTSTANDING],
+    /// Number of idle frames in a row.
     idle_run: u32,
-    /// Retransmissions that were needed since a datagram was acknowledged.
+    /// Number of retransmissions since a datagram was acknowledged.
     retransmits: u32,
     /// Idle frames until the next datagram.
     pause: u32,
-    /// Offers that were made, and idle frames until the next.
+    /// Offers so far, and idle frames until the next one.
     offers: u32,
     offer_in: u32,
 }
 
 impl SendSequence {
-    /// The peer says that it has received `acked` frames; the newest that it has said so far.
+    /// The peer has acknowledged `acked` frames. Returns the newest acknowledgement so far.
     pub fn acknowledged(&mut self, acked: u32, now: Instant) -> u32 {
         if is_behind(self.acked, acked) {
             self.acked = acked;
             let unacknowledged = self.unacknowledged();
-            if unacknowledged < MOST_OUTSTANDING as u32
+            if unacknowledged < MAX_OUTSTANDING as u32
                 && now.since_ns(self.left_at(acked.wrapping_sub(1))) >= RETRANSMIT_AFTER_NS
             {
                 self.idle_run = 0;
@@ -80,9 +80,9 @@ impl SendSequence {
         self.left_at[place_of(number)]
     }
 
-    /// A counted frame is about to leave. Whether it may go as a datagram.
+    /// A counted frame is about to be sent. Returns whether it may go as a datagram.
     pub fn may_use_datagram(&mut self) -> bool {
-        if self.unacknowledged() >= MOST_OUTSTANDING as u32 {
+        if self.unacknowledged() >= MAX_OUTSTANDING as u32 {
             self.idle_run = 0;
             return false;
         }
@@ -92,7 +92,7 @@ impl SendSequence {
         self.idle_run > IDLE_FRAMES && !is_paused
     }
 
-    /// Whether it is time to offer the peer datagrams, which then happens. Asked for an idle frame while there are none yet.
+    /// Whether to offer the peer datagrams now. To be called for an idle frame while there are none yet.
     pub fn should_offer(&mut self) -> bool {
         let is_time = self.offer_in == 0;
         if is_time {
@@ -102,18 +102,19 @@ impl SendSequence {
         is_time
     }
 
-    /// Number of the frame that leaves next.
+    /// Number of the next frame.
     pub fn next(&self) -> u32 {
         self.next
     }
 
-    /// It has left as a datagram.
+    /// The next frame has gone as a datagram.
     pub fn sent_as_datagram(&mut self, now: Instant) {
         self.outstanding += 1;
         self.leaves(now);
     }
 
-    /// It goes into the stream, behind RESUME with this number if there is one. [`SendSequence::retransmit`] comes first.
+    /// The next frame goes into the stream, behind RESUME with the returned number if there is one. Call
+    /// [`SendSequence::retransmit`] before.
     pub fn sent_on_stream(&mut self, now: Instant) -> Option<u32> {
         let number = self.next;
         self.leaves(now);
@@ -125,14 +126,14 @@ impl SendSequence {
         self.next = self.next.wrapping_add(1);
     }
 
-    /// Whether datagrams are out that the peer may still acknowledge in time.
+    /// Whether there are datagrams that the peer may still acknowledge in time.
     pub fn awaits_datagram_ack(&self, now: Instant) -> bool {
         let oldest = self.next.wrapping_sub(self.outstanding);
         self.outstanding > 0 && now.since_ns(self.left_at(oldest)) < RETRANSMIT_AFTER_NS
     }
 
-    /// The numbers of the datagrams whose copies must go into the stream now, if there are any; behind RESUME as
-    /// [`SendSequence::sent_on_stream`] says of a frame.
+    /// The numbers of the datagrams whose copies must go into the stream now, if there are any; behind RESUME, as for
+    /// [`SendSequence::sent_on_stream`].
     pub fn retransmit(&mut self) -> Option<(Option<u32>, impl Iterator<Item = u32> + use<>)> {
         let count = std::mem::take(&mut self.outstanding);
         if count == 0 {
@@ -143,7 +144,7 @@ impl SendSequence {
         Some((self.stream(first, count), (0..count).map(move |at| first.wrapping_add(at))))
     }
 
-    /// A datagram was of no use: the next one comes later.
+    /// A datagram had to be retransmitted: the pause grows.
     pub fn back_off(&mut self) {
         self.idle_run = 0;
         self.retransmits = (self.retransmits + 1).min(MAX_BACKOFF);
@@ -157,30 +158,30 @@ impl SendSequence {
     }
 }
 
-/// Where what is kept of a frame is, among [`MOST_OUTSTANDING`].
+/// Index of a frame in arrays of [`MAX_OUTSTANDING`].
 pub fn place_of(number: u32) -> usize {
-    number as usize % MOST_OUTSTANDING
+    number as usize % MAX_OUTSTANDING
 }
 
-/// What becomes of a frame that has come as a datagram.
+/// What to do with a frame that has come as a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Datagram {
-    /// It is taken, and whole.
+    /// Take it.
     Taken,
-    /// It waits for one of the stream.
+    /// Keep it until an earlier frame of the stream has come.
     Early,
-    /// It has come over the stream, or does so now.
+    /// Drop it: it has come over the stream, or is coming.
     Late,
 }
 
 /// Sequence numbers of received frames: which are taken, and which are duplicates.
 #[derive(Clone, Debug, Default)]
 pub struct ReceiveSequence {
-    /// Counted frames taken whole.
+    /// Number of counted frames received.
     received: u32,
     /// Number of the next counted frame of the stream.
     on_stream: u32,
-    /// The frame that comes on the stream has come as a datagram: it is dropped.
+    /// The frame that is coming on the stream has come as a datagram before, and is dropped.
     is_duplicate: bool,
 }
 
@@ -195,14 +196,14 @@ impl ReceiveSequence {
         if is_behind(self.received, number) { Err(Gap) } else { Ok(()) }
     }
 
-    /// A counted frame begins on the stream. Whether it is taken.
+    /// A counted frame begins on the stream. Returns whether it is taken.
     pub fn begin_stream_frame(&mut self) -> bool {
         self.is_duplicate = self.on_stream != self.received;
         self.on_stream = self.on_stream.wrapping_add(1);
         !self.is_duplicate
     }
 
-    /// The counted frame of the stream is whole. Whether it was taken.
+    /// The counted frame of the stream is whole. Returns whether it was taken.
     pub fn end_stream_frame(&mut self) -> bool {
         if !self.is_duplicate {
             self.received = self.received.wrapping_add(1);
@@ -210,7 +211,7 @@ impl ReceiveSequence {
         !std::mem::take(&mut self.is_duplicate)
     }
 
-    /// Whether one before frame `number` is missing.
+    /// Whether a frame before `number` is missing.
     pub fn is_early(&self, number: u32) -> bool {
         is_behind(self.received, number)
     }
@@ -220,7 +221,7 @@ impl ReceiveSequence {
         if self.is_early(number) {
             return Datagram::Early;
         }
-        // One that the stream brings at this moment is taken from there.
+        // The frame that is coming on the stream is taken from there.
         if is_behind(number, self.received) || self.on_stream == number.wrapping_add(1) {
             return Datagram::Late;
         }
@@ -250,7 +251,7 @@ mod tests {
         send_sequence: SendSequence,
         receive_sequence: ReceiveSequence,
         sent: u64,
-        copies: [u64; MOST_OUTSTANDING],
+        copies: [u64; MAX_OUTSTANDING],
         stream: VecDeque<OnStream>,
         datagrams: Vec<(u32, u64, u32)>,
         taken: Vec<u64>,

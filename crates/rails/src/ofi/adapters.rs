@@ -1,26 +1,26 @@
-//! Adapters that providers drive past the network stack, and the network interfaces that are of the same adapter: IPoIB, or
-//! the Ethernet of RoCE.
+//! Adapters that providers drive without the network stack, and the network interfaces of the same hardware: IPoIB, or the
+//! Ethernet of RoCE.
 
 use std::path::{Path, PathBuf};
 
 /// Where the kernel describes devices.
 pub const SYSFS: &str = "/sys";
-/// Classes of devices that such adapters are in.
+/// Device classes of such adapters.
 const CLASSES: [&str; 2] = ["infiniband", "cxi"];
-/// How deep interfaces are on top of each other, at most: a VLAN of a bond, say.
-const MOST_LAYERS: usize = 4;
+/// Layers of interfaces on top of each other, at most: a VLAN on a bond, for example.
+const MAX_LAYERS: usize = 4;
 
 /// An adapter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Adapter {
     /// The hardware: a device of a bus.
     pub device: PathBuf,
-    /// Network interfaces by it, and those on top of them.
+    /// Its network interfaces, and those on top of them.
     pub interfaces: Vec<String>,
 }
 
 impl Adapter {
-    /// The one that is called `name`. `None`: there is none, or it is made by software on top of an interface.
+    /// The adapter called `name`. `None`: there is none, or it is software on top of an interface.
     pub fn of(sysfs: &Path, name: &str) -> Option<Adapter> {
         let described = CLASSES.map(|class| sysfs.join("class").join(class).join(name));
         let described = described.into_iter().find(|path| path.is_dir())?;
@@ -30,11 +30,11 @@ impl Adapter {
         let device = described.join("device").canonicalize().ok()?;
         let all = sysfs.join("class/net");
         let mut interfaces = names(&all);
-        interfaces.retain(|name| is_by(&all.join(name), &device, MOST_LAYERS));
+        interfaces.retain(|name| is_by(&all.join(name), &device, MAX_LAYERS));
         Some(Adapter { device, interfaces })
     }
 
-    /// The names of all.
+    /// The names of all adapters.
     pub fn names(sysfs: &Path) -> Vec<String> {
         let mut all: Vec<String> = CLASSES.iter().flat_map(|class| names(&sysfs.join("class").join(class))).collect();
         all.retain(|name| Adapter::of(sysfs, name).is_some());
@@ -42,7 +42,7 @@ impl Adapter {
     }
 }
 
-/// Whether an interface is by a device, or on top of one that is.
+/// Whether an interface belongs to a device, or is on top of one that does.
 fn is_by(interface: &Path, device: &Path, layers: usize) -> bool {
     if interface.join("device").canonicalize().is_ok_and(|own| own == *device) {
         return true;

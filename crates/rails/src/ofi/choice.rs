@@ -1,27 +1,27 @@
-//! Which domains of providers are rails where nobody names any: those of adapters, each once.
+//! The domains of providers that are rails where the user names none: each adapter once.
 
 use std::path::Path;
 
 use super::adapters::Adapter;
 use super::wanted::{self, Wanted};
 
-/// Providers that drive adapters by themselves, in the order in which they are asked: the first that has an adapter gets it.
+/// Providers that drive adapters themselves, in the order of preference: the first that offers an adapter gets it.
 pub const NATIVE: [&str; 6] = ["cxi", "efa", "opx", "psm2", "verbs", "psm3"];
 
-/// What a provider offers, as far as it matters here.
+/// An offer of a provider, reduced to what the choice needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// The provider; with others on top of it, if so.
+    /// The provider, including providers that are layered on top of it.
     pub provider: String,
     /// The domain.
     pub domain: String,
-    /// What the provider calls the adapter.
+    /// The provider's name of the adapter.
     pub device: String,
     /// Whether its link is up, where that is known.
     pub is_up: Option<bool>,
 }
 
-/// Those that are rails, where FISHPLATE_RAILS has these words, none of which names a domain.
+/// The candidates that become rails, where no word of FISHPLATE_RAILS names a domain.
 pub fn choose(candidates: &[Candidate], words: &[String], sysfs: &Path) -> Vec<Wanted> {
     let mut taken = Vec::new();
     let mut chosen = Vec::new();

@@ -1,8 +1,8 @@
-//! What a peer is told of a link before there is one, over a connection that both sides have proven.
+//! The description of an end of a link, which its peer is sent over a proven connection before the link is up.
 
 use super::record::LinkKey;
 
-/// Longest names and addresses that are taken, in bytes.
+/// Longest name or address, in bytes.
 const MAX_PART: usize = 512;
 /// Longest description, in bytes.
 const MAX_DESCRIPTION: usize = 4 + 8 + 1 + 3 * (2 + MAX_PART);
@@ -10,27 +10,26 @@ const MAX_DESCRIPTION: usize = 4 + 8 + 1 + 3 * (2 + MAX_PART);
 /// One end of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
-    /// The provider. Ends of one provider and one fabric can reach each other.
+    /// The provider. Ends with equal provider and fabric can reach each other.
     pub provider: String,
     /// The fabric.
     pub fabric: String,
-    /// Which of the endpoints of that provider and fabric it is: the first of one side is for the first of the other.
+    /// Number of the endpoint among those of its provider and fabric. Ends with equal numbers pair.
     pub ordinal: u8,
-    /// Where the endpoint is.
+    /// Address of the endpoint.
     pub address: Vec<u8>,
-    /// How this end calls the link.
+    /// This end's number of the link.
     pub link: u32,
-    /// What all that comes over it has to begin with.
+    /// Secret that every record to this end has to carry.
     pub secret: u64,
 }
 
 impl Description {
-    /// What records of the link begin with.
+    /// The key that records to this end begin with.
     pub fn key(&self) -> LinkKey {
         LinkKey { link: self.link, secret: self.secret }
     }
 
-    /// As bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(128);
         out.extend_from_slice(&self.link.to_le_bytes());
@@ -44,7 +43,7 @@ impl Description {
         out
     }
 
-    /// What such bytes say. `None`: they are none.
+    /// `None`: `bytes` are no description.
     pub fn decode(bytes: &[u8]) -> Option<Description> {
         let (link, rest) = bytes.split_first_chunk()?;
         let (secret, rest) = rest.split_first_chunk()?;
@@ -66,9 +65,9 @@ impl Description {
         })
     }
 
-    /// A frame has come with the bytes `part`, from byte `offset` on, of a description of `total` bytes; what is behind its end
-    /// does not count. `so_far`: what has come before. The description, once it is whole; else how the peer breaks the protocol.
-    pub fn part_came(
+    /// A frame has come with a `part`, at `offset`, of a description of `total` bytes; bytes beyond its end do not count. `so_far`:
+    /// the parts before. Returns the description once it is whole; an error says how the peer violates the protocol.
+    pub fn part_received(
         so_far: &mut Vec<u8>,
         total: u16,
         offset: u16,
@@ -108,13 +107,17 @@ mod tests {
         let total = bytes.len() as u16;
         let (first, second) = bytes.split_at(48);
         let mut so_far = Vec::new();
-        assert_eq!(Description::part_came(&mut so_far, total, 0, first), Ok(None));
+        assert_eq!(Description::part_received(&mut so_far, total, 0, first), Ok(None));
         let padded = [second, &[0; 8]].concat();
-        assert_eq!(Description::part_came(&mut so_far, total, 48, &padded), Ok(Some(description)));
+        assert_eq!(Description::part_received(&mut so_far, total, 48, &padded), Ok(Some(description)));
         let does_not_fit = Err("a description in parts that do not fit");
-        assert_eq!(Description::part_came(&mut so_far, total, 48, second), does_not_fit, "what is before is missing");
-        assert_eq!(Description::part_came(&mut so_far, u16::MAX, 0, first), does_not_fit, "it is too long");
-        assert_eq!(Description::part_came(&mut so_far, 48, 0, first), Err("a description that is none"));
+        assert_eq!(
+            Description::part_received(&mut so_far, total, 48, second),
+            does_not_fit,
+            "what is before is missing"
+        );
+        assert_eq!(Description::part_received(&mut so_far, u16::MAX, 0, first), does_not_fit, "it is too long");
+        assert_eq!(Description::part_received(&mut so_far, 48, 0, first), Err("a description that is none"));
     }
 
     proptest! {

@@ -1,4 +1,4 @@
-//! A link as its endpoint sees it.
+//! A link over a provider, with the interface of all links.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,31 +9,31 @@ use super::Rail;
 use crate::bounce_buffers::BounceBuffers;
 use crate::link_kind::{Common, Ending, Link, Places};
 
-/// A rail and all links over it, of which each is a part.
+/// A rail, which its links share.
 pub type SharedRail = Arc<Mutex<Rail>>;
 
-/// The rail. (Nobody else has it: an endpoint is used by one thread at a time.)
+/// Locks the rail. (Never waits: an endpoint is used by one thread at a time.)
 pub fn lock(rail: &SharedRail) -> MutexGuard<'_, Rail> {
     rail.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A link that is up.
 pub struct OfiLink {
-    /// What it has as all others.
+    /// State that links of all kinds have.
     pub common: Common,
     /// Its rail.
     pub rail: SharedRail,
-    /// The rail's name for it.
+    /// Its key in the rail.
     pub at: usize,
 }
 
 impl OfiLink {
-    /// Of a rail that is counted as `number`.
+    /// `number`: of the rail in the counters.
     pub fn new(rail: SharedRail, at: usize, subchannel: SubchannelId, number: RailId) -> OfiLink {
         OfiLink { common: Common::new(subchannel, number), rail, at }
     }
 
-    /// The peer has said goodbye, and nothing is missing.
+    /// Whether the peer has sent a goodbye, and all payloads are in place.
     pub fn has_ended(&self) -> bool {
         self.common.goodbye_received && !lock(&self.rail).has_pending(self.at)
     }
@@ -64,7 +64,7 @@ impl Link for OfiLink {
         lock(&self.rail).detach(self.at, ended, places)
     }
 
-    /// Reads cannot be called off: they end first.
+    /// Remote reads cannot be cancelled: this waits for their end.
     fn discard(&mut self, bounces: &mut BounceBuffers) {
         lock(&self.rail).end_reads(self.at, bounces);
     }
@@ -73,7 +73,7 @@ impl Link for OfiLink {
         false
     }
 
-    fn say_goodbye(&mut self, bye: &Header, places: Places<'_>) {
+    fn send_goodbye(&mut self, bye: &Header, places: Places<'_>) {
         let (subchannel, source) = (self.common.subchannel, Source::User(Payload::EMPTY));
         let frame = Transmit { subchannel, header: *bye, source, copy: false };
         lock(&self.rail).push(self.at, &frame, places);

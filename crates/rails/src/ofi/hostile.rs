@@ -18,10 +18,10 @@ use crate::sys::memory::UserMemory;
 use crate::sys::ofi::{LentPiece, Provider};
 
 pub use super::receiver::BadRecord;
-pub use super::record::{Kind, MOST_PAYLOAD, PIECE, PREAMBLE, RemotePiece};
+pub use super::record::{Kind, MAX_PAYLOAD, PIECE, PREAMBLE, RemotePiece};
 
 /// Longest payload for which there is room.
-pub const MOST_ROOM: u32 = 64 << 10;
+pub const MAX_ROOM: u32 = 64 << 10;
 /// Bytes around each place, which nobody writes.
 const GUARD: usize = 32;
 const UNTOUCHED: u8 = 0xee;
@@ -43,7 +43,7 @@ const ATTACKER: (u32, u64) = (7, 7);
 /// Where the user of the victim wants a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// In its memory, so many bytes of it.
+    /// Address in its memory, and number of bytes.
     Memory(u32),
     /// In a copy.
     Copy,
@@ -177,14 +177,14 @@ impl Victim {
     fn place(&mut self, len: u32, wanted: Wanted, memory: &UserMemory) {
         let (placement, at) = match wanted {
             Wanted::Memory(room) => {
-                let room = room.min(len).min(MOST_ROOM);
+                let room = room.min(len).min(MAX_ROOM);
                 let place = Place::new(room as usize);
                 let (start, mut places) = (place.range().start, self.places.borrow_mut());
                 places.push(place);
                 let extent = Extent { region: Region(start), offset: 0, len: u64::from(room) };
                 (Placement::User(Payload::One(extent)), Some(places.len() - 1))
             }
-            Wanted::Copy if len <= MOST_ROOM => (Placement::Bounce(BounceId(0)), None),
+            Wanted::Copy if len <= MAX_ROOM => (Placement::Bounce(BounceId(0)), None),
             Wanted::Copy | Wanted::Nowhere => (Placement::Discard, None),
         };
         self.coming.push((len, at));

@@ -1,4 +1,4 @@
-//! The libfabric whose providers are used: that of the MPI.
+//! The libfabric whose providers are used: the one that the MPI has loaded.
 
 use std::ffi::{CStr, CString};
 use std::path::Path;
@@ -13,13 +13,13 @@ use crate::sys::ofi::{EndpointKind, Library, Offer};
 
 static PATH: OnceLock<CString> = OnceLock::new();
 
-/// The libfabric at `path`, which is in memory, is the one.
+/// Use the loaded libfabric at `path`.
 pub fn use_library(path: &CStr) {
-    // A process has one, or the first has come first.
+    // If there are several, the first one is used.
     let _ = PATH.set(path.to_owned());
 }
 
-/// Opens a rail by a domain of a provider, with checksums if they are wanted, or says why that cannot be.
+/// Opens a rail over a domain of a provider. An error says why that is not possible.
 pub fn open(wanted: &Wanted, checksums: bool) -> Result<Rail, String> {
     let mut rail = open_plain(wanted)?;
     if checksums {
@@ -50,7 +50,7 @@ fn open_plain(wanted: &Wanted) -> Result<Rail, String> {
         registration_cache::check(|name| std::env::var(name).ok())?;
     }
     let (upper, is_layered) = (offer.provider.clone(), offer.provider.contains(';'));
-    // A provider looks for the one below it as applications do, so FI_PROVIDER may hide that.
+    // A layered provider finds the one below it as applications do, so that FI_PROVIDER may hide that.
     Rail::open(offer, wanted.to_string()).map_err(|error| match is_layered {
         true => format!(
             "{error}; {upper} can be one only if FI_PROVIDER does not hide {}",
@@ -60,10 +60,10 @@ fn open_plain(wanted: &Wanted) -> Result<Rail, String> {
     })
 }
 
-/// The domains that are rails without being named, where FISHPLATE_RAILS has these words.
+/// The domains that become rails without being named; `words`: of FISHPLATE_RAILS.
 pub fn find(words: &[String]) -> Vec<Wanted> {
     let sysfs = Path::new(SYSFS);
-    // Providers need not be asked on most hosts: some take their time.
+    // Most hosts have no adapters: skip the providers, some of which are slow.
     if Adapter::names(sysfs).is_empty() {
         return Vec::new();
     }

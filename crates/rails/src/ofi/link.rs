@@ -1,62 +1,61 @@
-//! One link: two endpoints that have proven to each other who they are.
+//! One link: two endpoints that have authenticated each other.
 
 use std::collections::VecDeque;
 
 use super::receiver::{BadRecord, Frame, Receiver};
 use super::record::{Kind, LinkKey, PREAMBLE, Preamble};
-use super::sender::{BARE, CREDITS, Sender, Told};
+use super::sender::{Acks, BARE, CREDITS, Sender};
 use crate::sys::ofi::{Buffer, PeerAddress, Provider};
 
-/// A link, or what is to become one.
+/// A link, or one that is being set up.
 pub struct Link<P: Provider> {
-    /// How this side calls it.
+    /// This side's number of it.
     pub id: u32,
-    /// What all that comes over it has to begin with.
+    /// Secret that every record to this side has to carry.
     pub secret: u64,
-    /// How the peer is reached: its address, or the connection to it.
+    /// The peer's address, or the connection to it.
     pub peer: Option<PeerAddress>,
-    /// What is sent there arrives.
+    /// Records can be sent to the peer.
     pub is_connected: bool,
-    /// How the peer calls the link, and its secret.
+    /// The peer's number of the link, and its secret.
     pub theirs: Option<LinkKey>,
-    /// Once all of that is known.
+    /// `Some` once `peer` and `theirs` are known.
     pub sender: Option<Sender<P>>,
-    /// What is received.
     pub receiver: Receiver,
-    /// What is sent as to setting it up.
+    /// The greeting that is still to be sent.
     pub greeting: Greeting,
-    /// What the peer calls the end that has greeted last: it knows the secret.
+    /// The peer's number of the end whose greeting came last; it knows the secret.
     pub heard_from: Option<u32>,
-    /// The end that the peer has described has greeted once: it may send all that it likes.
+    /// The end that the peer has described has greeted: it may send frames.
     pub is_paired: bool,
-    /// What the peer calls the end that has had this side's greeting.
+    /// The peer's number of the end that has received this side's greeting.
     pub welcomed_by: Option<u32>,
-    /// It is up, and that was told.
+    /// It is up, and the endpoint knows.
     pub is_up: bool,
-    /// Records that have come, of which the longer ones may be late.
+    /// Received records, which may be out of order.
     pub records: VecDeque<(Preamble, Buffer, usize)>,
-    /// How many numbered records have come, modulo 2^32.
+    /// Number of numbered records received, modulo 2^32.
     pub taken: u32,
-    /// A frame whose place was asked for, and the record that its payload is in, if so.
+    /// A frame whose placement is awaited, and the record with its payload, if the payload is in one.
     pub current: Option<(Frame, Option<(Buffer, usize)>)>,
-    /// What blocked it may be gone.
+    /// It was blocked, and may be free again.
     pub was_blocked: bool,
-    /// Its connection has ended, so it fails once what has come is taken.
+    /// Its connection has ended: it fails once received records are handled.
     pub end: Option<Failure>,
     /// Why it has failed.
     pub failure: Option<Failure>,
-    /// It is in the list of those with news.
+    /// It is in the rail's list of links with news.
     pub is_listed: bool,
 }
 
-/// Which greeting the peer has not been sent.
+/// The greeting that is still to be sent to the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Greeting {
-    /// Nothing can be sent yet, or all was.
+    /// None yet, or none any more.
     Nothing,
-    /// That this side knows where it is.
+    /// This side knows the peer's address.
     Hello,
-    /// That its hello has come.
+    /// The peer's hello has come.
     Welcome,
 }
 
@@ -65,14 +64,14 @@ pub enum Greeting {
 pub enum Failure {
     /// For this reason.
     Broken(String),
-    /// A record was changed on its way.
+    /// A record had a wrong checksum.
     Changed,
-    /// The peer has broken the protocol.
+    /// The peer has violated the protocol.
     Protocol(String),
 }
 
 impl<P: Provider> Link<P> {
-    /// One that is offered to a peer.
+    /// A link that is offered to a peer.
     pub fn new(id: u32, secret: u64) -> Link<P> {
         Link {
             id,
@@ -97,9 +96,9 @@ impl<P: Provider> Link<P> {
         }
     }
 
-    /// What the peer has to know of what it has sent.
-    pub fn told(&self) -> Told {
-        Told { taken: self.taken, fetched: self.receiver.fetched }
+    /// The acknowledgements for the peer.
+    pub fn acks(&self) -> Acks {
+        Acks { taken: self.taken, fetched: self.receiver.fetched }
     }
 
     /// Whether the end that the peer has described has greeted.
@@ -107,24 +106,24 @@ impl<P: Provider> Link<P> {
         self.heard_from.is_some() && self.heard_from == self.theirs.map(|key| key.link)
     }
 
-    /// Whether that end has had this side's greeting.
+    /// Whether that end has received this side's greeting.
     pub fn is_welcomed(&self) -> bool {
         self.is_heard() && self.welcomed_by == self.heard_from
     }
 
-    /// Whether both sides know of each other, and the peer knows that they do.
+    /// Whether both sides have received each other's greeting.
     pub fn is_proven(&self) -> bool {
         self.is_welcomed() && self.greeting == Greeting::Nothing && self.sender.is_some()
     }
 
-    /// Notes a failure, the first one.
+    /// Records the first failure.
     pub fn fail(&mut self, failure: Failure) {
         self.failure.get_or_insert(failure);
     }
 
-    /// A record has come. What is kept of them is bounded: numbered ones by the credits, each once, others by what an honest
-    /// peer can send.
-    pub fn record_came(&mut self, preamble: Preamble, buffer: Buffer, len: usize) {
+    /// A record has come. The number that is kept is bounded: of numbered records by the credits, each once, of others by the number
+    /// that an honest peer can send.
+    pub fn record_received(&mut self, preamble: Preamble, buffer: Buffer, len: usize) {
         let is_numbered = preamble.kind.is_numbered();
         let alike = self.records.iter().filter(|(other, ..)| other.kind.is_numbered() == is_numbered);
         let is_bad = match is_numbered {
@@ -140,7 +139,7 @@ impl<P: Provider> Link<P> {
         self.records.push_back((preamble, buffer, len));
     }
 
-    /// The next record: numbered ones in their order, others as they come; nothing but greetings before the link is up.
+    /// The next record: numbered ones in order, others as they come; only greetings before the link is up.
     pub fn next_record(&mut self) -> Option<(Preamble, Buffer, usize)> {
         let is_next = |(preamble, ..): &(Preamble, Buffer, usize)| match preamble.kind {
             Kind::Hello | Kind::Welcome => true,
@@ -153,7 +152,7 @@ impl<P: Provider> Link<P> {
         self.records.remove(at)
     }
 
-    /// Takes what a record says beside its frame, and the frame if there is a whole one now.
+    /// Handles the acknowledgements of a record, and returns its frame, if one is complete now.
     pub fn take(&mut self, preamble: &Preamble, record: &[u8]) -> Result<Option<Frame>, String> {
         match preamble.kind {
             Kind::Hello | Kind::Welcome => {
@@ -170,8 +169,8 @@ impl<P: Provider> Link<P> {
             Kind::Credit | Kind::Frame | Kind::Rest | Kind::Lent => {}
         }
         let sender = self.sender.as_mut().ok_or("a record before the link is up")?;
-        let told = Told { taken: preamble.taken, fetched: preamble.fetched };
-        sender.heard(told).map_err(|_| "it has taken what was not sent")?;
+        let acks = Acks { taken: preamble.taken, fetched: preamble.fetched };
+        sender.handle_acks(acks).map_err(|_| "it has taken what was not sent")?;
         if !preamble.kind.is_numbered() {
             return Ok(None);
         }

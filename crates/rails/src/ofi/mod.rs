@@ -1,8 +1,8 @@
 //! Links over the providers of a libfabric: InfiniBand, RoCE, EFA and whatever else it has, as rails.
 //!
-//! A rail is one endpoint of a provider; it has a link to each peer. Short frames are sent as messages into buffers that
-//! the receiver has posted, as many as it has for the link. Long payloads are lent: the frame says where they are in the
-//! sender's registered memory, and the receiver reads them from there to where they belong. `record` says what is sent.
+//! A rail is one endpoint of a provider; it has a link to each peer. Short frames are sent as messages into buffers that the
+//! receiver has posted; credits keep their number within the buffers of the link. Long payloads are lent: the frame says where
+//! they are in the sender's registered memory, and the receiver reads them from there into their place. `record` has the format.
 //!
 //! Docs: `docs/reference/ofi.md`.
 

@@ -1,4 +1,4 @@
-//! The receiving half of a link: frames in their order, whose payloads are here or are read out of the peer's memory.
+//! The receiving half of a link: frames in order, whose payloads are in records or are read from the peer's memory.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -13,24 +13,24 @@ use crate::link::Destination;
 use crate::sys::memory::UserMemory;
 use crate::sys::ofi::{PeerAddress, Posted, Provider, Remote};
 
-/// Longest payload that comes in several records, in bytes: no message or piece that is sent so is longer.
-const MOST_IN_PARTS: u32 = 2 << 20;
-/// Frames whose payloads are not in place, at most: far more than are under way behind a long read, and fewer than numbers
-/// of reads can tell apart.
-const MOST_PENDING: usize = 4096;
-/// Most bytes of one read.
-const MOST_READ: u64 = 1 << 30;
+/// Longest payload that comes in several records, in bytes: messages and pieces that are not lent are shorter.
+const MAX_SPLIT_PAYLOAD: u32 = 2 << 20;
+/// Frames with payloads that are not in place, at most: far more than are under way behind a long read, and fewer than the tags of
+/// reads can tell apart.
+const MAX_PENDING: usize = 4096;
+/// Bytes of one read, at most.
+const MAX_READ: u64 = 1 << 30;
 
-/// What the peer must not send.
+/// A violation of the protocol by the peer.
 #[derive(Debug, PartialEq, Eq)]
 pub enum BadRecord {
-    /// It is not the next one.
+    /// A record out of order.
     Order,
-    /// There is no such kind of record, or it does not belong here.
+    /// An unknown kind of record, or one that must not come here.
     Kind,
-    /// It is longer or shorter than what it belongs to.
+    /// A length that does not fit the frame.
     Length(usize),
-    /// Its header is none.
+    /// A malformed header.
     Header(Malformed),
 }
 
@@ -45,7 +45,7 @@ impl fmt::Display for BadRecord {
     }
 }
 
-/// A frame that is here, or can be read.
+/// A frame whose payload has come, or can be read.
 pub struct Frame {
     /// Its header.
     pub header: Header,
@@ -55,13 +55,13 @@ pub struct Frame {
 enum FramePayload {
     /// At the end of its record.
     InRecord,
-    /// Of several records.
+    /// Collected from several records.
     Parts(Vec<u8>),
     Remote(Vec<RemotePiece>),
 }
 
 impl Frame {
-    /// Whether its payload, if it has one, is in the record that it has come in.
+    /// Whether its payload, if it has one, is in its record.
     pub fn is_in_record(&self) -> bool {
         matches!(self.payload, FramePayload::InRecord)
     }
@@ -70,15 +70,15 @@ impl Frame {
 /// State of the receiving half.
 #[derive(Default)]
 pub struct Receiver {
-    /// A frame that has come in part: the rest follows.
+    /// A frame whose payload has come in part.
     parts: Option<(Header, Vec<u8>)>,
-    /// Frames with payloads that the engine knows of, in their order.
+    /// Frames with payloads that the engine knows of, in order.
     pending: VecDeque<Pending>,
-    /// Number of the first of them.
+    /// Number of the first frame of `pending`.
     first: u32,
     /// Reads that could not be begun yet, in order.
     unread: VecDeque<Read>,
-    /// How many loans were read so far.
+    /// Number of loans read so far, modulo 2^32.
     pub fetched: u32,
 }
 
@@ -86,16 +86,16 @@ pub struct Receiver {
 struct Pending {
     len: u64,
     is_loan: bool,
-    /// Reads that have not ended.
+    /// Number of reads that have not completed.
     reads: usize,
-    /// What was read for a copy, in order.
+    /// Bounce buffer of the payload, and the parts read for it, in order.
     bounce: Option<(BounceId, Vec<Vec<u8>>)>,
 }
 
 struct Read {
-    /// Of which frame.
+    /// Number of the frame.
     number: u32,
-    /// Which of the pieces of a copy.
+    /// Number of the part, for a bounce buffer.
     piece: usize,
     to: To,
     from: Remote,
@@ -106,13 +106,13 @@ enum To {
     Copy(usize),
 }
 
-/// The name of a read: of which frame, and which piece of a copy.
+/// The tag of a read: link, frame and part.
 fn read_tag(link: u32, number: u32, piece: usize) -> u64 {
     u64::from(link) << 32 | u64::from(number as u16) << 16 | piece as u64 & 0xffff
 }
 
 impl Receiver {
-    /// A record of `kind`, of which `bytes` follow the preamble. A frame, if it is whole now.
+    /// Handles a record of `kind` with `bytes` behind the preamble. Returns a frame, if one is complete now.
     pub fn take(&mut self, kind: Kind, bytes: &[u8]) -> Result<Option<Frame>, BadRecord> {
         if kind == Kind::Rest {
             let (header, mut payload) = self.parts.take().ok_or(BadRecord::Kind)?;
@@ -139,7 +139,7 @@ impl Receiver {
             return Ok(Some(Frame { header, payload: FramePayload::Remote(pieces) }));
         }
         let is_part = rest.len() < len as usize;
-        if rest.len() > len as usize || is_part && (rest.is_empty() || len > MOST_IN_PARTS) {
+        if rest.len() > len as usize || is_part && (rest.is_empty() || len > MAX_SPLIT_PAYLOAD) {
             return Err(BadRecord::Length(bytes.len()));
         }
         if is_part {
@@ -149,7 +149,7 @@ impl Receiver {
         Ok(Some(Frame { header, payload: FramePayload::InRecord }))
     }
 
-    /// The payload of a frame, which is not empty, goes to `placement`. `record` is what it has come in.
+    /// The payload of a frame, which is not empty, goes to `placement`. `record`: the record that it has come in.
     pub fn place(
         &mut self,
         frame: Frame,
@@ -175,7 +175,7 @@ impl Receiver {
         self.pending.push_back(pending);
     }
 
-    /// Which reads bring the payload where it goes.
+    /// Plans the reads that fetch a payload.
     fn plan(
         &mut self,
         pending: &mut Pending,
@@ -188,7 +188,7 @@ impl Receiver {
         for RemotePiece { address, key, len } in pieces.iter().copied() {
             let mut done = 0;
             while done < len {
-                let part = (len - done).min(MOST_READ);
+                let part = (len - done).min(MAX_READ);
                 let from = Remote { address: address.wrapping_add(done), key };
                 match &placement {
                     Placement::User(place) => {
@@ -216,7 +216,7 @@ impl Receiver {
         }
     }
 
-    /// Begins reads that have not begun.
+    /// Begins planned reads.
     pub fn read<P: Provider>(
         &mut self,
         link: u32,
@@ -237,7 +237,7 @@ impl Receiver {
         }
     }
 
-    /// A read has ended.
+    /// A read has completed.
     pub fn has_read(&mut self, tag: u64, own: Option<Vec<u8>>) {
         let (number, piece) = ((tag >> 16) as u16, (tag & 0xffff) as usize);
         let at = number.wrapping_sub(self.first as u16);
@@ -264,22 +264,22 @@ impl Receiver {
         Some(pending.len)
     }
 
-    /// Copies may go: what is in place already is written to them now, and nothing later.
+    /// Writes completed parts to bounce buffers; nothing is written to these later.
     pub fn settle(&mut self, bounces: &mut BounceBuffers) {
         self.pending.iter_mut().for_each(|pending| pending.settle(bounces));
     }
 
-    /// Whether another frame can be taken. If not, the peer runs out of credits until payloads are in place.
+    /// Whether another frame can be handled. If not, the peer runs out of credits until payloads are in place.
     pub fn has_room(&self) -> bool {
-        self.pending.len() < MOST_PENDING
+        self.pending.len() < MAX_PENDING
     }
 
-    /// Whether frames have come that the engine is not told to be in place.
+    /// Whether frames have come whose payload is not reported as in place.
     pub fn has_pending(&self) -> bool {
         !self.pending.is_empty()
     }
 
-    /// Whether reads are under way that could write memory.
+    /// Whether reads that could write memory are under way.
     pub fn is_reading(&self) -> bool {
         let unbegun = self.unread.len();
         self.pending.iter().map(|pending| pending.reads).sum::<usize>() > unbegun
@@ -290,7 +290,7 @@ impl Receiver {
         !self.unread.is_empty()
     }
 
-    /// Reads that have not begun never will.
+    /// Drops reads that have not begun.
     pub fn stop(&mut self) {
         for read in self.unread.drain(..) {
             let at = (read.number as u16).wrapping_sub(self.first as u16);
@@ -302,7 +302,7 @@ impl Receiver {
 }
 
 impl Pending {
-    /// Writes what was read for a copy to it.
+    /// Writes the parts to the bounce buffer.
     fn settle(&mut self, bounces: &mut BounceBuffers) {
         let Some((id, mut copies)) = self.bounce.take() else { return };
         if let Some(buffer) = bounces.get_mut(id) {

@@ -1,33 +1,33 @@
-//! What goes over an endpoint: records, each of which is one message. It begins with a preamble.
+//! Records: the messages between endpoints. Each begins with a preamble.
 
 /// Length of a preamble, in bytes.
 pub const PREAMBLE: usize = 28;
-/// Most bytes of payload in one record.
-pub const MOST_PAYLOAD: usize = 16 << 10;
-/// Most pieces of memory that one record lends.
+/// Bytes of payload in one record, at most.
+pub const MAX_PAYLOAD: usize = 16 << 10;
+/// Pieces of memory that one record lends, at most.
 pub const MAX_PIECES: usize = 16;
-/// Bytes of one of them: address, key, length.
+/// Encoded length of a piece, in bytes: address, key, length.
 pub const PIECE: usize = 24;
 
-/// What a record is.
+/// Kinds of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The sender has this side's address.
+    /// Greeting: the sender knows the receiver's address.
     Hello = 1,
-    /// And has had its hello.
+    /// Greeting: the sender has also received the receiver's hello.
     Welcome = 2,
-    /// Nothing but what is in the preamble.
+    /// Only the acknowledgements in the preamble.
     Credit = 3,
-    /// A header, and the start of its payload or all of it.
+    /// A header, with its payload or the start of it.
     Frame = 4,
-    /// More of the payload.
+    /// A further part of the payload.
     Rest = 5,
-    /// A header, and where its payload is in the sender's memory.
+    /// A header, with the location of its payload in the sender's memory.
     Lent = 6,
 }
 
 impl Kind {
-    /// Whether it takes one of the receiver's buffers that are there for frames.
+    /// Whether it needs a credit and has a number.
     pub fn is_numbered(self) -> bool {
         matches!(self, Kind::Frame | Kind::Rest | Kind::Lent)
     }
@@ -38,12 +38,12 @@ impl Kind {
     }
 }
 
-/// How a record names its link: only who was told of the link by its receiver can.
+/// Identifies the receiver's link; only a peer that the receiver has sent its description to knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkKey {
     /// The receiver's name of the link.
     pub link: u32,
-    /// What the receiver has told the sender alone.
+    /// Secret from the receiver's description.
     pub secret: u64,
 }
 
@@ -54,13 +54,12 @@ pub struct Preamble {
     pub link: u32,
     /// What the receiver has told the sender alone.
     pub secret: u64,
-    /// How many numbered records there were before it, modulo 2^32.
+    /// Number of numbered records before it, modulo 2^32.
     pub number: u32,
-    /// How many of the receiver's numbered records the sender has taken, modulo 2^32.
+    /// Acknowledgement: the receiver's numbered records that the sender has handled, modulo 2^32.
     pub taken: u32,
-    /// How many of the receiver's loans the sender has read, modulo 2^32; in a greeting, what the sender calls the link.
+    /// Acknowledgement: the receiver's loans that the sender has read, modulo 2^32. In a greeting, the sender's number of the link.
     pub fetched: u32,
-    /// What it is.
     pub kind: Kind,
 }
 
@@ -76,13 +75,13 @@ impl Preamble {
         out
     }
 
-    /// What it begins with. `None`: there is none.
+    /// The key of a record. `None`: it is too short.
     pub fn key(record: &[u8]) -> Option<LinkKey> {
         let (secret, rest) = record.split_first_chunk()?;
         Some(LinkKey { link: u32::from_le_bytes(*rest.first_chunk()?), secret: u64::from_le_bytes(*secret) })
     }
 
-    /// Reads it. `None`: there is none.
+    /// Decodes the preamble of a record. `None`: it has no valid one.
     pub fn decode(record: &[u8]) -> Option<Preamble> {
         let bytes = record.first_chunk::<PREAMBLE>()?;
         let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);

@@ -1,18 +1,18 @@
-//! Whether a libfabric keeps registrations for later that need not hold any more.
+//! Checks whether libfabric's registration cache can hold stale entries.
 //!
-//! Its cache of registrations has to be told when memory goes away. By default it sees calls of `munmap` and `brk` by
-//! programs and libraries, but not those inside of the C library: memory that `free` gives back to the kernel, and that
-//! `malloc` gets again at the same address, is still registered as it was, and an adapter writes to pages that nobody sees
-//! any more. (So do programs over that libfabric alone.) What it caches is settled when it is loaded, by its environment.
+//! The cache has to notice when memory is unmapped. By default it intercepts calls of `munmap` and `brk` by programs and
+//! libraries, but not those inside the C library: memory that `free` returns to the kernel, and that `malloc` gets again at the
+//! same address, has a stale registration, so that an adapter writes to the old pages. (Programs that use that libfabric alone have
+//! the same problem.) The cache is configured by the environment when libfabric is loaded.
 
-/// How many registrations it keeps.
+/// Variable with the maximum number of cached registrations.
 const COUNT: &str = "FI_MR_CACHE_MAX_COUNT";
-/// Who tells it that memory goes away.
+/// Variable with the name of the mechanism that notices unmapped memory.
 const MONITOR: &str = "FI_MR_CACHE_MONITOR";
-/// Those that the kernel tells, and none, which is without a cache.
+/// Mechanisms of the kernel, and none, which switches the cache off.
 const GOOD_MONITORS: [&str; 3] = ["userfaultfd", "kdreg2", "disabled"];
 
-/// Whether all that it keeps holds, by its settings.
+/// Checks that by its settings the cache has no stale entries.
 ///
 /// # Errors
 /// With what to do.

@@ -5,69 +5,65 @@ use std::collections::VecDeque;
 use fishplate_engine::wire::MAX_HEADER_LEN;
 use fishplate_engine::{Payload, Source, Transmit};
 
-use super::record::{Kind, LinkKey, MAX_PIECES, MOST_PAYLOAD, PIECE, PREAMBLE, Preamble, RemotePiece};
+use super::record::{Kind, LinkKey, MAX_PAYLOAD, MAX_PIECES, PIECE, PREAMBLE, Preamble, RemotePiece};
 use super::transport::{Transport, memory_hint};
 use crate::link_kind::Places;
 use crate::sys::memory::overlaps;
 use crate::sys::ofi::{LentPiece, PeerAddress, Provider};
 use crate::waiting_frame::{Held, WaitingFrame};
 
-/// Numbered records that are not known to be taken, at most: the receiver has so many buffers for a link.
+/// Unacknowledged numbered records, at most: the receiver has this number of buffers for them for each link.
 pub const CREDITS: u32 = 32;
-/// Buffers of a link beside those for numbered records: for greetings, and for what tells of records that were taken, of which
-/// each needs one that was sent.
+/// Further buffers of a link: for greetings, and for records that only acknowledge, each of which needs a record of this side.
 pub const BARE: usize = 24;
-/// Loans that are not known to be read, at most. How many are under way is mostly the engine's to say; but they bind bytes to a rail
-/// before it can take them.
-const MOST_LOANS: usize = 16;
-/// Payloads up to this many bytes are copied into a record.
-const MOST_COPIED: u64 = MOST_PAYLOAD as u64;
+/// Unacknowledged loans, at most. Mostly the engine limits them; this bounds the bytes that are bound to a rail.
+const MAX_LOANS: usize = 16;
+/// Payloads up to this length, in bytes, are copied into a record.
+const MAX_COPIED: u64 = MAX_PAYLOAD as u64;
 
-/// The peer says that it has taken what was not sent.
+/// The peer has acknowledged records that were not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeverSent;
 
-/// What this side has taken of the peer's records, which goes with every record.
+/// Acknowledgements of the peer's records, which every record carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
-    /// Numbered records.
+pub struct Acks {
+    /// Numbered records handled, modulo 2^32.
     pub taken: u32,
-    /// Loans that were read.
+    /// Loans read, modulo 2^32.
     pub fetched: u32,
 }
 
 /// State of the sending half.
 pub struct Sender<P: Provider> {
-    /// Where it sends to.
     pub peer: PeerAddress,
-    /// What records begin with.
+    /// Key of the peer's link.
     key: LinkKey,
     /// Numbered records so far, modulo 2^32.
     next: u32,
-    /// How many of them the peer has taken.
+    /// Numbered records that the peer has acknowledged.
     taken: u32,
-    /// How many loans the peer has read.
+    /// Loans that the peer has acknowledged.
     fetched: u32,
-    /// The others, in order.
+    /// Unacknowledged loans, in order.
     loans: VecDeque<Loan<P>>,
-    /// Frames that could not go yet, in order; the first perhaps in part.
+    /// Queued frames, in order; a part of the first may have been sent.
     waiting: VecDeque<WaitingFrame>,
-    /// What the peer was told last.
-    told: Told,
-    /// How sends of this link come back.
+    /// The last acknowledgements sent.
+    acks: Acks,
+    /// Tag of this link's sends in completions.
     tag: u64,
-    /// Memory cannot be registered, and the user knows why.
+    /// Memory cannot be registered; the user was warned.
     cannot_lend: bool,
 }
 
 struct Loan<P: Provider> {
     payload: Payload,
-    /// Until it ends.
+    /// Their registrations, which end with the loan.
     _pieces: Vec<LentPiece<P::Registration>>,
 }
 
 impl<P: Provider> Sender<P> {
-    /// Nothing was sent yet.
     pub fn new(peer: PeerAddress, key: LinkKey, tag: u64) -> Sender<P> {
         Sender {
             peer,
@@ -77,33 +73,33 @@ impl<P: Provider> Sender<P> {
             fetched: 0,
             loans: VecDeque::new(),
             waiting: VecDeque::new(),
-            told: Told::default(),
+            acks: Acks::default(),
             tag,
             cannot_lend: false,
         }
     }
 
-    /// Whether frames wait, or would.
+    /// Whether a further frame would be queued.
     pub fn is_blocked(&self) -> bool {
-        !self.waiting.is_empty() || self.loans.len() >= MOST_LOANS
+        !self.waiting.is_empty() || self.loans.len() >= MAX_LOANS
     }
 
-    /// Whether nothing waits.
+    /// Whether no frame is queued.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// Whether the peer may read of `payload`.
+    /// Whether the peer may still read `payload`.
     pub fn has_lent(&self, payload: &Payload) -> bool {
         self.loans.iter().any(|loan| overlaps(&loan.payload, payload))
     }
 
-    /// Sends a frame, or keeps it until it can go.
-    pub fn push(&mut self, outgoing: &Transmit, transport: &mut Transport<P>, told: Told, places: Places<'_>) {
+    /// Sends a frame, or queues it.
+    pub fn push(&mut self, outgoing: &Transmit, transport: &mut Transport<P>, acks: Acks, places: Places<'_>) {
         let Transmit { header, source, copy, .. } = outgoing;
         let mut frame =
             WaitingFrame { header: *header, payload: Held::Where(source.clone()), may_lend: !copy, done: 0 };
-        if self.waiting.is_empty() && self.write(&mut frame, transport, told, places) {
+        if self.waiting.is_empty() && self.write(&mut frame, transport, acks, places) {
             return;
         }
         if *copy {
@@ -112,22 +108,22 @@ impl<P: Provider> Sender<P> {
         self.waiting.push_back(frame);
     }
 
-    /// Sends what waits and can go.
-    pub fn flush(&mut self, transport: &mut Transport<P>, told: Told, places: Places<'_>) {
+    /// Sends queued frames as far as possible.
+    pub fn flush(&mut self, transport: &mut Transport<P>, acks: Acks, places: Places<'_>) {
         while let Some(mut frame) = self.waiting.pop_front() {
-            if !self.write(&mut frame, transport, told, places) {
+            if !self.write(&mut frame, transport, acks, places) {
                 self.waiting.push_front(frame);
                 return;
             }
         }
     }
 
-    /// The peer has told what it has taken.
-    pub fn heard(&mut self, told: Told) -> Result<(), NeverSent> {
-        // A record that comes late may say less than what was heard.
-        let news = |told: u32, known: u32| Some(told.wrapping_sub(known)).filter(|news| *news <= u32::MAX / 2);
-        let taken = news(told.taken, self.taken).unwrap_or(0);
-        let loans = news(told.fetched, self.fetched).unwrap_or(0);
+    /// The peer has acknowledged records and loans.
+    pub fn handle_acks(&mut self, acks: Acks) -> Result<(), NeverSent> {
+        // A late record may have older acknowledgements.
+        let news = |acks: u32, known: u32| Some(acks.wrapping_sub(known)).filter(|news| *news <= u32::MAX / 2);
+        let taken = news(acks.taken, self.taken).unwrap_or(0);
+        let loans = news(acks.fetched, self.fetched).unwrap_or(0);
         if taken > self.next.wrapping_sub(self.taken) || loans as usize > self.loans.len() {
             return Err(NeverSent);
         }
@@ -136,45 +132,45 @@ impl<P: Provider> Sender<P> {
         Ok(())
     }
 
-    /// Tells the peer what was taken, if it would otherwise not hear of it in time. False: that could not be sent.
-    pub fn tell(&mut self, transport: &mut Transport<P>, told: Told) -> bool {
-        let is_due = told.fetched != self.told.fetched || told.taken.wrapping_sub(self.told.taken) >= CREDITS / 2;
-        !is_due || self.send(&self.preamble(Kind::Credit, told).encode(), transport, told)
+    /// Sends a record with acknowledgements only, if the peer needs them soon. False if it could not be sent.
+    pub fn send_acks(&mut self, transport: &mut Transport<P>, acks: Acks) -> bool {
+        let is_due = acks.fetched != self.acks.fetched || acks.taken.wrapping_sub(self.acks.taken) >= CREDITS / 2;
+        !is_due || self.send(&self.preamble(Kind::Credit, acks).encode(), transport, acks)
     }
 
-    /// Sends a greeting, of which it is known if it cannot arrive: the link fails then, and is set up anew. False: not now.
+    /// Sends a greeting, with a completion, so that the link fails if it cannot arrive. False if it could not be sent now.
     pub fn greet(&mut self, kind: Kind, own: u32, transport: &mut Transport<P>) -> bool {
-        let record = Preamble { fetched: own, ..self.preamble(kind, Told::default()) }.encode();
+        let record = Preamble { fetched: own, ..self.preamble(kind, Acks::default()) }.encode();
         transport.send_bytes_surely(&record, self.peer, self.tag)
     }
 
-    /// `ended` is not there any more once this returns. False if the peer may still read of it.
+    /// Copies queued bytes in the memory `ended`, which becomes invalid. False if the peer may still read there.
     pub fn detach(&mut self, ended: &Payload, places: Places<'_>) -> bool {
         self.waiting.iter_mut().for_each(|frame| frame.detach(ended, places));
         !self.has_lent(ended)
     }
 
-    fn preamble(&self, kind: Kind, told: Told) -> Preamble {
+    fn preamble(&self, kind: Kind, acks: Acks) -> Preamble {
         let LinkKey { link, secret } = self.key;
-        Preamble { link, secret, number: self.next, taken: told.taken, fetched: told.fetched, kind }
+        Preamble { link, secret, number: self.next, taken: acks.taken, fetched: acks.fetched, kind }
     }
 
-    /// Sends a frame, or more of it. True once all of it has gone.
+    /// Sends a frame, or a further part of it. True once all of it is sent.
     fn write(
         &mut self,
         frame: &mut WaitingFrame,
         transport: &mut Transport<P>,
-        told: Told,
+        acks: Acks,
         places: Places<'_>,
     ) -> bool {
         let len = frame.payload.content().len();
-        // What is read out of memory has no checksum.
+        // A payload that is read remotely has no checksum.
         let may_lend = frame.may_lend && !self.cannot_lend && !transport.is_checked;
-        if len > MOST_COPIED && frame.done == 0 && may_lend {
-            if self.loans.len() >= MOST_LOANS || !self.has_credit() {
+        if len > MAX_COPIED && frame.done == 0 && may_lend {
+            if self.loans.len() >= MAX_LOANS || !self.has_credit() {
                 return false;
             }
-            match self.write_lent(frame, transport, told, places) {
+            match self.write_lent(frame, transport, acks, places) {
                 Some(has_gone) => return has_gone,
                 None => frame.may_lend = false,
             }
@@ -183,11 +179,11 @@ impl<P: Provider> Sender<P> {
             if !self.has_credit() {
                 return false;
             }
-            let part = (len - frame.done).min(MOST_COPIED) as usize;
+            let part = (len - frame.done).min(MAX_COPIED) as usize;
             let kind = if frame.done > 0 { Kind::Rest } else { Kind::Frame };
             let Some(mut buffer) = transport.take_buffer() else { return false };
             let bytes = buffer.bytes_mut();
-            bytes[..PREAMBLE].copy_from_slice(&self.preamble(kind, told).encode());
+            bytes[..PREAMBLE].copy_from_slice(&self.preamble(kind, acks).encode());
             let mut at = PREAMBLE;
             if frame.done == 0 {
                 let mut header = [0; MAX_HEADER_LEN];
@@ -202,7 +198,7 @@ impl<P: Provider> Sender<P> {
             if !transport.send(buffer, at, self.peer, self.tag) {
                 return false;
             }
-            (self.next, self.told) = (self.next.wrapping_add(1), told);
+            (self.next, self.acks) = (self.next.wrapping_add(1), acks);
             frame.done += part as u64;
             if frame.done >= len {
                 return true;
@@ -210,12 +206,12 @@ impl<P: Provider> Sender<P> {
         }
     }
 
-    /// Sends a frame whose payload stays where it is. `None`: it cannot be lent. False: not now.
+    /// Sends a frame whose payload is lent. `None`: it cannot be lent. False: it could not be sent now.
     fn write_lent(
         &mut self,
         frame: &WaitingFrame,
         transport: &mut Transport<P>,
-        told: Told,
+        acks: Acks,
         places: Places<'_>,
     ) -> Option<bool> {
         let Held::Where(Source::User(payload)) = &frame.payload else { return None };
@@ -235,7 +231,7 @@ impl<P: Provider> Sender<P> {
             }
         };
         let mut record = [0; PREAMBLE + MAX_HEADER_LEN + MAX_PIECES * PIECE];
-        record[..PREAMBLE].copy_from_slice(&self.preamble(Kind::Lent, told).encode());
+        record[..PREAMBLE].copy_from_slice(&self.preamble(Kind::Lent, acks).encode());
         let mut header = [0; MAX_HEADER_LEN];
         let header_len = frame.header.encode(&mut header);
         record[PREAMBLE..PREAMBLE + header_len].copy_from_slice(&header[..header_len]);
@@ -245,7 +241,7 @@ impl<P: Provider> Sender<P> {
             record[at..at + PIECE].copy_from_slice(&piece.encode());
             at += PIECE;
         }
-        if !self.send(&record[..at], transport, told) {
+        if !self.send(&record[..at], transport, acks) {
             return Some(false);
         }
         self.next = self.next.wrapping_add(1);
@@ -253,11 +249,11 @@ impl<P: Provider> Sender<P> {
         Some(true)
     }
 
-    /// Sends a short record. False: not now.
-    fn send(&mut self, record: &[u8], transport: &mut Transport<P>, told: Told) -> bool {
+    /// Sends a short record. False if it could not be sent now.
+    fn send(&mut self, record: &[u8], transport: &mut Transport<P>, acks: Acks) -> bool {
         let has_gone = transport.send_bytes(record, self.peer, self.tag);
         if has_gone {
-            self.told = told;
+            self.acks = acks;
         }
         has_gone
     }

@@ -1,32 +1,31 @@
-//! An endpoint of a provider with buffers for what is sent, which its links share.
+//! An endpoint of a provider with send buffers, which its links share.
 
 use ofi_abi::FI_ENOMEM;
 
-use super::record::{MOST_PAYLOAD, PREAMBLE};
+use super::record::{MAX_PAYLOAD, PREAMBLE};
 use crate::checksum::{CHECK_LEN, Checksum};
 use crate::sys::ofi::{Buffer, Error, PeerAddress, Posted, Provider};
 use fishplate_engine::wire::MAX_HEADER_LEN;
 
 /// Bytes of the longest record, with its checksum.
-pub const RECORD: usize = PREAMBLE + MAX_HEADER_LEN + MOST_PAYLOAD + CHECK_LEN;
-/// Records that are under way at a time, of all links.
+pub const RECORD: usize = PREAMBLE + MAX_HEADER_LEN + MAX_PAYLOAD + CHECK_LEN;
+/// Sends under way at a time, of all links.
 pub const SENDS: usize = 64;
 
-/// The endpoint that the links of a rail share, and what they need for sending.
+/// The endpoint that the links of a rail share, and its send buffers.
 pub struct Transport<P> {
     /// The endpoint.
     pub port: P,
-    /// How users call it.
+    /// Its name for users.
     pub name: String,
-    /// A checksum follows each record.
+    /// Records have checksums.
     pub is_checked: bool,
     spare: Vec<Buffer>,
-    /// Records that are under way.
+    /// Number of sends under way.
     in_flight: usize,
 }
 
 impl<P: Provider> Transport<P> {
-    /// By an endpoint.
     pub fn new(port: P, name: String) -> Result<Transport<P>, Error> {
         let spare = port.buffers(SENDS, RECORD)?;
         Ok(Transport { port, name, is_checked: false, spare, in_flight: 0 })
@@ -37,18 +36,18 @@ impl<P: Provider> Transport<P> {
         self.spare.pop()
     }
 
-    /// A buffer is not needed any more.
+    /// Returns a buffer.
     pub fn give_back(&mut self, buffer: Buffer) {
         self.in_flight -= 1;
         self.spare.push(buffer);
     }
 
-    /// Whether records are under way.
+    /// Whether sends are under way.
     pub fn has_sends(&self) -> bool {
         self.in_flight > 0
     }
 
-    /// Sends the first `len` bytes of a buffer. False: not now, and the buffer is spare again.
+    /// Sends the first `len` bytes of a buffer. False: it could not be sent now, and the buffer is spare again.
     pub fn send(&mut self, mut buffer: Buffer, len: usize, peer: PeerAddress, tag: u64) -> bool {
         let len = self.close(&mut buffer, len);
         if len <= self.port.inject_len()
@@ -73,7 +72,7 @@ impl<P: Provider> Transport<P> {
         }
     }
 
-    /// Sends a short record. False: not now.
+    /// Sends a short record. False if it could not be sent now.
     pub fn send_bytes(&mut self, record: &[u8], peer: PeerAddress, tag: u64) -> bool {
         if !self.is_checked
             && record.len() <= self.port.inject_len()
@@ -85,14 +84,14 @@ impl<P: Provider> Transport<P> {
         self.send(buffer, record.len(), peer, tag)
     }
 
-    /// Sends a short record of which it has to be known if it cannot arrive. False: not now.
+    /// Sends a short record with a completion, so that a failure is noticed. False if it could not be sent now.
     pub fn send_bytes_surely(&mut self, record: &[u8], peer: PeerAddress, tag: u64) -> bool {
         let Some(mut buffer) = self.filled_buffer(record) else { return false };
         let len = self.close(&mut buffer, record.len());
         self.send_with_completion(buffer, len, peer, tag)
     }
 
-    /// Puts the checksum behind a record, if there are any. The length with it.
+    /// Appends the checksum to a record, if records have them. Returns the length.
     fn close(&self, buffer: &mut Buffer, len: usize) -> usize {
         if !self.is_checked {
             return len;
@@ -103,7 +102,7 @@ impl<P: Provider> Transport<P> {
         len + CHECK_LEN
     }
 
-    /// The length of a record that has come, without its checksum if there are any. `None`: it was changed on its way.
+    /// The length of a received record without its checksum, if records have them. `None`: the checksum is wrong.
     pub fn open(&self, record: &[u8]) -> Option<usize> {
         if !self.is_checked {
             return Some(record.len());
@@ -119,7 +118,7 @@ impl<P: Provider> Transport<P> {
     }
 }
 
-/// What a user can do where memory cannot be registered.
+/// Advice for the user where memory cannot be registered.
 pub fn memory_hint(error: &Error) -> &'static str {
     if error.number == FI_ENOMEM { "; `ulimit -l` says how much a process may pin" } else { "" }
 }

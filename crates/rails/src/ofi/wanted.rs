@@ -1,4 +1,4 @@
-//! Which of a libfabric's providers are to be rails: words of FISHPLATE_RAILS such as `verbs:mlx5_0`.
+//! The words of FISHPLATE_RAILS that name domains of libfabric providers, such as `verbs:mlx5_0`.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -11,14 +11,14 @@ pub use crate::sys::ofi::EndpointKind;
 pub struct Wanted {
     /// The provider's name.
     pub provider: String,
-    /// Which of its endpoints, if not those that suit best.
+    /// Type of endpoints; `None`: the best one that there is.
     pub kind: Option<EndpointKind>,
     /// The domain's name.
     pub domain: String,
 }
 
 impl Wanted {
-    /// What a word means. `None`: it is about network interfaces.
+    /// The domain that a word names. `None`: it is about network interfaces.
     pub fn of(word: &str) -> Option<Wanted> {
         let is_address = |text: &str| text.parse::<IpAddr>().is_ok();
         if is_address(word) || word.starts_with('^') {
@@ -35,18 +35,18 @@ impl Wanted {
     }
 }
 
-/// The domains that words name. `None`: none, and none but those that are excluded is to be left out.
+/// The domains that words name. `None`: they name none, so that the automatic choice applies, without excluded domains.
 pub fn named(words: &[String]) -> Option<Vec<Wanted>> {
     let leaves_choice = words.first().is_none_or(|first| first.starts_with('^'));
     (!leaves_choice).then(|| words.iter().filter_map(|word| Wanted::of(word)).collect())
 }
 
-/// Whether words say which interfaces are rails.
+/// Whether words name network interfaces.
 pub fn names_interfaces(words: &[String]) -> bool {
     words.first().is_some_and(|first| !first.starts_with('^')) && words.iter().any(|word| Wanted::of(word).is_none())
 }
 
-/// Whether words that begin with `^` mean a domain.
+/// Whether words that begin with `^` exclude a domain.
 pub fn is_excluded(words: &[String], wanted: &Wanted) -> bool {
     let name = wanted.to_string();
     words.iter().any(|word| matches(word.trim_start_matches('^'), &name))

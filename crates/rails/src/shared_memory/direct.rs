@@ -1,5 +1,5 @@
-//! The origin's side of one-sided operations that go straight to the peer's memory, by what its table says. Whatever that
-//! says, only the peer's own memory is accessed.
+//! The initiator's side of one-sided operations directly in the peer's memory, according to the peer's table. Whatever the table
+//! says, only memory of the peer's process is accessed.
 
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
@@ -13,27 +13,27 @@ use crate::sys::memory::UserMemory;
 use crate::sys::process_memory::{Gathered, Known, Piece, Process};
 use crate::sys::shared_memory::SharedMemory;
 
-/// Most bytes of one call that writes, for which the peer may have to wait: some fifty microseconds. A call by itself takes
-/// half of one.
+/// Bytes of one writing call, at most: some fifty microseconds, for which the peer may have to wait. The call itself takes half a
+/// microsecond.
 const PIECE: u64 = 512 << 10;
-/// For so long a process is taken to be the one that it was: less than it takes to have another one in its place.
-const MOST_RUNNING: Duration = Duration::from_millis(1);
+/// For this time a process id is assumed to be still that of the peer: shorter than the reuse of a process id takes.
+const MAX_IDENTITY_AGE: Duration = Duration::from_millis(1);
 
-/// What this side accesses.
+/// Direct access to one peer's memory.
 pub struct Direct {
     memory: Arc<SharedMemory>,
     side: Side,
     /// The peer's process, if its memory can be read and written.
     process: Option<Process>,
-    /// When it was seen to be there.
+    /// When it was last seen alive.
     seen: Option<Instant>,
-    /// Where in its table the last access was.
+    /// Place in its table of the last access.
     last: usize,
-    /// What the peer was told of pieces.
+    /// The last value of [`Word::Piece`].
     pieces: u32,
 }
 
-/// A place in the peer's memory that may be accessed as long as its entry has that number.
+/// A place in the peer's memory. It may be accessed while its entry in the table has this number.
 #[derive(Clone, Copy)]
 struct Found {
     at: usize,
@@ -42,12 +42,12 @@ struct Found {
 }
 
 impl Direct {
-    /// Nothing was accessed yet. `side` is this one's.
+    /// Without any accesses yet. `side`: this side of the link.
     pub fn new(memory: Arc<SharedMemory>, side: Side, process: Option<Process>) -> Direct {
         Direct { memory, side, process, seen: None, last: 0, pieces: 0 }
     }
 
-    /// Writes `payload` into the peer's memory. False: it could not, or not all of it, and has to go the usual way.
+    /// Writes `payload` into the peer's memory. False: not, or not all of it, so that it has to go in frames.
     pub fn write(&mut self, to: Remote, payload: &Payload, memory: &UserMemory) -> bool {
         let len = payload.len();
         let Some(found) = self.find(to, len, WRITE) else { return false };
@@ -80,7 +80,7 @@ impl Direct {
         written.is_ok_and(|written| written == piece.len)
     }
 
-    /// Reads the peer's memory into `buffer`. False: it could not, and what is in `buffer` means nothing.
+    /// Reads the peer's memory into `buffer`. False: not, and the content of `buffer` means nothing.
     pub fn read(&mut self, from: Remote, buffer: &Payload, memory: &UserMemory) -> bool {
         let len = buffer.len();
         let Some(found) = self.find(from, len, READ) else { return false };
@@ -89,19 +89,19 @@ impl Direct {
         if let Err(error) = &is_whole {
             self.note(error);
         }
-        // What is not registered any more may have changed meanwhile.
+        // If the registration has ended meanwhile, the memory may have changed.
         fence(Ordering::SeqCst);
         matches!(is_whole, Ok(true)) && self.is_valid(found)
     }
 
-    /// The place of `len` bytes from `place` on, if there is one that may be accessed so.
+    /// The place of `len` bytes from `place` on, if the table allows this access.
     fn find(&mut self, place: Remote, len: u64, rights: u32) -> Option<Found> {
         if len == 0 || self.process.is_none() {
             return None;
         }
         for number in [self.last].into_iter().chain(0..EXPOSED) {
             let at = self.side.peer().exposure(number);
-            // Copied out before anything is believed of it; whole, if it has the same number before and after.
+            // Copied before it is checked; consistent if its number is equal before and after.
             let before = self.memory.load(at, Ordering::Acquire);
             if before == 0 {
                 continue;
@@ -123,17 +123,17 @@ impl Direct {
         self.memory.load(found.at, Ordering::SeqCst) == found.number
     }
 
-    /// The peer's process, unless another one has got its number.
+    /// The peer's process, unless another process has its id now.
     fn process_there(&mut self) -> Option<Process> {
         let process = self.process?;
         let now = Instant::now();
-        if self.seen.is_none_or(|seen| now - seen > MOST_RUNNING) {
+        if self.seen.is_none_or(|seen| now - seen > MAX_IDENTITY_AGE) {
             self.seen = process.is_there().then_some(now);
         }
         self.seen.map(|_| process)
     }
 
-    /// Where the system forbids such calls, there are no more of them.
+    /// After an error, makes no further direct accesses.
     fn note(&mut self, error: &std::io::Error) {
         use rustix::io::Errno;
         let forbidden = [Errno::PERM, Errno::NOSYS].map(|errno| Some(errno.raw_os_error()));
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(memory.load(Side::Creator.word(Word::Piece), Ordering::Relaxed), 6);
         assert!(!direct.write(Remote { key: 9, address: 1001 }, &extent(&sent), &own), "it is longer");
         assert!(!direct.read(Remote { key: 9, address: 1000 }, &extent(&sent), &own), "it may only be written");
-        // The memory is not there: the usual way tells what is wrong.
+        // The memory does not exist: the access by messages will report the error.
         put_entry(&memory, 63, [5, WRITE], [9, 1000, 16, 1_200_000]);
         assert!(!direct.write(Remote { key: 9, address: 1000 }, &extent(&sent), &own));
         assert_eq!(memory.load(Side::Creator.word(Word::Piece), Ordering::Relaxed), 8);

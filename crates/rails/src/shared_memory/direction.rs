@@ -21,7 +21,7 @@ pub const SENDER: Side = Side::Creator;
 /// The side that receives.
 pub const RECEIVER: Side = Side::Opener;
 /// Longest payload that is received, in bytes: an engine grants no more than it has room for.
-pub const MOST_TAKEN: u32 = 192 << 10;
+pub const MAX_RECEIVED_LEN: u32 = 192 << 10;
 /// Where payloads are received.
 const BOUNCE: BounceId = BounceId(0);
 
@@ -34,7 +34,7 @@ pub struct Direction {
     shared: Arc<SharedMemory>,
     memory: UserMemory,
     bounces: BounceBuffers,
-    /// Payloads that were sent: what is lent has to stay.
+    /// Payloads sent so far: lent ones must stay valid.
     sent: Vec<Box<[u8]>>,
     /// Number of the frame that is coming.
     seq: u32,
@@ -45,14 +45,14 @@ pub struct Direction {
 pub enum Ended {
     /// The peer has broken the protocol.
     Bad(BadRecord),
-    /// What the peer has lent cannot be read.
+    /// Memory lent by the peer cannot be read.
     Unreadable,
-    /// There is no room for so much.
+    /// There is not enough space.
     TooLong,
 }
 
 impl Direction {
-    /// Nothing was sent yet. `reads`: long payloads are lent.
+    /// A new link. `reads`: long payloads are lent.
     pub fn new(reads: bool) -> Direction {
         let shared = Arc::new(SharedMemory::create(LEN).expect("memory for a link").0);
         let mark_at = shared.address() + NONCE_AT as u64;
@@ -88,7 +88,7 @@ impl Direction {
 
     /// Looks how many frames were taken, and sends what waits.
     pub fn flush(&mut self) -> Result<Option<u32>, NeverSent> {
-        let taken = self.sender.look()?;
+        let taken = self.sender.poll_taken()?;
         self.sender.flush(Places { memory: &self.memory, bounces: &self.bounces });
         Ok(taken)
     }
@@ -104,7 +104,7 @@ impl Direction {
             let mut from = 0;
             if record.kind != kind::REST {
                 let (header, header_len) = self.receiver.header(&record).map_err(Ended::Bad)?;
-                if header.body.payload_len() > MOST_TAKEN {
+                if header.body.payload_len() > MAX_RECEIVED_LEN {
                     return Err(Ended::TooLong);
                 }
                 if let Some(taken) = self.take_whole(&record, &header, header_len) {
@@ -161,7 +161,7 @@ impl Direction {
         }
     }
 
-    /// What is there now.
+    /// Present contents.
     pub fn word(&self, at: usize) -> u32 {
         self.shared.load(at, Ordering::Relaxed)
     }

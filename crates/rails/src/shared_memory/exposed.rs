@@ -1,9 +1,9 @@
-//! The owner's side of registered memory that the peer accesses by itself: its table, and the end of what is in there.
+//! The owner's side of registered memory that the peer accesses directly: the table, and the end of its entries.
 //!
-//! Reads end by themselves: the peer looks behind each whether the memory was registered until then. A write must not come
-//! later, so the end of a registration waits for the piece that the peer is just writing, if any: for one system call.
-//! It does not wait for a peer that has been stopped between that call and what is around it. For the call itself takes
-//! the place to write to out of the shared memory, and finds nothing there from the end of the registration on.
+//! The end of a registration need not wait for reads: the peer checks after each that the memory was still registered. A write must
+//! not come later, so that the end waits for the piece that the peer is just writing, if any: one system call. It does not wait
+//! for a peer that is stopped before or after that call: the call takes its destination from the shared memory, and finds none
+//! there once the registration has ended.
 
 use std::fmt;
 use std::os::fd::BorrowedFd;
@@ -20,15 +20,15 @@ use super::threads::{Threads, threads_of};
 use crate::sys::process_memory::Process;
 use crate::sys::shared_memory::SharedMemory;
 
-/// How long the peer is waited for that says it writes: a piece takes some fifty microseconds of a processor, which others
-/// may want as well.
+/// How long to wait for a peer that is marked as writing: a piece takes some fifty microseconds of a processor, which other
+/// processes may occupy.
 const MOST_WAIT: Duration = Duration::from_secs(10);
-/// Looks before the processor is given to others, in case the peer waits for this one.
+/// Polls before the processor is yielded, in case the peer waits for it.
 const SPINS: u32 = 200;
-/// Between two looks after that.
+/// Pause between two polls after that.
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// The peer says that it writes, and does not come to an end of it.
+/// The peer is marked as writing, and does not finish.
 #[derive(Debug)]
 pub struct Stuck;
 
@@ -39,13 +39,13 @@ impl fmt::Display for Stuck {
     }
 }
 
-/// What a side lets its peer access.
+/// Registered memory that the peer may access directly.
 pub struct Exposed {
     memory: Arc<SharedMemory>,
     side: Side,
-    /// The peer's process. Without one, nothing is in the table: who writes could not be looked at.
+    /// The peer's process. Without one, the table stays empty, as the state of a writer could not be checked.
     process: Option<Process>,
-    /// By place in the table.
+    /// Keys by place in the table.
     keys: [Option<u64>; EXPOSED],
     /// Number of the last entry.
     last: u32,
@@ -53,12 +53,11 @@ pub struct Exposed {
 }
 
 impl Exposed {
-    /// Nothing yet.
     pub fn new(memory: Arc<SharedMemory>, side: Side, process: Option<Process>) -> Exposed {
         Exposed { memory, side, process, keys: [None; EXPOSED], last: 0, most_wait: MOST_WAIT }
     }
 
-    /// The peer may access this memory, if there is room for it in the table.
+    /// Lets the peer access this memory, if there is room in the table.
     pub fn add(&mut self, registration: &Registration) {
         let free = self.keys.iter().position(Option::is_none).filter(|_| self.process.is_some());
         let (Some(number), Some(exposure)) = (free, Exposure::of(registration)) else { return };
@@ -69,15 +68,15 @@ impl Exposed {
         self.memory.store(at, self.last, Ordering::Release);
     }
 
-    /// Nothing begins any more that accesses memory under `key`. False if it is not in the table. Then
-    /// [`Exposed::await_writer`].
+    /// Ends an entry: no further access to memory under `key` begins. False if it is not in the table. [`Exposed::await_writer`] has to
+    /// follow.
     pub fn end(&mut self, key: u64) -> bool {
         let found = self.keys.iter().position(|known| *known == Some(key));
         found.into_iter().for_each(|number| self.remove(number));
         found.is_some()
     }
 
-    /// The same of all of them.
+    /// Ends all entries.
     pub fn end_all(&mut self) -> bool {
         let keys: Vec<u64> = self.keys.iter().flatten().copied().collect();
         keys.iter().for_each(|key| {
@@ -86,8 +85,8 @@ impl Exposed {
         !keys.is_empty()
     }
 
-    /// The peer writes its place, then looks at this entry; here the entry is cleared, then the place: so either the peer
-    /// sees that the entry has ended, or the kernel does.
+    /// Clears an entry. The peer sets its destination, and then checks the entry; here the entry is cleared first, and then the
+    /// destination: so either the peer or the kernel sees that the entry has ended.
     fn remove(&mut self, number: usize) {
         self.keys[number] = None;
         self.memory.store(self.side.exposure(number), 0, Ordering::Relaxed);
@@ -95,7 +94,7 @@ impl Exposed {
         self.memory.store_long(self.side.peer().target() + 8, 0, Ordering::SeqCst);
     }
 
-    /// Returns once nothing that was in the table before is written any more. `socket` leads to the peer.
+    /// Waits until the peer writes to no ended entry any more. `socket`: to the peer.
     pub fn await_writer(&mut self, socket: BorrowedFd<'_>) -> Result<(), Stuck> {
         let Some(process) = self.process else { return Ok(()) };
         fence(Ordering::SeqCst);
@@ -113,13 +112,13 @@ impl Exposed {
                 return Ok(());
             }
             match threads_of(process.pid()) {
-                // Whoever goes on from there finds no place to write to.
+                // A stopped peer that goes on finds no destination.
                 Threads::Stopped => return Ok(()),
-                // It may wait in the middle of the call.
+                // It may be in the middle of the call.
                 Threads::Blocked => {}
                 Threads::Other if start.elapsed() < self.most_wait => {}
                 Threads::Other => {
-                    // It is told once, and not waited for again.
+                    // Reported once; the peer is not waited for again.
                     self.process = None;
                     return Err(Stuck);
                 }
@@ -128,7 +127,7 @@ impl Exposed {
     }
 }
 
-/// Whether the peer's end is closed: it does not write, or has ended.
+/// Whether the peer has closed its end: it does not write, or has ended.
 fn is_shut(socket: BorrowedFd<'_>) -> bool {
     let mut asked = [PollFd::new(&socket, PollFlags::empty())];
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };

@@ -1,5 +1,5 @@
-//! An entry in the table of registered memory that a side lets its peer access by itself. As bytes: a number that tells
-//! whether there is one and which, and what it is.
+//! An entry in the table of registered memory that a side lets its peer access directly. Encoded: its number, 0 for none, and its
+//! content.
 
 use fishplate_engine::{Registration, Remote};
 
@@ -17,7 +17,7 @@ const LEN: usize = 36;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exposure {
     rights: u32,
-    /// How peers name it.
+    /// The key under which peers access it.
     pub key: u64,
     base: u64,
     address: u64,
@@ -25,7 +25,7 @@ pub struct Exposure {
 }
 
 impl Exposure {
-    /// `None`: it has several pieces, or nobody may access it.
+    /// `None` if it has several pieces, or may not be accessed.
     pub fn of(registration: &Registration) -> Option<Exposure> {
         let Registration { key, memory, base, readable, writable } = registration;
         let [extent] = memory.extents() else { return None };
@@ -34,7 +34,7 @@ impl Exposure {
         (rights != 0).then_some(Exposure { rights, key: *key, base: *base, address, len: extent.len })
     }
 
-    /// As it is in the table, behind its number.
+    /// Its bytes in the table, behind its number.
     pub fn encode(&self) -> [u8; LEN] {
         let mut bytes = [0; LEN];
         bytes[..4].copy_from_slice(&self.rights.to_le_bytes());
@@ -44,7 +44,7 @@ impl Exposure {
         bytes
     }
 
-    /// Its number, 0 if there is none, and what `bytes` say that it is.
+    /// Decodes an entry: its number, 0 if there is none, and its content.
     pub fn decode(bytes: &[u8; EXPOSURE]) -> (u32, Exposure) {
         let word = |at: usize| bytes[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
         let long = |at: usize| bytes[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
@@ -52,12 +52,12 @@ impl Exposure {
         (word(0), exposure)
     }
 
-    /// Where in the peer's memory `len` bytes from `place` on are, if all of them may be accessed under these `rights`.
+    /// The address in the peer's memory of `len` bytes from `place` on, if all of them may be accessed with these `rights`.
     pub fn address_of(&self, place: Remote, len: u64, rights: u32) -> Option<u64> {
         let offset = place.address.checked_sub(self.base)?;
         let is_inside = offset.checked_add(len)? <= self.len;
         let is_allowed = place.key == self.key && self.rights & rights == rights && is_inside;
-        // What the peer says may be anything: it is its own memory.
+        // The peer may have written anything: only its own memory is accessed there.
         is_allowed.then_some(self.address.wrapping_add(offset))
     }
 }

@@ -1,4 +1,4 @@
-//! Where everything is in the memory that two endpoints share.
+//! The layout of the memory that two endpoints share.
 //!
 //! A page of words comes first, then for each direction a ring of slots and a ring of bytes, and last for each side a table
 //! of registered memory that the other one may access by itself. A slot is a cache line: so a
@@ -7,48 +7,48 @@
 //! follow; others are in the ring of bytes, in whole cache lines. Neither side reads a position of the other's but one,
 //! how many slots the receiver has taken, and that one only to compare it with what was sent.
 
-/// Records on their way in one direction, at most.
+/// Records in one direction that were not taken yet, at most.
 pub const SLOTS: u32 = 256;
 /// Length of a slot, in bytes.
 pub const SLOT: usize = 64;
-/// Bytes of a record that are in its slot.
+/// Bytes of a record in its slot.
 pub const IN_SLOT: usize = SLOT - 8;
-/// Bytes of a ring of bytes: as many as a pair of endpoints may have without exceeding 256 KiB.
+/// Length of a ring of bytes: as long as possible within 256 KiB for a pair of endpoints.
 pub const BYTES: usize = 96 << 10;
-/// Most bytes of payload of one record: long payloads are cut, so that one side copies out while the other copies in.
-pub const MOST_PAYLOAD: usize = 16 << 10;
+/// Bytes of payload in one record, at most: long payloads are cut, so that one side copies out while the other copies in.
+pub const MAX_PAYLOAD: usize = 16 << 10;
 
-/// Where the page of words ends.
+/// Length of the page of words.
 const WORDS: usize = 4096;
-/// What one direction has.
+/// Length of the rings of one direction.
 const DIRECTION: usize = SLOTS as usize * SLOT + BYTES;
-/// Registrations that a side has in its table, at most: a page of them.
+/// Entries of a table: a page of them.
 pub const EXPOSED: usize = 64;
-/// Length of the place of one, in bytes: a cache line.
+/// Length of an entry, in bytes: a cache line.
 pub const EXPOSURE: usize = 64;
-/// Where the tables begin.
+/// Offset of the tables.
 const TABLES: usize = WORDS + 2 * DIRECTION;
-/// Length of all of it.
+/// Length of the shared memory.
 pub const LEN: usize = TABLES + 2 * EXPOSED * EXPOSURE;
 
-/// Words that are written by different sides, or at different times, are so far apart: processors fetch two cache lines.
+/// Distance of words that are written by different sides, or at different times: processors fetch two cache lines at once.
 const APART: usize = 128;
-/// What is written once: a random number, by which the two sides know that they see the same.
+/// Offset of the nonce: a random number, written once, by which both sides verify that they map the same memory.
 pub const NONCE_AT: usize = 0;
-/// Length of that.
+/// Length of the nonce.
 pub const NONCE_LEN: usize = 16;
 
-/// A side: the one that has created the memory is the first.
+/// The two sides of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The one that has created it.
+    /// The side that has created the memory.
     Creator = 0,
-    /// The other one.
+    /// The other side.
     Opener = 1,
 }
 
 impl Side {
-    /// The other one.
+    /// The other side.
     pub fn peer(self) -> Side {
         match self {
             Side::Creator => Side::Opener,
@@ -56,27 +56,27 @@ impl Side {
         }
     }
 
-    /// Where its word of that kind is.
+    /// Offset of a word of this side.
     pub fn word(self, word: Word) -> usize {
         (1 + 2 * word as usize + self as usize) * APART
     }
 
-    /// Where the slot of that number is that this side sends.
+    /// Offset of slot `number` for records that this side sends.
     pub fn slot(self, number: u32) -> usize {
         self.direction() + (number % SLOTS) as usize * SLOT
     }
 
-    /// Where the ring of bytes begins that this side sends.
+    /// Offset of the ring of bytes for records that this side sends.
     pub fn bytes(self) -> usize {
         self.direction() + SLOTS as usize * SLOT
     }
 
-    /// Where in its table the place of that number is.
+    /// Offset of entry `number` in its table.
     pub fn exposure(self, number: usize) -> usize {
         TABLES + (self as usize * EXPOSED + number % EXPOSED) * EXPOSURE
     }
 
-    /// Where the address and the length are to which this side writes in the peer's memory, as the kernel takes them.
+    /// Offset of the destination (address and length, as the kernel takes them) of this side's write into the peer's memory.
     pub fn target(self) -> usize {
         self.word(Word::Piece) + 16
     }
@@ -89,22 +89,22 @@ impl Side {
 /// The words of a side.
 #[derive(Clone, Copy, Debug)]
 pub enum Word {
-    /// How many slots it has taken, modulo 2^32. Written by this side.
+    /// Number of slots that it has taken, modulo 2^32. Written by this side.
     Taken = 0,
-    /// Whether it sleeps, and until when: [`Sleep`]. Written by this side, and cleared by the peer that rings.
+    /// Whether it sleeps, and what ends that: [`Sleep`]. Written by this side, and cleared by the peer that rings.
     Sleep = 1,
-    /// Whether what it has lent must not be read any more. Written by this side.
+    /// Set when payloads that it has lent must not be read any more. Written by this side.
     Closed = 2,
     /// Whether it can read the peer's memory. Written by this side.
     Reads = 3,
-    /// Where it has this memory; two words. Written by this side.
+    /// Address of the shared memory in its process; two words. Written by this side.
     Address = 4,
-    /// Odd while it writes into registered memory of the peer: how often it has begun and ended. Written by this side. What
-    /// it writes to, [`Side::target`], is in the same cache line, and its length is set to zero by the peer.
+    /// Counts the begins and ends of its writes into registered memory of the peer: odd while it writes. Written by this side. The
+    /// destination, [`Side::target`], is in the same cache line; the peer sets its length to zero.
     Piece = 5,
 }
 
-/// What ends a side's sleep.
+/// Events that end a side's sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sleep {
     /// It is awake.
@@ -117,15 +117,15 @@ pub enum Sleep {
 
 /// Kinds of records.
 pub mod kind {
-    /// A header, and the start of its payload or all of it.
+    /// A header, with its payload or the start of it.
     pub const FRAME: u32 = 1;
-    /// More of the payload.
+    /// A further part of the payload.
     pub const REST: u32 = 2;
-    /// A header, and where its payload is in the sender's memory: an address, or pairs of address and length.
+    /// A header, with the location of its payload in the sender's memory: an address, or pairs of address and length.
     pub const LENT: u32 = 3;
 }
 
-/// How many bytes of the ring a record of `len` bytes takes.
+/// Bytes of the ring that a record of `len` bytes takes.
 pub fn in_ring(len: usize) -> usize {
     len.saturating_sub(IN_SLOT).next_multiple_of(SLOT)
 }
@@ -135,7 +135,7 @@ pub fn describe(kind: u32, len: usize) -> u32 {
     kind << 24 | len as u32
 }
 
-/// Kind and length that it says.
+/// Kind and length in the second word of a slot.
 pub fn described(word: u32) -> (u32, usize) {
     (word >> 24, (word & 0xff_ffff) as usize)
 }
@@ -163,6 +163,6 @@ mod tests {
         assert!(LEN <= 256 << 10 && Side::Opener.bytes() + BYTES == TABLES);
         assert!(Side::Opener.exposure(EXPOSED - 1) + EXPOSURE == LEN);
         assert!(Side::Creator.target().is_multiple_of(16));
-        assert!(SLOTS.is_power_of_two() && BYTES.is_multiple_of(SLOT) && MOST_PAYLOAD < BYTES / 2);
+        assert!(SLOTS.is_power_of_two() && BYTES.is_multiple_of(SLOT) && MAX_PAYLOAD < BYTES / 2);
     }
 }

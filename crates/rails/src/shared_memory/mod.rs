@@ -1,4 +1,4 @@
-//! Links in memory that two endpoints of one host share, beside those over their network.
+//! Links in shared memory between two endpoints of one host, beside those over their network.
 //!
 //! [`SharedMemoryLink`] is one subchannel: a `sender`, a `receiver`, and a socket between the two processes, by which
 //! either notices the end of the other and wakes it. Beside these, each side has a table of memory that the other one may
@@ -41,19 +41,19 @@ pub use sender::{NeverSent, Sender};
 
 /// A link in shared memory.
 pub struct SharedMemoryLink {
-    /// What it has as all others.
+    /// State that links of all kinds have.
     pub common: Common,
-    /// What is sent.
+    /// Sending half of the rings.
     pub sender: Sender,
-    /// What is received.
+    /// Receiving half of the rings.
     pub receiver: Receiver,
-    /// The peer's memory, without its doing.
+    /// Direct access to the peer's memory.
     pub direct: Direct,
-    /// What the peer may access without this side's doing.
+    /// Memory that the peer may access directly.
     pub exposed: Exposed,
-    /// The peer's end of the socket is shut: what is in memory is all that there will be.
+    /// The peer's end of the socket is shut: no further records will come.
     pub hung_up: bool,
-    /// This side has said that it sleeps.
+    /// This side has set [`Word::Sleep`].
     is_asleep: bool,
     socket: UnixStream,
     memory: Arc<SharedMemory>,
@@ -83,33 +83,33 @@ impl SharedMemoryLink {
         self.socket.as_fd()
     }
 
-    /// Returns once the peer writes nothing any more that had ended in `exposed`.
+    /// Waits until the peer writes to no ended entry of `exposed` any more.
     pub fn await_writer(&mut self) -> Result<(), Stuck> {
         self.exposed.await_writer(self.socket.as_fd())
     }
 
-    /// Asks the peer to ring when there is something: this side is about to wait for its sockets.
+    /// Has the peer ring when there is something, as this side is about to wait for its sockets.
     pub fn sleep(&mut self) {
         let until = if self.sender.is_blocked() { Sleep::UntilRecordOrRoom } else { Sleep::UntilRecord };
         self.is_asleep = true;
         self.memory.swap(self.side.word(Word::Sleep), until as u32);
     }
 
-    /// Nobody need ring any more.
+    /// Ends [`SharedMemoryLink::sleep`].
     pub fn wake(&mut self) {
         if std::mem::take(&mut self.is_asleep) {
             self.memory.store(self.side.word(Word::Sleep), Sleep::Not as u32, Ordering::Relaxed);
         }
     }
 
-    /// Rings if the peer sleeps and there is something for it; `is_last`: this is not asked again before more is sent.
+    /// Rings if the peer sleeps and there is something for it. `is_last`: there is no later check before more is sent.
     pub fn ring_if_asleep(&mut self, is_last: bool) {
         if self.sender.must_ring(is_last) {
             self.ring();
         }
     }
 
-    /// Rings if the peer sleeps until there is room, as there is some now.
+    /// Rings if the peer sleeps until there is room, which there is now.
     pub fn ring_for_room(&mut self) {
         let at = self.side.peer().word(Word::Sleep);
         let until_room = Sleep::UntilRecordOrRoom as u32;
@@ -120,12 +120,12 @@ impl SharedMemoryLink {
         }
     }
 
-    /// A full socket has rung enough; a dead one is noticed by the poll set.
+    /// Errors are ignored: a full socket wakes the peer anyway, and the poll set reports a dead one.
     fn ring(&self) {
         let _ = send(&self.socket, &[0], SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
     }
 
-    /// Takes what has rung. (A peer that rings more than that rings the poll set again.)
+    /// Reads the bells. (Further ones make the poll set report the socket again.)
     pub fn silence(&mut self) {
         let mut bytes = [0; 64];
         let _ = self.socket.read(&mut bytes);
@@ -167,14 +167,14 @@ impl Link for SharedMemoryLink {
         self.sender.recover(frame, len, into)
     }
 
-    fn say_goodbye(&mut self, bye: &Header, places: Places<'_>) {
+    fn send_goodbye(&mut self, bye: &Header, places: Places<'_>) {
         self.sender.push(bye, &Source::User(Payload::EMPTY), false, places);
         let _ = self.socket.shutdown(std::net::Shutdown::Write);
     }
 }
 
 impl Drop for SharedMemoryLink {
-    /// What was lent is not the peer's to read any more: it may change. Nor is what was registered.
+    /// Ends the peer's access to lent and registered memory, which may change.
     fn drop(&mut self) {
         self.memory.swap(self.side.word(Word::Closed), 1);
         if self.exposed.end_all()

@@ -1,5 +1,5 @@
-//! The receiving half of a link in shared memory. Whatever the peer writes there, what comes out are records of bounded
-//! length out of its own memory, or a reason why it has broken the protocol.
+//! The receiving half of a link in shared memory. Whatever the peer writes there, the result is records of bounded length from its
+//! own memory, or an error that says how it has violated the protocol.
 
 use std::fmt;
 use std::io;
@@ -9,23 +9,23 @@ use std::sync::atomic::Ordering;
 use fishplate_engine::wire::{Header, MAX_HEADER_LEN, Malformed, decode, header_len};
 use fishplate_engine::{Payload, Placement, ProtocolViolation};
 
-use super::layout::{BYTES, IN_SLOT, MOST_PAYLOAD, SLOT, Side, Word, described, in_ring, kind, tag};
+use super::layout::{BYTES, IN_SLOT, MAX_PAYLOAD, SLOT, Side, Word, described, in_ring, kind, tag};
 use crate::bounce_buffers::BounceBuffers;
 use crate::link::Destination;
 use crate::sys::memory::UserMemory;
 use crate::sys::process_memory::{Known, MAX_PIECES, Piece, Process};
 use crate::sys::shared_memory::SharedMemory;
 
-/// What the peer must not write.
+/// A violation of the protocol by the peer.
 #[derive(Debug)]
 pub enum BadRecord {
-    /// There is no such kind of record, or it does not belong here.
+    /// An unknown kind of record, or one that must not come here.
     Kind(u32),
-    /// It is longer than a record may be, or than what it belongs to.
+    /// A length beyond that of records, or of the frame.
     Length(usize),
-    /// Its header is none.
+    /// A malformed header.
     Header(Malformed),
-    /// What it says must not be said there.
+    /// A frame that the engine refuses.
     Protocol(ProtocolViolation),
 }
 
@@ -48,11 +48,11 @@ pub struct Receiver {
     side: Side,
     /// Number of the next slot, modulo 2^32.
     next: u32,
-    /// Where that is.
+    /// Offset of the next slot.
     next_at: usize,
-    /// Bytes of the ring so far.
+    /// Bytes taken from the ring since the start.
     bytes: u64,
-    /// What the peer was told of `next`.
+    /// The value of `next` that the peer sees.
     published: u32,
     destination: Destination,
     done: u64,
@@ -61,7 +61,7 @@ pub struct Receiver {
     process: Option<Process>,
 }
 
-/// A record, of which nothing is placed.
+/// A record that is being handled.
 pub struct Record {
     /// Its kind: a frame, or more of a payload.
     pub kind: u32,
@@ -71,23 +71,23 @@ pub struct Record {
 }
 
 impl Record {
-    /// What of it is in the slot.
+    /// Its bytes in the slot.
     fn start(&self) -> &[u8] {
         &self.slot[SLOT - IN_SLOT..]
     }
 }
 
-/// How placing a payload went on.
+/// Progress of placing a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placed {
     /// More of it will come.
     Part,
-    /// All of it is in place: its length.
+    /// All of it is in place; its length.
     Whole(u64),
 }
 
 impl Receiver {
-    /// Nothing has come yet. `side` is this one's.
+    /// `side`: this one.
     pub fn new(memory: Arc<SharedMemory>, side: Side, process: Option<Process>) -> Receiver {
         let (destination, done, len) = (Destination::Discard, 0, 0);
         let next_at = side.peer().slot(0);
@@ -106,12 +106,12 @@ impl Receiver {
         if !self.has_record() {
             return Ok(None);
         }
-        // Copied out before anything is believed of it: the peer may still change it.
+        // Copied before it is checked, as the peer may still change it.
         let slot: [u8; SLOT] = self.memory.bytes(self.next_at);
         let (kind, len) = described(u32::from_le_bytes([slot[4], slot[5], slot[6], slot[7]]));
         let most = match kind {
-            kind::FRAME => MAX_HEADER_LEN + MOST_PAYLOAD,
-            kind::REST => MOST_PAYLOAD,
+            kind::FRAME => MAX_HEADER_LEN + MAX_PAYLOAD,
+            kind::REST => MAX_PAYLOAD,
             kind::LENT => MAX_HEADER_LEN + 16 * MAX_PIECES,
             _ => return Err(BadRecord::Kind(kind)),
         };
@@ -152,7 +152,7 @@ impl Receiver {
         bounces: &mut BounceBuffers,
     ) -> Result<(), BadRecord> {
         let (len, here) = (u64::from(header.body.payload_len()), (record.len - header_len) as u64);
-        // An empty first part would be no more than a header that waits.
+        // A first part without bytes is not allowed.
         let fits = if record.kind == kind::LENT { here > 0 && len > 0 } else { here <= len && (here > 0 || len == 0) };
         if !fits {
             return Err(BadRecord::Length(record.len));
@@ -249,7 +249,7 @@ impl Receiver {
             }
             Destination::Discard => true,
         };
-        // What the sender has back it may have changed.
+        // After the close the sender's user may have changed the payload.
         let is_closed = self.memory.load(self.side.peer().word(Word::Closed), Ordering::SeqCst) != 0;
         if is_closed || !is_whole {
             return Err(gone());
@@ -266,7 +266,7 @@ impl Receiver {
         Placed::Whole(std::mem::take(&mut self.len))
     }
 
-    /// The rest of the payload that is being received goes nowhere.
+    /// Drops the rest of the present payload.
     pub fn discard(&mut self) {
         self.destination = Destination::Discard;
     }
@@ -276,7 +276,7 @@ impl Receiver {
         self.len > 0
     }
 
-    /// A record is not needed any more.
+    /// Frees the slot and the ring bytes of a record.
     #[inline]
     pub fn finish(&mut self, record: &Record) {
         self.next = self.next.wrapping_add(1);
@@ -287,7 +287,7 @@ impl Receiver {
         }
     }
 
-    /// Tells the peer what was taken. True if that is news.
+    /// Lets the peer see which slots were taken. True if that is news.
     #[inline]
     pub fn publish(&mut self) -> bool {
         let is_news = self.published != self.next;

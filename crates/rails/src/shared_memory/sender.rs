@@ -7,60 +7,60 @@ use std::sync::atomic::Ordering;
 use fishplate_engine::wire::{Header, MAX_HEADER_LEN, Urgency, header_len};
 use fishplate_engine::{Extent, Payload, Source};
 
-use super::layout::{BYTES, IN_SLOT, MOST_PAYLOAD, SLOTS, Side, Sleep, Word, describe, in_ring, kind, tag};
+use super::layout::{BYTES, IN_SLOT, MAX_PAYLOAD, SLOTS, Side, Sleep, Word, describe, in_ring, kind, tag};
 use crate::link_kind::Places;
 use crate::sys::memory::{UserMemory, overlaps};
 use crate::sys::process_memory::MAX_PIECES;
 use crate::sys::shared_memory::SharedMemory;
 use crate::waiting_frame::{Content, Held, WaitingFrame};
 
-/// Payloads of at least so many bytes are lent, where the peer can read this process's memory: the system call takes as long
-/// as copying that twice.
-const LEAST_LENT: u64 = 8 << 10;
-/// Bytes of the records whose payload is in the sender's memory, behind the header.
-const MOST_LENT: usize = MAX_PIECES * 16;
+/// Shortest payload that is lent, in bytes, where the peer can read this process's memory: the system call takes as long as copying
+/// it twice.
+const MIN_LENT: u64 = 8 << 10;
+/// Longest list of lent pieces in a record, in bytes.
+const MAX_LENT: usize = MAX_PIECES * 16;
 
-/// The peer says that it has taken what was not sent.
+/// The peer claims to have taken slots that were not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeverSent;
 
-/// What there was up to the end of a slot.
+/// Counts up to the end of a slot.
 #[derive(Clone, Copy, Default)]
 struct End {
-    /// Bytes that were put into the ring.
+    /// Bytes put into the ring.
     bytes: u64,
     /// Counted frames, modulo 2^32.
     frames: u32,
 }
 
-/// State of the sending half. Nothing of it is read from the shared memory, but how much the peer has taken.
+/// State of the sending half. From the shared memory it reads only the number of slots that the peer has taken.
 pub struct Sender {
     memory: Arc<SharedMemory>,
     side: Side,
     /// Number of the next slot, modulo 2^32.
     next: u32,
-    /// How many slots the peer has taken.
+    /// Number of slots that the peer has taken.
     taken: u32,
-    /// Bytes that were put into the ring so far.
+    /// Bytes put into the ring since the start.
     bytes: u64,
-    /// One for each slot.
+    /// By slot.
     ends: Box<[End]>,
     /// Counted frames that were put into slots whole, modulo 2^32.
     frames: u32,
-    /// Of the last of them for which somebody waits, the slot.
+    /// Slot of the last frame whose acknowledgement somebody waits for.
     awaited: u32,
-    /// Frames that did not fit yet, in order; the first perhaps in part.
+    /// Queued frames, in order; a part of the first may have been sent.
     waiting: VecDeque<WaitingFrame>,
-    /// Memory that was lent, each with the slot that says so.
+    /// Lent memory, each piece with its slot.
     lent: VecDeque<(u32, Payload)>,
-    /// The peer is known to read this process's memory.
+    /// The peer can read this process's memory.
     peer_reads: bool,
-    /// Something was put into slots, and it was not asked since then whether the peer sleeps.
+    /// Records were sent, and it was not checked since whether the peer sleeps.
     pub unrung: bool,
 }
 
 impl Sender {
-    /// Nothing was sent yet.
+    /// The sender of one side of a link.
     pub fn new(memory: Arc<SharedMemory>, side: Side) -> Sender {
         Sender {
             memory,
@@ -78,8 +78,8 @@ impl Sender {
         }
     }
 
-    /// Whether somebody waits until the peer has taken what was sent: for its memory, for room, or for a completion. What is
-    /// not looked for by this is acknowledged by what the peer sends.
+    /// Whether somebody waits until the peer has taken records: for lent memory, for room, or for a completion. Other records are
+    /// acknowledged by the peer's frames.
     #[inline]
     pub fn is_awaited(&self) -> bool {
         let is_untaken = |slot: u32| slot.wrapping_sub(self.taken) <= u32::MAX / 2;
@@ -87,23 +87,23 @@ impl Sender {
             || !self.waiting.is_empty()
     }
 
-    /// Whether the peer is not known to have taken everything.
+    /// Whether the peer may not have taken everything.
     #[inline]
     pub fn has_untaken(&self) -> bool {
         self.taken != self.next
     }
 
-    /// Whether frames wait for room.
+    /// Whether frames are queued.
     pub fn is_blocked(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Whether the peer may read of `payload` until it has taken what was sent.
+    /// Whether the peer may still read `payload`.
     pub fn has_lent(&self, payload: &Payload) -> bool {
         self.lent.iter().any(|(_, lent)| overlaps(lent, payload))
     }
 
-    /// Sends a frame, or keeps it until there is room. With `is_borrowed`, the payload is valid only during the call.
+    /// Sends a frame, or queues it until there is room. `is_borrowed`: the payload is valid only during the call.
     #[inline]
     pub fn push(&mut self, header: &Header, source: &Source, is_borrowed: bool, places: Places<'_>) {
         let may_lend = !is_borrowed && self.can_lend(source);
@@ -119,13 +119,13 @@ impl Sender {
     /// [`Sender::push`].
     #[inline]
     pub fn takes_copy(&self, len: u64, is_borrowed: bool) -> bool {
-        (is_borrowed || len < LEAST_LENT || !self.does_peer_read())
-            && len <= MOST_PAYLOAD as u64
+        (is_borrowed || len < MIN_LENT || !self.does_peer_read())
+            && len <= MAX_PAYLOAD as u64
             && self.waiting.is_empty()
             && self.has_room(MAX_HEADER_LEN + len as usize)
     }
 
-    /// Sends a message that it takes so.
+    /// Sends a message for which [`Sender::takes_copy`] is true.
     #[inline]
     pub fn push_copy(&mut self, header: &Header, payload: &Payload, memory: &UserMemory) {
         let mut bytes = [0; MAX_HEADER_LEN];
@@ -133,7 +133,7 @@ impl Sender {
         self.frames = self.frames.wrapping_add(1);
         let record_len = header_len + header.body.payload_len() as usize;
         if record_len <= IN_SLOT {
-            // All of it in one go: the processor forwards nothing that was written in parts.
+            // One copy: processors do not forward stores that were written in parts.
             let mut at = header_len;
             memory.for_each(payload, 0, u64::MAX, |part| {
                 bytes[at..at + part.len()].copy_from_slice(part);
@@ -149,7 +149,7 @@ impl Sender {
         self.publish(kind::FRAME, record_len);
     }
 
-    /// Sends what waits and fits. True if anything was sent.
+    /// Sends queued frames as far as they fit. True if any were sent.
     pub fn flush(&mut self, places: Places<'_>) -> bool {
         let before = self.next;
         while let Some(mut frame) = self.waiting.pop_front() {
@@ -162,8 +162,8 @@ impl Sender {
         self.next != before
     }
 
-    /// Looks how much the peer has taken: how many counted frames, if that is news.
-    pub fn look(&mut self) -> Result<Option<u32>, NeverSent> {
+    /// Polls how many counted frames the peer has taken; `None` if that is no news.
+    pub fn poll_taken(&mut self) -> Result<Option<u32>, NeverSent> {
         let taken = self.memory.load(self.side.peer().word(Word::Taken), Ordering::Acquire);
         if taken == self.taken {
             return Ok(None);
@@ -178,14 +178,14 @@ impl Sender {
         Ok(Some(self.end_of(taken).frames))
     }
 
-    /// `ended` is not there any more once this returns. False if the peer may still read of it.
+    /// Copies queued bytes in the memory `ended`, which becomes invalid. False if the peer may still read there.
     pub fn detach(&mut self, ended: &Payload, places: Places<'_>) -> bool {
         self.waiting.iter_mut().for_each(|frame| frame.detach(ended, places));
         !self.has_lent(ended)
     }
 
-    /// Copies the payload, of `len` bytes, of counted frame number `frame`, which was sent in one record. False if that is known
-    /// to be taken. (Where the peer has changed it, whatever it is now: nobody else gets it.)
+    /// Copies the payload, of `len` bytes, of counted frame number `frame`, which was sent in one record. False if the peer has taken
+    /// that. (The peer may have changed the bytes, but only it gets them.)
     pub fn recover(&self, frame: u32, len: u64, into: &mut Vec<u8>) -> bool {
         let untaken = (0..self.next.wrapping_sub(self.taken)).map(|at| self.taken.wrapping_add(at));
         let found = untaken.into_iter().find(|slot| self.end_of(slot.wrapping_add(1)).frames == frame);
@@ -206,7 +206,7 @@ impl Sender {
         found.is_some()
     }
 
-    /// Whether the peer has to be woken, which it counts as from then on. `is_last`: see [`Sender::unrung`].
+    /// Whether the peer has to be woken; it counts as awake from then on. `is_last`: see [`Sender::unrung`].
     pub fn must_ring(&mut self, is_last: bool) -> bool {
         self.unrung &= !is_last;
         let at = self.side.peer().word(Word::Sleep);
@@ -216,7 +216,7 @@ impl Sender {
 
     fn can_lend(&mut self, source: &Source) -> bool {
         let Source::User(payload) = source else { return false };
-        if source.len() < LEAST_LENT || payload.extents().len() > MAX_PIECES {
+        if source.len() < MIN_LENT || payload.extents().len() > MAX_PIECES {
             return false;
         }
         self.peer_reads = self.does_peer_read();
@@ -228,7 +228,7 @@ impl Sender {
         self.peer_reads || self.memory.load(self.side.peer().word(Word::Reads), Ordering::Relaxed) == 1
     }
 
-    /// Writes a frame from byte `done` of its payload on, as far as there is room. True once all of it is written.
+    /// Writes a frame from offset `done` of its payload on, as far as there is room. True once all of it is written.
     #[inline]
     fn write(&mut self, header: &Header, content: Content<'_>, lend: bool, done: &mut u64, places: Places<'_>) -> bool {
         let len = content.len();
@@ -238,7 +238,7 @@ impl Sender {
         let mut bytes = [0; MAX_HEADER_LEN];
         let mut own_len = if *done == 0 { header.encode(&mut bytes) } else { 0 };
         loop {
-            let part = (len - *done).min(MOST_PAYLOAD as u64) as usize;
+            let part = (len - *done).min(MAX_PAYLOAD as u64) as usize;
             if !self.has_room(own_len + part) {
                 return false;
             }
@@ -259,10 +259,10 @@ impl Sender {
         }
     }
 
-    /// Writes a frame whose payload stays where it is.
+    /// Writes a frame whose payload is lent.
     fn write_lent(&mut self, header: &Header, content: Content<'_>) -> bool {
         let Content::Where(Source::User(payload)) = content else { return false };
-        if !self.has_room(MAX_HEADER_LEN + MOST_LENT) {
+        if !self.has_room(MAX_HEADER_LEN + MAX_LENT) {
             return false;
         }
         let mut bytes = [0; MAX_HEADER_LEN];
@@ -295,14 +295,14 @@ impl Sender {
         }
     }
 
-    /// Whether a record of so many bytes fits, as far as is known of what the peer has taken.
+    /// Whether a record of `len` bytes fits, as far as is known.
     #[inline]
     fn has_room(&self, len: usize) -> bool {
         let free = BYTES as u64 - (self.bytes - self.end_of(self.taken).bytes);
         self.next.wrapping_sub(self.taken) < SLOTS - 1 && in_ring(len) as u64 <= free
     }
 
-    /// What there was up to the end of the slot before `slot`: known of all but the oldest, so one slot stays empty.
+    /// The counts up to the end of the slot before `slot`. They are known of all but the oldest slot, so that one stays empty.
     fn end_of(&self, slot: u32) -> End {
         self.ends[(slot.wrapping_sub(1) % SLOTS) as usize]
     }
@@ -322,8 +322,7 @@ impl Sender {
         self.ends[(self.next % SLOTS) as usize] = End { bytes: self.bytes, frames: self.frames };
         self.next = self.next.wrapping_add(1);
         self.unrung = true;
-        // The peer has read them; what waits for them to come back is the processor's next atomic instruction. It looks
-        // at the very next one.
+        // The peer's cache has the next slots; without the prefetch the next atomic instruction would wait for them.
         self.memory.prefetch(self.side.slot(self.next.wrapping_add(1)));
         self.memory.prefetch(self.side.slot(self.next.wrapping_add(2)));
     }

@@ -1,4 +1,4 @@
-//! How two endpoints of one host come to share memory.
+//! Set-up of shared memory between two endpoints of one host.
 //!
 //! One offers it over their proven connection: the name of a socket at which it listens, and a secret. The other creates the
 //! memory, with a random number in it, and passes both through that socket; the first one answers with the number that it
@@ -28,10 +28,10 @@ use crate::sys::shared_memory::SharedMemory;
 
 /// Bytes of the secret that comes with the memory.
 const SECRET_LEN: usize = 16;
-/// How long it may take the other side, in nanoseconds: it has to call its MPI.
+/// Timeout of the other side, in nanoseconds: it has to call its MPI.
 pub const MOST_NS: u64 = 60_000_000_000;
 
-/// Memory that both sides have proven to see.
+/// Memory that both sides have proven to map.
 pub struct Shared {
     pub memory: Arc<SharedMemory>,
     pub side: Side,
@@ -40,7 +40,7 @@ pub struct Shared {
     pub process: Option<Process>,
 }
 
-/// Where peers bring memory.
+/// A socket at which peers deliver memory.
 pub struct Listener {
     socket: UnixListener,
     /// Its name.
@@ -48,7 +48,7 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Under a random name.
+    /// Opens a socket with a random name.
     pub fn open() -> io::Result<Listener> {
         let name = u64::from_le_bytes(random()?);
         let socket = UnixListener::bind_addr(&SocketAddr::from_abstract_name(path(name))?)?;
@@ -61,7 +61,7 @@ impl Listener {
         self.socket.as_fd()
     }
 
-    /// A connection of a process of the same user; `None`: of another one. [`io::ErrorKind::WouldBlock`]: there is none.
+    /// Accepts a connection; `None` if it is from another user's process. [`io::ErrorKind::WouldBlock`]: there is none.
     pub fn accept(&self, now: Instant) -> io::Result<Option<Arriving>> {
         let (socket, _) = self.socket.accept()?;
         socket.set_nonblocking(true)?;
@@ -74,7 +74,7 @@ impl Listener {
 pub struct Arriving {
     socket: UnixStream,
     peer: PeerProcess,
-    /// Since when it is there.
+    /// When it was accepted.
     pub since: Instant,
 }
 
@@ -84,7 +84,7 @@ impl Arriving {
         self.socket.as_fd()
     }
 
-    /// What has come: a secret, and memory. [`io::ErrorKind::WouldBlock`]: nothing yet.
+    /// Receives the secret and the memory. [`io::ErrorKind::WouldBlock`]: not yet.
     pub fn receive(&self) -> io::Result<(u128, OwnedFd)> {
         let mut secret = [0; SECRET_LEN];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -100,7 +100,7 @@ impl Arriving {
         Ok((u128::from_le_bytes(secret), file))
     }
 
-    /// Takes the memory, and answers with what is in it.
+    /// Maps the memory, and answers with its nonce.
     pub fn open(mut self, file: &OwnedFd) -> io::Result<Shared> {
         let memory = Arc::new(SharedMemory::open(file.as_fd(), LEN)?);
         let mut nonce = [0; NONCE_LEN];
@@ -113,9 +113,9 @@ impl Arriving {
 
 /// Memory that was created and offered to a peer.
 pub struct Offered {
-    /// To whom.
+    /// Channel of the peer.
     pub vc: VcId,
-    /// Since when.
+    /// When it was offered.
     pub since: Instant,
     socket: UnixStream,
     peer: PeerProcess,
@@ -124,7 +124,7 @@ pub struct Offered {
 }
 
 impl Offered {
-    /// Creates memory, and passes it through the socket of that name with the secret that is expected there.
+    /// Creates memory, and passes it through the socket called `name`, with the `secret` that is expected there.
     pub fn pass(vc: VcId, name: u64, secret: u128, now: Instant) -> io::Result<Offered> {
         let socket = Socket::new(Domain::UNIX, Type::STREAM.nonblocking().cloexec(), None)?;
         socket.connect(&SockAddr::unix(format!("\0{}", path(name)))?)?;
@@ -147,22 +147,22 @@ impl Offered {
         self.socket.as_fd()
     }
 
-    /// Whether the peer has shown that it sees the memory. [`io::ErrorKind::WouldBlock`]: not yet.
+    /// Whether the peer has proven that it maps the memory. [`io::ErrorKind::WouldBlock`]: not yet.
     pub fn is_answered(&mut self) -> io::Result<()> {
         let mut nonce = [0; NONCE_LEN];
         let got = self.socket.read(&mut nonce)?;
         if got == NONCE_LEN && nonce == self.nonce { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
     }
 
-    /// The memory, once that is so.
+    /// The memory, after [`Offered::is_answered`].
     pub fn into_shared(self) -> Shared {
         let process = introduce(&self.memory, Side::Creator, self.peer.pid);
         Shared { memory: self.memory, side: Side::Creator, socket: self.socket, process }
     }
 }
 
-/// Tells the peer where this side has the memory, and finds out whether the peer's own can be read, by what is at the
-/// place that it has told.
+/// Publishes the address of the shared memory in this process, and checks whether the peer's memory can be read, by reading the nonce
+/// at the peer's address.
 fn introduce(memory: &SharedMemory, side: Side, pid: i32) -> Option<Process> {
     write_address(memory, side);
     let (mut address, mut nonce) = ([0; 8], [0; NONCE_LEN]);
@@ -177,7 +177,7 @@ fn write_address(memory: &SharedMemory, side: Side) {
     memory.write(side.word(Word::Address), &memory.address().to_le_bytes());
 }
 
-/// The process at the other end, if it is of the same user.
+/// The process at the other end, if it belongs to this user.
 fn same_user(socket: &UnixStream) -> io::Result<PeerProcess> {
     let peer = peer_process(socket.as_fd())?;
     if is_same_user(&peer) { Ok(peer) } else { Err(io::ErrorKind::PermissionDenied.into()) }

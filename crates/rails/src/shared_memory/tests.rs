@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::direction::{Direction, RECEIVER, SENDER};
-use super::layout::{BYTES, LEN, MOST_PAYLOAD, SLOTS, Word, describe, kind};
+use super::layout::{BYTES, LEN, MAX_PAYLOAD, SLOTS, Word, describe, kind};
 use super::sender::NeverSent;
 
 fn contents(len: usize, seed: u32) -> Vec<u8> {
@@ -14,7 +14,7 @@ proptest! {
     /// Frames of all lengths, more than fit: each arrives once, whole, in order; and what was taken is counted right.
     #[test]
     fn every_frame_arrives_once_whole_and_in_order(
-        lens in prop::collection::vec(prop_oneof![0usize..200, 0..MOST_PAYLOAD + 2, 0..2 * BYTES], 1..40),
+        lens in prop::collection::vec(prop_oneof![0usize..200, 0..MAX_PAYLOAD + 2, 0..2 * BYTES], 1..40),
         turns in prop::collection::vec(0u8..3, 0..200),
         reads in any::<bool>(),
         borrowed in any::<bool>(),
@@ -87,10 +87,10 @@ fn a_peer_cannot_take_what_was_not_sent() {
     link.push(0, b"one", false);
     for taken in [2, u32::MAX, 1 << 31] {
         link.spoil(RECEIVER.word(Word::Taken), &taken.to_le_bytes());
-        assert_eq!(link.sender.look(), Err(NeverSent));
+        assert_eq!(link.sender.poll_taken(), Err(NeverSent));
     }
     link.spoil(RECEIVER.word(Word::Taken), &1u32.to_le_bytes());
-    assert_eq!(link.sender.look(), Ok(Some(1)));
+    assert_eq!(link.sender.poll_taken(), Ok(Some(1)));
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn lent_memory_is_known_until_it_is_taken_and_not_read_once_the_sender_has_close
     assert!(link.detach(&other) && !link.detach(&payload));
     assert!(link.take().unwrap().is_some_and(|(_, got)| got == bytes));
     link.receiver.publish();
-    assert_eq!(link.sender.look(), Ok(Some(1)));
+    assert_eq!(link.sender.poll_taken(), Ok(Some(1)));
     assert!(!link.sender.has_lent(&payload));
     assert!(link.take().unwrap().is_some_and(|(seq, got)| seq == 1 && got == [1; 10]));
     link.push(2, &bytes, false);
@@ -136,7 +136,7 @@ fn what_was_sent_is_recovered_from_where_it_waits() {
     let mut link = Direction::new(false);
     // Around both rings more than once.
     for round in 0..40 {
-        let frames: Vec<Vec<u8>> = [0, 1, 12, 13, 5000, MOST_PAYLOAD].iter().map(|len| contents(*len, round)).collect();
+        let frames: Vec<Vec<u8>> = [0, 1, 12, 13, 5000, MAX_PAYLOAD].iter().map(|len| contents(*len, round)).collect();
         for (frame, at) in frames.iter().zip(0..) {
             link.push(round * 6 + at, frame, true);
         }

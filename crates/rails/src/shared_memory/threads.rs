@@ -1,23 +1,22 @@
-//! What the threads of another process do, as the system tells.
+//! The state of another process's threads.
 
 use std::fs;
 use std::io::ErrorKind;
 
-/// What they do.
+/// The state of all threads together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
-    /// None is in a system call, or in its beginning or end at most: all are stopped by a signal or by a debugger, or have
-    /// ended.
+    /// None is inside a system call, beyond its entry or exit: all are stopped by a signal or a debugger, or have ended.
     Stopped,
-    /// Some wait in a system call for what cannot be interrupted.
+    /// Some are in an uninterruptible wait in a system call.
     Blocked,
-    /// Some run, sleep, or wait for a processor; or the system does not tell.
+    /// Some run, sleep, or wait for a processor; or the state is not known.
     Other,
 }
 
-/// Those of process `pid`, each as it was at some moment after the call.
+/// The threads of process `pid`, each as it was at some moment after the call.
 pub fn threads_of(pid: i32) -> Threads {
-    // Where /proc is not that of this process's own numbers, it tells nothing.
+    // /proc of another pid namespace is useless.
     let own = fs::read_link("/proc/self").ok().and_then(|name| name.to_str()?.parse().ok());
     if own != Some(std::process::id()) {
         return Threads::Other;
@@ -39,7 +38,7 @@ pub fn threads_of(pid: i32) -> Threads {
     found
 }
 
-/// The letter in `/proc/PID/task/TID/stat`, behind the name, which may have any characters.
+/// The state letter in `/proc/PID/task/TID/stat`, behind the name, which may have any characters.
 fn state(path: &std::path::Path) -> u8 {
     match fs::read(path) {
         Ok(text) => {
@@ -50,7 +49,7 @@ fn state(path: &std::path::Path) -> u8 {
     }
 }
 
-/// Whether a thread is not there any more.
+/// Whether an error says that a thread has ended.
 fn has_ended(error: &std::io::Error) -> bool {
     error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error())
 }

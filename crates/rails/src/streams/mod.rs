@@ -1,14 +1,14 @@
-//! How many TCP connections a rail has to a peer: as many as the user says, or more when one is not enough.
+//! The number of TCP connections of a rail to a peer: as the user has set it, or more where one is not enough.
 //!
-//! A flow is not a port. One connection may get less than the rail's port gives: a cloud limits each, a bond or a fabric
-//! gives it one of several paths, a window is shorter than the path. Which of these it is does not show in what the kernel
-//! says of the connection, so it is tried: while messages wait, four times as many streams deliver clearly more, or they do
-//! not. What others lose by it does not count as more: the port has to send more as well. In the same way a quarter of the
-//! streams is tried after long. Streams that no message waits for are retired.
+//! One connection may get less than the rail's port carries: a cloud limits each flow, a bond or a fabric gives it one of several
+//! paths, or its window is shorter than the path. The kernel's data on the connection do not show that, so it is tried: while
+//! messages wait, four times as many streams deliver clearly more, or they do not. Bandwidth taken from other flows does not
+//! count: the port has to send more too. In the same way a quarter of the streams is tried after a long time. Streams that no
+//! message waits for are retired.
 //!
-//! Over a near path such a trial would cost the messages of these tenths of a second more than it may win. There padding
-//! decides, which fills the streams wherever messages leave room: first those of before, then all, with no more in flight
-//! in all. However the program sends, this compares what the port gives to few and to many.
+//! Over a near path such a trial would cost the messages of these tenths of a second more than it may gain. There padding decides,
+//! which fills the streams where messages leave room: first the present streams, then all, with equal bytes in flight. However the
+//! program sends, this compares the rates of few and of many streams.
 //!
 //! Free of I/O and clocks: measurements come as [`Sample`]s.
 
@@ -25,31 +25,31 @@ use observation::{Deciding, Observation, Rates, Terms};
 pub use port_rate::PortRate;
 pub use setting::Streams;
 
-/// A trial is with so many times the streams, or with so many times fewer. With twice as many, every second trial over a bond
-/// of two would have both streams on one port.
+/// A trial multiplies or divides the number of streams by this. With 2, every second trial over a bond of two ports would have both
+/// streams on one.
 const FACTOR: u8 = 4;
-/// More streams have to deliver so much more. A rate that is lower by as much than in the observation before still
-/// falls: a window that has opened without a loss shrinks with the first ones. What comes after could not be compared.
+/// More streams have to deliver more by this factor. A rate that is lower by this factor than in the observation before is still
+/// falling, as a window that has opened without loss shrinks with the first losses: no trial begins then.
 const WORTHWHILE_RATIO: f64 = 1.25;
-/// At least this part of what more streams win has to be new to the port, not taken from other flows.
+/// Part of the gain of more streams that has to be new to the port, not taken from other flows, at least.
 const NEW_PART: f64 = 0.5;
-/// Padding has to show so often that they do, as its observations are short.
+/// Trials by padding that more streams have to win, as its observations are short.
 const DECIDING_WINS: u8 = 2;
-/// A rail that carries this part of what its driver says is full.
+/// A rail that carries this part of its nominal rate is full.
 const FULL: f64 = 0.9;
-/// Pause after a trial that failed, in nanoseconds; it grows by this factor with each, as the next one does not say more,
+/// Pause after a failed trial, in nanoseconds. It grows by [`PAUSE_FACTOR`] with each, up to [`MAX_INTERVAL_NS`].
 const FIRST_PAUSE_NS: u64 = 2_000_000_000;
 const PAUSE_FACTOR: u64 = 4;
-/// How long streams are kept that no message waits for, and after which fewer are tried; doubled each time that they turn
-/// out to be worth it,
+/// How long streams are kept that no message waits for, and after which fewer are tried, in nanoseconds. Doubles each time that
+/// they turn out to be worth it, up to [`MAX_INTERVAL_NS`].
 const FIRST_KEEP_NS: u64 = 10_000_000_000;
-/// both up to this.
-const LONGEST_NS: u64 = 320_000_000_000;
+/// Bound of both times, in nanoseconds.
+const MAX_INTERVAL_NS: u64 = 320_000_000_000;
 
-/// Measurements of a rail's streams to one peer at one time.
+/// A measurement of a rail's streams to one peer.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
-    /// When.
+    /// Time of the measurement.
     pub now: Instant,
     /// Streams that carry data.
     pub streams: u8,
@@ -61,7 +61,7 @@ pub struct Sample {
     pub acknowledged: u64,
     /// Least round trip, in nanoseconds.
     pub min_rtt_ns: u64,
-    /// Bytes per second that the rail can carry, where its driver says.
+    /// Nominal rate of the rail, in bytes per second, where its driver gives one.
     pub speed: Option<f64>,
     /// No other peer's streams over the rail are on trial.
     pub may_try: bool,
@@ -85,7 +85,7 @@ pub struct StreamCount {
     keep_ns: u64,
     /// When messages have waited last.
     needed_at: Instant,
-    /// When the number has proven worth it last.
+    /// When the present number last proved worth it.
     proven_at: Instant,
     estimate: Estimate,
 }
@@ -99,12 +99,12 @@ pub struct Pause {
     next_ns: u64,
 }
 
-/// What is known of a rail, in bytes per second.
+/// Measured rates of a rail, in bytes per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
-    /// What one connection gets, where several get clearly more.
+    /// Rate of one connection, where several get clearly more.
     pub flow: Option<f64>,
-    /// What the port has sent while messages waited, when that was seen last.
+    /// Rate of the port while messages waited, at the last measurement.
     pub port: Option<f64>,
 }
 
@@ -114,23 +114,23 @@ pub enum Filling {
     /// None.
     #[default]
     Nothing,
-    /// Those that carry messages.
+    /// The streams that carry messages.
     Carrying,
-    /// Those on trial as well.
+    /// These and the streams on trial.
     All,
 }
 
-/// Another number of streams, which has not been judged yet.
+/// A trial with another number of streams.
 #[derive(Debug)]
 struct Trial {
     from: u8,
     before: Rates,
     stage: Stage,
-    /// How often padding has shown that they are worth it.
+    /// Number of times that padding has shown a gain.
     wins: u8,
 }
 
-/// How far a trial is. Streams are given one observation to open their windows.
+/// Stage of a trial. Streams get one observation to open their windows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Stage {
     FillingFew,
@@ -156,16 +156,16 @@ impl StreamCount {
         }
     }
 
-    /// What is known so far.
+    /// The estimate after the last sample.
     pub fn estimate(&self) -> Estimate {
         self.estimate
     }
 
-    /// Takes a sample; `port_bytes` says how much the rail's port has sent so far, whoever had it sent. Returns the new number
-    /// of streams, if it changes.
+    /// Takes a sample; `port_bytes`: bytes that the rail's port has sent so far, for all processes. Returns the new number of streams,
+    /// if it changes.
     pub fn decide(&mut self, sample: &Sample, port_bytes: impl Fn() -> u64) -> Option<u8> {
         let terms = match &self.trial {
-            Some(trial) if self.filling() != Filling::Nothing => Terms::of_padding(trial.before.waited),
+            Some(trial) if self.filling() != Filling::Nothing => Terms::of_padding(trial.before.backlogged),
             _ => Terms::OF_MESSAGES,
         };
         let Ok(observed) = self.observation.add(sample, terms, port_bytes) else {
@@ -173,21 +173,21 @@ impl StreamCount {
             self.needed_at = sample.now;
             return None;
         };
-        let Some(rates) = observed else { return self.let_go(sample) };
+        let Some(rates) = observed else { return self.retire_unneeded(sample) };
         self.needed_at = sample.now;
-        if rates.waited == 0.0 {
-            // The peer does not read. That says nothing of the path, and invalidates the observations before.
+        if rates.backlogged == 0.0 {
+            // The peer does not read. That does not measure the path, and invalidates earlier observations.
             self.deciding.clear();
             return self.give_up(sample);
         }
-        self.estimate.port = Some(rates.port.max(rates.waited));
+        self.estimate.port = Some(rates.port.max(rates.backlogged));
         match self.trial.take() {
             Some(trial) => self.judge(trial, rates, sample),
             None => self.begin_trial(rates, sample),
         }
     }
 
-    /// Which streams are filled. While any are, those that come up are on trial: they carry no messages.
+    /// Which streams are filled with padding. While any are, new streams are on trial: they carry no messages.
     pub fn filling(&self) -> Filling {
         match self.trial.as_ref().map(|trial| trial.stage) {
             None | Some(Stage::Opening | Stage::Carrying) => Filling::Nothing,
@@ -201,14 +201,14 @@ impl StreamCount {
         self.pause
     }
 
-    /// No more streams are tried before that pause of another peer's is over.
+    /// Tries no more streams before the pause of another peer's group is over.
     pub fn wait_for(&mut self, other: Pause) {
         if other.until > self.pause.until {
             self.pause = other;
         }
     }
 
-    /// Padding does not arrive either: the number of before, if there are more.
+    /// Padding does not arrive either: returns to the number from before the trial.
     fn give_up(&mut self, sample: &Sample) -> Option<u8> {
         if self.filling() == Filling::Nothing {
             return None;
@@ -218,18 +218,18 @@ impl StreamCount {
         (sample.streams > from).then_some(from)
     }
 
-    /// Some streams could not be set up; there are `streams` of them now.
+    /// Some streams could not be set up; there are `streams` now.
     pub fn failed(&mut self, streams: u8, now: Instant) {
-        // Those that have been set up are judged.
+        // Streams that could be set up are judged.
         if self.trial.as_ref().is_none_or(|trial| streams <= trial.from) {
             self.trial = None;
             self.pause_from(now);
         }
     }
 
-    /// After a second observation that is no worse than the first, another number may be tried.
+    /// Begins a trial, if one may pay, after a second observation that is no worse than the first.
     fn begin_trial(&mut self, rates: Rates, sample: &Sample) -> Option<u8> {
-        if rates.waited * WORTHWHILE_RATIO < self.deciding.waited() {
+        if rates.backlogged * WORTHWHILE_RATIO < self.deciding.backlogged() {
             self.deciding.clear();
         }
         let before = self.deciding.add(rates)?;
@@ -278,7 +278,7 @@ impl StreamCount {
         None
     }
 
-    /// The streams of a trial have carried `after`. The number of before, if it was better.
+    /// Ends a trial whose streams have carried `after`. Returns the number from before, if that was better.
     fn conclude(&mut self, trial: &Trial, after: Rates, sample: &Sample) -> Option<u8> {
         let (now, from, streams) = (sample.now, trial.from, sample.streams);
         let are_more = streams > from;
@@ -286,17 +286,17 @@ impl StreamCount {
         let is_worthwhile = many.is_worth_more_than(&few);
         let fewest = streams.min(from);
         if is_worthwhile {
-            self.estimate.flow = Some(few.waited / f64::from(fewest));
+            self.estimate.flow = Some(few.backlogged / f64::from(fewest));
             self.pause.next_ns = FIRST_PAUSE_NS;
             self.is_proven(now);
         } else {
-            self.was_in_vain(fewest, now);
+            self.gained_nothing(fewest, now);
         }
         (is_worthwhile != are_more).then_some(from)
     }
 
     /// More streams than `fewest` carry no more.
-    fn was_in_vain(&mut self, fewest: u8, now: Instant) {
+    fn gained_nothing(&mut self, fewest: u8, now: Instant) {
         self.pause_from(now);
         if fewest == 1 {
             self.estimate.flow = None;
@@ -305,7 +305,7 @@ impl StreamCount {
     }
 
     /// Retires streams when no message has waited for them for long.
-    fn let_go(&mut self, sample: &Sample) -> Option<u8> {
+    fn retire_unneeded(&mut self, sample: &Sample) -> Option<u8> {
         if sample.streams < 2 || sample.now.since_ns(self.needed_at) < self.keep_ns {
             return None;
         }
@@ -316,21 +316,21 @@ impl StreamCount {
 
     fn is_proven(&mut self, now: Instant) {
         self.proven_at = now;
-        self.keep_ns = (self.keep_ns * 2).min(LONGEST_NS);
+        self.keep_ns = (self.keep_ns * 2).min(MAX_INTERVAL_NS);
     }
 
     fn pause_from(&mut self, now: Instant) {
         let Pause { next_ns, .. } = self.pause;
-        self.pause = Pause { until: now.plus_ns(next_ns), next_ns: (next_ns * PAUSE_FACTOR).min(LONGEST_NS) };
+        self.pause = Pause { until: now.plus_ns(next_ns), next_ns: (next_ns * PAUSE_FACTOR).min(MAX_INTERVAL_NS) };
     }
 }
 
 impl Rates {
-    /// Whether these of more streams are clearly higher, and not at the cost of other flows of the port.
+    /// Whether these rates of more streams are clearly higher, and not at the cost of other flows of the port.
     fn is_worth_more_than(&self, few: &Rates) -> bool {
-        let won = self.part - few.part;
+        let won = self.overall - few.overall;
         let taken = won - (self.port - few.port);
-        self.waited >= few.waited * WORTHWHILE_RATIO && taken <= won.abs() * (1.0 - NEW_PART)
+        self.backlogged >= few.backlogged * WORTHWHILE_RATIO && taken <= won.abs() * (1.0 - NEW_PART)
     }
 }
 

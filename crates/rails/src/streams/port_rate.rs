@@ -6,21 +6,21 @@ use fishplate_engine::Instant;
 const MIN_NS: u64 = 10_000_000;
 /// Longest observation, in nanoseconds: in a longer one the port may have been idle.
 const MAX_NS: u64 = 100_000_000;
-/// A rate that falls counts by this part.
+/// Weight of a measurement below the estimate.
 const FALLS_BY: f64 = 0.125;
 
-/// What a port has sent of late.
+/// Recent rate of a port.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PortRate {
-    /// Messages wait for it.
+    /// Messages wait for the port.
     pub is_busy: bool,
-    /// When it had sent how much.
+    /// Start of the observation, and bytes sent until then.
     since: Option<(Instant, u64)>,
     rate: f64,
 }
 
 impl PortRate {
-    /// The rate of a busy port, in bytes per second, where an observation has ended: it has sent what `sent_bytes` tells; `None`:
+    /// Returns the rate of a busy port, in bytes per second, when an observation ends. `sent_bytes`: bytes that it has sent so far; `None`:
     /// not known.
     pub fn observe(&mut self, now: Instant, sent_bytes: impl FnOnce() -> Option<u64>) -> Option<f64> {
         let took_ns = self.since.map_or(u64::MAX, |(since, _)| now.since_ns(since));
@@ -28,7 +28,7 @@ impl PortRate {
             return None;
         }
         let sent = sent_bytes()?;
-        // Some devices count once in a while: their bytes would seem to have been sent at once.
+        // Some devices update their counter rarely: their bytes would seem to have been sent at once.
         if self.since.is_some_and(|(_, before)| before == sent) {
             return None;
         }

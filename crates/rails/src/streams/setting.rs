@@ -1,31 +1,31 @@
-//! What a user says about the number of streams.
+//! The setting of the number of streams.
 
 use std::str::FromStr;
 
 use fishplate_engine::limits::MAX_STREAMS;
 
-/// Most streams that grow by themselves, unless the user says otherwise: ports of which a flow gets a tenth are in use.
-const MOST_BY_DEFAULT: u8 = MAX_STREAMS;
+/// Maximum of the automatic number unless set: there are ports of which a flow gets a tenth.
+const DEFAULT_MAX: u8 = MAX_STREAMS;
 
 /// TCP connections for each rail and peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Streams {
-    /// So many.
+    /// A fixed number.
     Fixed(u8),
     /// One, and more where one is not enough.
     Automatic {
-        /// But not more than so many.
+        /// Maximum number.
         most: u8,
     },
 }
 
 impl Streams {
-    /// What a user may say.
+    /// The allowed values, for messages.
     pub const ALLOWED: &str = "1 to 16, auto, auto:MOST (2 to 16)";
-    /// As many as one needs.
-    pub const AUTOMATIC: Streams = Streams::Automatic { most: MOST_BY_DEFAULT };
+    /// Automatic, up to the default maximum.
+    pub const AUTOMATIC: Streams = Streams::Automatic { most: DEFAULT_MAX };
 
-    /// How many are set up at first.
+    /// Number of streams that are set up at first.
     pub fn first(self) -> u8 {
         match self {
             Streams::Fixed(number) => number,
@@ -34,7 +34,7 @@ impl Streams {
     }
 }
 
-/// A number or a word that it cannot be.
+/// An invalid value.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NoStreams;
 

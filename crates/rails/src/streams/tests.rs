@@ -11,7 +11,7 @@ struct Path {
     stream_count: StreamCount,
     now: Instant,
     streams: u8,
-    /// Of these, so many carry no messages yet.
+    /// Number of these streams that carry no messages yet.
     on_trial: u8,
     acknowledged: f64,
     port_bytes: f64,
@@ -48,7 +48,7 @@ impl Path {
         }
     }
 
-    /// Messages wait, or do not, for so long.
+    /// Messages wait, or do not, for this time.
     fn run(&mut self, for_ns: u64, has_backlog: bool) -> u8 {
         let seconds = TICK_NS as f64 / 1e9;
         for _ in 0..for_ns / TICK_NS {

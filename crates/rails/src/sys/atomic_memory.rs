@@ -7,14 +7,14 @@ use fishplate_engine::{Atomic, Extent, Payload, Refusal};
 
 use super::memory::{UserMemory, address};
 
-/// Who applies an operation to memory of this process. Several endpoints may, each in a thread of its own, and there are no
-/// instructions for elements of 16 bytes.
+/// Serializes operations on memory of this process. Several endpoints may apply some, each in a thread of its own, and there are no
+/// atomic instructions for elements of 16 bytes.
 static APPLIES: Mutex<()> = Mutex::new(());
 
 impl UserMemory {
-    /// Applies `what` to the array `to`, with `operands` (and comparands behind these), and adds the values before it to
-    /// `result`. Each element is changed at once for all that go through here, and up to 8 bytes that begin at a multiple of
-    /// their length for all instructions.
+    /// Applies `what` to the array `to`, with `operands` (and comparands behind these), and appends the old values to `result`. Each
+    /// element is updated atomically with respect to all calls of this function, and aligned elements of up to 8 bytes also with
+    /// respect to atomic instructions.
     pub fn apply(
         &self,
         what: &Atomic,
@@ -34,7 +34,7 @@ impl UserMemory {
             let operand = value(operands, at, len as usize);
             let comparand = value(operands, comparands + at, len as usize);
             let change = |old| what.combine(old, operand, comparand);
-            // SAFETY: whoever made `self` guarantees that the extent can be read and written; its alignment was checked.
+            // SAFETY: the creator of `self` guarantees that the extent can be read and written; its alignment was checked.
             let old = unsafe { update(address(&place), len, change) };
             if let Some(result) = &mut result {
                 result.extend_from_slice(&old.to_le_bytes()[..len as usize]);
@@ -44,7 +44,7 @@ impl UserMemory {
     }
 }
 
-/// The element at `offset`, if it is in one piece.
+/// The element at `offset`, if it lies in one extent.
 fn element(array: &Payload, offset: u64, len: u64) -> Option<Extent> {
     match array.slice(offset, len) {
         Payload::One(extent) if extent.len == len => Some(extent),
@@ -52,7 +52,7 @@ fn element(array: &Payload, offset: u64, len: u64) -> Option<Extent> {
     }
 }
 
-/// The `len` bytes at `at`, as many as there are, as bits.
+/// The value of up to `len` bytes at `at`.
 fn value(bytes: &[u8], at: usize, len: usize) -> u128 {
     let mut wide = [0; 16];
     if let Some(bytes) = bytes.get(at..at + len) {
@@ -61,8 +61,7 @@ fn value(bytes: &[u8], at: usize, len: usize) -> u128 {
     u128::from_le_bytes(wide)
 }
 
-/// Changes the value at `place`, and returns what it was. What stays as it is is not written: it may be memory that may only be
-/// read.
+/// Updates the value at `place`, and returns the old one. An unchanged value is not written, as the memory may be read-only.
 ///
 /// # Safety
 /// `len` bytes from `place` on can be read, and written if `change` changes them; nothing but this module, and instructions that

@@ -1,4 +1,4 @@
-//! What BBR knows of a connection.
+//! BBR's state of a connection.
 
 use std::os::fd::BorrowedFd;
 
@@ -9,10 +9,10 @@ const WORDS: usize = 5;
 const LOW_BANDWIDTH: usize = 0;
 const HIGH_BANDWIDTH: usize = 1;
 const PACING_GAIN: usize = 3;
-/// No pacing gain is greater but that of Startup, 2.9, in units of 1/256.
-const GREATEST_LATER: u32 = 2 * 256;
+/// Greatest pacing gain other than Startup's 2.9, in units of 1/256.
+const MAX_GAIN_AFTER_STARTUP: u32 = 2 * 256;
 
-/// What BBR knows.
+/// The estimates of Linux's BBR for one TCP socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bbr {
     /// Its bandwidth estimate, in bytes per second.
@@ -21,15 +21,15 @@ pub struct Bbr {
     pub is_startup: bool,
 }
 
-/// Asks the kernel; `None` where the connection does not use the BBR that Linux comes with.
+/// Queries the kernel; `None` where the connection does not use Linux's own BBR.
 pub fn bbr(socket: BorrowedFd<'_>) -> Option<Bbr> {
-    // One more, as another algorithm may tell more.
+    // One word more, to recognize algorithms with longer data.
     let mut words = [0u32; WORDS + 1];
     // SAFETY: they are numbers.
     let len = unsafe { tcp_option(socket, libc::TCP_CC_INFO, &mut words) }.ok()?;
     (len == WORDS * size_of::<u32>()).then(|| Bbr {
         bandwidth: u64::from(words[HIGH_BANDWIDTH]) << 32 | u64::from(words[LOW_BANDWIDTH]),
-        is_startup: words[PACING_GAIN] > GREATEST_LATER,
+        is_startup: words[PACING_GAIN] > MAX_GAIN_AFTER_STARTUP,
     })
 }
 

@@ -1,6 +1,6 @@
-//! The processor's counter register, which costs a third of what a look at the clock does.
+//! The processor's counter register, which takes a third of the time of reading the clock.
 
-/// What it says. It counts at a constant rate, on all processors alike, or nearly so.
+/// Reads the register. It counts at a constant rate, nearly equal on all processors.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub fn read() -> u64 {
@@ -8,7 +8,7 @@ pub fn read() -> u64 {
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
-/// What it says. It counts at a constant rate.
+/// Reads the register. It counts at a constant rate.
 #[cfg(target_arch = "aarch64")]
 #[inline]
 pub fn read() -> u64 {

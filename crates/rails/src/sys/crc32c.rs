@@ -1,7 +1,7 @@
 //! CRC32C (RFC 3720, section 12.1) of short inputs, by the processor's instruction for it.
 
-/// Length from which multiplications without carry are faster than the instruction, in bytes. Those of 64 bytes at a time take
-/// longer to begin and less for each byte.
+/// Length, in bytes, from which carry-less multiplication is faster than the instruction: it handles 64 bytes at a time, takes
+/// longer to begin, and less for each byte.
 #[inline]
 pub fn long() -> usize {
     #[cfg(target_arch = "x86_64")]
@@ -31,18 +31,18 @@ mod x86_64 {
 
     /// The polynomial, its lowest bit first.
     const POLYNOMIAL: u32 = 0x82f6_3b78;
-    /// Words that are summed in three lanes, as the instruction can begin each cycle and takes three; of fewer words, to put
-    /// the lanes together takes longer than that saves.
-    const LEAST_IN_LANES: usize = 24;
+    /// Number of words from which three lanes pay: the instruction has a latency of three cycles and a throughput of one, but combining
+    /// the lanes takes time too.
+    const MIN_WORDS_FOR_LANES: usize = 24;
     /// Words of a lane, at most.
-    const MOST_IN_LANE: usize = 64;
-    /// By the words of a lane: what a sum is multiplied by that so many words follow, and twice as many.
-    static FACTORS: [[i64; 2]; MOST_IN_LANE + 1] = factors();
+    const MAX_LANE_WORDS: usize = 64;
+    /// By length of a lane in words: the factors of a sum that is followed by this number of words, and by twice as many.
+    static FACTORS: [[i64; 2]; MAX_LANE_WORDS + 1] = factors();
 
-    const fn factors() -> [[i64; 2]; MOST_IN_LANE + 1] {
-        let mut factors = [[0; 2]; MOST_IN_LANE + 1];
+    const fn factors() -> [[i64; 2]; MAX_LANE_WORDS + 1] {
+        let mut factors = [[0; 2]; MAX_LANE_WORDS + 1];
         let mut words = 1;
-        while words <= MOST_IN_LANE {
+        while words <= MAX_LANE_WORDS {
             // The product has one bit less than the word that is summed then, which shifts it by 32 more.
             factors[words] = [power(64 * words - 33), power(128 * words - 33)];
             words += 1;
@@ -64,8 +64,8 @@ mod x86_64 {
     pub fn append(before: u32, bytes: &[u8]) -> u32 {
         let (mut words, rest) = bytes.as_chunks::<8>();
         let mut sum = u64::from(!before);
-        while words.len() >= LEAST_IN_LANES {
-            let len = (words.len() / 3).min(MOST_IN_LANE);
+        while words.len() >= MIN_WORDS_FOR_LANES {
+            let len = (words.len() / 3).min(MAX_LANE_WORDS);
             let (lanes, behind) = words.split_at(3 * len);
             sum = append_lanes(sum, lanes, len);
             words = behind;
@@ -84,7 +84,7 @@ mod x86_64 {
         !sum
     }
 
-    /// Of three lanes of `len` words.
+    /// Appends three lanes of `len` words each.
     #[inline]
     #[target_feature(enable = "sse4.2,pclmulqdq")]
     fn append_lanes(before: u64, lanes: &[[u8; 8]], len: usize) -> u64 {

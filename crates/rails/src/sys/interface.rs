@@ -1,5 +1,5 @@
-//! What the kernel says of a network interface. Asked by ioctl, which answers for the network namespace of this
-//! process, where /sys/class/net may still show another one.
+//! Facts of network interfaces. Queried by ioctl, which is about the network namespace of this process, while /sys/class/net may
+//! show another one.
 
 use std::cell::OnceCell;
 use std::ffi::{CStr, c_char};
@@ -26,7 +26,7 @@ pub struct Facts {
     pub driver: String,
     /// It is a device of a bus (PCI, USB), or bundles or divides such ones.
     pub is_physical: bool,
-    /// Mbit/s, where it says, and has a reason to.
+    /// Mbit/s, where the driver reports a meaningful value.
     pub speed_mbps: Option<u64>,
 }
 
@@ -38,7 +38,7 @@ const SPEED_UNKNOWN: u32 = u32::MAX;
 /// Column of /proc/net/dev, after the name.
 const SENT_BYTES: usize = 8;
 
-/// Drivers that always say the same, 10 Gbit/s and 10 Mbit/s, whatever their interfaces carry.
+/// Drivers that report a constant, 10 Gbit/s and 10 Mbit/s, whatever their interfaces carry.
 const MADE_UP: [&str; 2] = ["veth", "tun"];
 
 /// `struct ethtool_cmd` of linux/ethtool.h.
@@ -69,24 +69,24 @@ struct EthtoolDrvinfo {
     rest: [u8; 64],
 }
 
-/// Drivers of what bundles or divides interfaces.
+/// Drivers of interfaces that bundle or divide others.
 const MADE_OF_OTHERS: [&str; 3] = ["bonding", "team", "802.1Q VLAN Support"];
-/// What drivers say of the bus of a device that is on none.
+/// Names that drivers give to the bus of a device without one.
 const NO_BUS: [&str; 4] = ["", "N/A", "tap", "tun"];
 
 /// Names of all interfaces, also of those without an address. Empty where /proc is not mounted.
 pub fn names() -> Vec<String> {
-    // Unlike /sys, it is always that of this process's namespace.
+    // Unlike /sys, it is always about this process's namespace.
     let table = std::fs::read_to_string("/proc/self/net/dev").unwrap_or_default();
     table.lines().filter_map(|line| Some(line.split_once(':')?.0.trim().to_string())).collect()
 }
 
-/// What the kernel counts of all interfaces, as it was when it was asked for first.
+/// The kernel's counters of all interfaces, from the time of the first query.
 #[derive(Default)]
 pub struct Counters(OnceCell<String>);
 
 impl Counters {
-    /// Bytes that an interface has sent, of all processes.
+    /// Bytes that an interface has sent, for all processes.
     pub fn sent_bytes(&self, name: &str) -> Option<u64> {
         let table = self.0.get_or_init(|| std::fs::read_to_string("/proc/self/net/dev").unwrap_or_default());
         let mut rows = table.lines().filter_map(|line| line.split_once(':'));
@@ -95,7 +95,7 @@ impl Counters {
     }
 }
 
-/// Asks the kernel about interface `name`.
+/// Queries the kernel about interface `name`.
 pub fn facts(name: &str) -> io::Result<Facts> {
     let socket = UdpSocket::bind("127.0.0.1:0").or_else(|_| UdpSocket::bind("[::1]:0"))?;
     let flags = i32::from(flags(&socket, name)?);

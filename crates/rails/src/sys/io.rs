@@ -8,13 +8,13 @@ use rustix::net::{RecvFlags, SendFlags};
 
 use super::memory::UserMemory;
 
-/// Most pieces of one system call; more are left for the next. Bounds the array on the stack.
+/// Pieces of one system call, at most; others are left for the next. Bounds the array on the stack.
 pub const MAX_PIECES: usize = 64;
 
 /// A closed connection is an error, not a signal.
 const SEND_FLAGS: libc::c_int = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
 
-/// A piece of what is to be sent.
+/// A piece to send.
 pub enum Piece<'a> {
     /// Bytes of this crate.
     Own(&'a [u8]),
@@ -47,8 +47,8 @@ pub fn send<'a>(
     checked(sent)
 }
 
-/// The same for a single piece, which is cheaper. (Not through the C library, whose functions are points at which a thread may
-/// be cancelled: two atomic operations on each of the many calls that short messages make.)
+/// [`send`] for a single piece, which is cheaper. (Not through the C library, whose functions are cancellation points: these cost two
+/// atomic operations on each of the many calls for short messages.)
 pub fn send_own(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
     Ok(rustix::net::send(socket, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT)?)
 }

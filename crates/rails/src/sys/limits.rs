@@ -1,4 +1,4 @@
-//! What the system lets this process have.
+//! Resource limits of this process.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ pub fn open_files() -> usize {
     limits().map_or(20, |limits| usize::try_from(limits.rlim_cur).unwrap_or(usize::MAX))
 }
 
-/// Has this process have so many open, if it has fewer, or as many as it may at all (the hard limit); how many that is.
+/// Raises the limit of open files to `wanted`, at most to the hard limit. Returns the limit.
 pub fn raise_open_files(wanted: usize) -> usize {
     if let Some(limits) = limits().filter(|limits| limits.rlim_cur < limits.rlim_max.min(wanted as libc::rlim_t)) {
         let raised = libc::rlimit { rlim_cur: limits.rlim_max.min(wanted as libc::rlim_t), ..limits };
@@ -18,7 +18,7 @@ pub fn raise_open_files(wanted: usize) -> usize {
     open_files()
 }
 
-/// The numbers of those that are open. Some may be above the limit: these were opened before it was set.
+/// The open file descriptors. Some may be above the limit, if they were opened before it was set.
 pub fn open_file_numbers() -> Vec<usize> {
     let entries = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()

@@ -1,8 +1,8 @@
-//! User memory: what the extents of requests name.
+//! User memory, as named by the extents of requests.
 
 use fishplate_engine::{Extent, Payload};
 
-/// Access to the memory that extents name. Having one is the proof that somebody vouches for all extents.
+/// Access to the memory that extents name. A value of this type is the proof that its maker vouches for all extents.
 #[derive(Debug)]
 pub struct UserMemory {
     _vouched: (),
@@ -17,7 +17,7 @@ impl UserMemory {
         UserMemory { _vouched: () }
     }
 
-    /// For another thread, to which extents are lent that this one does not touch until it has them back.
+    /// For another thread, to which extents are lent that this thread does not access until it has them back.
     pub fn lent(&self) -> Self {
         UserMemory { _vouched: () }
     }
@@ -33,7 +33,7 @@ impl UserMemory {
         for extent in payload.extents().iter().filter(|extent| extent.len > 0) {
             let (end, len) = (out.len(), extent.len as usize);
             out.reserve(len);
-            // SAFETY: whoever made `self` guarantees that the extent can be read; the vector has room for `len` more bytes, which
+            // SAFETY: the creator of `self` guarantees that the extent can be read; the vector has room for `len` more bytes, which
             // the copy initializes. No reference is made: a program may change memory that a peer reads.
             unsafe {
                 std::ptr::copy_nonoverlapping(address(extent), out.as_mut_ptr().add(end), len);
@@ -42,7 +42,7 @@ impl UserMemory {
         }
     }
 
-    /// The pieces of bytes `[from, from + len)` of `payload`, as far as it reaches, for this folder alone.
+    /// The pieces of bytes `[from, from + len)` of `payload`, clamped to its end. For this folder alone.
     #[inline]
     pub(super) fn parts(&self, payload: &Payload, from: u64, len: u64) -> impl Iterator<Item = *mut [u8]> {
         let (mut skip, mut left) = (from, len);
@@ -54,14 +54,14 @@ impl UserMemory {
         })
     }
 
-    /// Calls `take` for the pieces of bytes `[from, from + len)` of `payload`. It looks at each byte once: where a program writes
-    /// there meanwhile, as it must not while a send lasts, what is sent is spoilt; with checksums, the link ends as well.
+    /// Calls `take` for the pieces of bytes `[from, from + len)` of `payload`. It reads each byte once. If a program writes there
+    /// meanwhile, which it must not during a send, the sent bytes are garbage; with checksums, the link fails too.
     #[inline]
     pub fn for_each(&self, payload: &Payload, from: u64, len: u64, mut take: impl FnMut(&[u8])) {
         if let Payload::One(extent) = payload {
             let part = extent.slice(from, len);
             if part.len > 0 {
-                // SAFETY: whoever made `self` guarantees that the extent can be read, and that MPI does not let the program write there.
+                // SAFETY: the creator of `self` guarantees that the extent can be read, and that MPI does not let the program write there.
                 take(unsafe { std::slice::from_raw_parts(address(&part), part.len as usize) });
             }
             return;
@@ -77,13 +77,13 @@ impl UserMemory {
     pub fn write(&self, place: &Payload, at: u64, bytes: &[u8]) {
         if let Payload::One(extent) = place {
             let part = extent.slice(at, bytes.len() as u64);
-            // SAFETY: whoever made `self` guarantees that the extent can be written; it is as long as `bytes`, or shorter.
+            // SAFETY: the creator of `self` guarantees that the extent can be written; it is not longer than `bytes`.
             return unsafe { std::ptr::copy(bytes.as_ptr(), address(&part), part.len as usize) };
         }
         let mut rest = bytes;
         for part in self.parts(place, at, bytes.len() as u64) {
             let (now, later) = rest.split_at(part.len());
-            // SAFETY: whoever made `self` guarantees that the extent can be written; `now` is as long as `part`.
+            // SAFETY: the creator of `self` guarantees that the extent can be written; `now` is as long as `part`.
             unsafe { std::ptr::copy(now.as_ptr(), part.cast(), now.len()) };
             rest = later;
         }
@@ -105,7 +105,7 @@ pub fn overlaps(a: &Payload, b: &Payload) -> bool {
     a.extents().iter().any(|a| b.extents().iter().any(|b| meet(a, b)))
 }
 
-/// Where an extent begins, for this folder alone.
+/// The address of an extent. For this folder alone.
 pub(super) fn address(extent: &Extent) -> *mut u8 {
     std::ptr::with_exposed_provenance_mut(extent.region.0.wrapping_add(extent.offset) as usize)
 }

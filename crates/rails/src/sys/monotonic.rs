@@ -1,5 +1,5 @@
-//! The monotonic clock as a number: the standard library's takes as many instructions again to make a time of it, and each
-//! message is stamped several times.
+//! The monotonic clock as a number. The standard library needs twice the instructions to make a time of it, and each message reads
+//! the clock several times.
 
 /// Nanoseconds since some moment before this process began.
 #[inline]

@@ -1,4 +1,4 @@
-//! Socket options that no library knows, or not all of.
+//! Socket options that the libraries in use lack.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -7,7 +7,7 @@ use std::time::Duration;
 /// `TCP_RTO_MAX_MS` of linux/tcp.h, since Linux 6.15.
 const TCP_RTO_MAX_MS: libc::c_int = 44;
 
-/// Asks for an option of a TCP socket. How many bytes of `value` the kernel has filled.
+/// Queries an option of a TCP socket. Returns how many bytes of `value` the kernel has filled.
 ///
 /// # Safety
 /// Any bytes make a `T`.
@@ -24,11 +24,11 @@ pub unsafe fn tcp_option<T>(socket: BorrowedFd<'_>, name: libc::c_int, value: &m
 pub struct PeerProcess {
     /// Its user.
     pub uid: u32,
-    /// Its number in the namespace of this process; 0: it has none there.
+    /// Its process id in the namespace of this process; 0: it has none there.
     pub pid: i32,
 }
 
-/// Asks which process is at the other end of a Unix socket.
+/// Queries the process at the other end of a Unix socket.
 pub fn peer_process(socket: BorrowedFd<'_>) -> io::Result<PeerProcess> {
     let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut len = size_of::<libc::ucred>() as libc::socklen_t;
@@ -40,7 +40,7 @@ pub fn peer_process(socket: BorrowedFd<'_>) -> io::Result<PeerProcess> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(PeerProcess { uid: peer.uid, pid: peer.pid }) }
 }
 
-/// Bytes that the kernel was given to send and that the peer's has not acknowledged.
+/// Bytes in the send queue that the peer's kernel has not acknowledged.
 pub fn unacknowledged(socket: BorrowedFd<'_>) -> io::Result<u32> {
     let mut bytes: libc::c_int = 0;
     // SAFETY: `bytes` is valid for writes of its size, which is what the kernel writes.
@@ -53,11 +53,11 @@ pub fn set_max_pacing_rate(socket: BorrowedFd<'_>, most: u64) -> io::Result<()> 
     set(socket, (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE), most)
 }
 
-/// Has the kernel take up to so many bytes that were not read yet, as far as the system's `tcp_rmem` allows, and find out
-/// itself when that is too little. (`SO_RCVBUF` would end the latter, and `rmem_max` bounds it.)
+/// Reserves a receive window of this number of bytes, as far as the system's `tcp_rmem` allows, and leaves the kernel's auto-tuning
+/// on. (`SO_RCVBUF` would switch it off, and is bounded by `rmem_max`.)
 pub fn reserve_receive_window(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
     let option = (libc::SOL_SOCKET, libc::SO_RCVLOWAT);
-    // Room for as much as a reader waits for stays when it does not wait any more.
+    // The window that SO_RCVLOWAT reserves stays when the option is reset.
     set(socket, option, bytes)?;
     set(socket, option, 1)
 }
@@ -68,7 +68,7 @@ pub fn set_max_rto(socket: BorrowedFd<'_>, most: Duration) -> io::Result<()> {
     set(socket, (libc::IPPROTO_TCP, TCP_RTO_MAX_MS), most_ms)
 }
 
-/// Has datagrams leave whole or not at all, whatever the kernel has been told of the path, and no router cut them.
+/// Forbids fragmentation of datagrams, here and by routers, whatever path MTU the kernel knows.
 pub fn forbid_fragments(socket: BorrowedFd<'_>, is_ipv6: bool) -> io::Result<()> {
     let (option, value) = if is_ipv6 {
         ((libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER), libc::IPV6_PMTUDISC_PROBE)

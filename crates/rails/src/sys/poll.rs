@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-/// Most sockets reported by one wait; others are reported by the next.
+/// Sockets reported by one wait, at most; others are reported by the next.
 const MAX_EVENTS: usize = 32;
 
-/// What a socket carries.
+/// Kind of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Connections, or the bytes of one: all that can be told of it is reported.
+    /// A listener, or a connection: all its events are reported.
     Stream,
-    /// Reported when something can be read. (It would be reported as writable whenever a datagram has left.)
+    /// Only reported when it is readable. (It would become writable whenever a datagram has left.)
     Datagrams,
 }
 
@@ -27,16 +27,16 @@ impl Kind {
     }
 }
 
-/// What is ready.
+/// An event of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ready {
-    /// The number given when it was added.
+    /// Its number, from [`Poller::add`].
     pub token: u64,
     /// Bytes, a connection, or an end can be read.
     pub readable: bool,
     /// It takes bytes again.
     pub writable: bool,
-    /// Nothing will follow what can be read: the end is reported only once, however much stands before it.
+    /// Its end was reached, behind the data that can be read. This is reported only once.
     pub ended: bool,
 }
 
@@ -54,11 +54,11 @@ impl Poller {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the descriptor is new and nobody else owns it.
+        // SAFETY: the descriptor is new and has no other owner.
         Ok(Poller { epoll: unsafe { OwnedFd::from_raw_fd(fd) } })
     }
 
-    /// Another descriptor of the same set: it is readable while there is something to report.
+    /// A duplicate descriptor of the set: readable while events are pending.
     pub fn try_clone(&self) -> io::Result<OwnedFd> {
         self.epoll.try_clone()
     }
@@ -68,7 +68,7 @@ impl Poller {
         self.control(libc::EPOLL_CTL_ADD, socket, kind.events(), token)
     }
 
-    /// Gives a socket another number. What is ready on it is reported (again).
+    /// Gives a socket another number. Its present readiness is reported (again).
     pub fn rename(&self, socket: BorrowedFd<'_>, kind: Kind, token: u64) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_MOD, socket, kind.events(), token)
     }

@@ -1,6 +1,6 @@
-//! How often the calling thread has lost its processor to others.
+//! Preemptions of the calling thread.
 
-/// So often others have run in its place though it wanted to run on, as when it has yielded to somebody (`ru_nivcsw` of
+/// Number of involuntary context switches of the calling thread, which include yields to another one (`ru_nivcsw` of
 /// getrusage(2)).
 pub fn preemptions() -> i64 {
     // SAFETY: rusage is plain data; all zeros is a valid value.

@@ -7,24 +7,24 @@ use fishplate_engine::Payload;
 use super::memory::UserMemory;
 use super::shared_memory::SharedMemory;
 
-/// Most pieces on either side of one call.
+/// Pieces on either side of one call, at most.
 pub const MAX_PIECES: usize = 16;
 /// Length of a mark.
 pub const MARK_LEN: usize = 16;
 
 const NO_PIECE: libc::iovec = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
 
-/// Whether the process is known to run, or has been a moment ago; or has to be recognized by its mark, which costs 0.2 us.
+/// How to make sure that a process id is still that of the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
-    /// It runs.
+    /// The peer was alive a moment ago.
     Running,
-    /// By its mark.
+    /// By reading its mark, which takes 0.2 us.
     ByMark,
 }
 
-/// A process whose memory can be read. The system gives the number of one that has ended to another after a while: so a
-/// read can also fetch a mark, random bytes that only this process has at that place.
+/// A process whose memory can be read. The kernel reuses the id of an ended process after a while: so a read can also fetch a mark,
+/// random bytes that only this process has at that address.
 #[derive(Clone, Copy, Debug)]
 pub struct Process {
     pid: i32,
@@ -41,16 +41,16 @@ pub struct Piece {
     pub len: u64,
 }
 
-/// Bytes of user memory that one call writes.
+/// User memory that one call writes.
 pub struct Gathered {
     pieces: [libc::iovec; MAX_PIECES],
     count: usize,
-    /// How many.
+    /// Number of bytes.
     pub len: u64,
 }
 
 impl Gathered {
-    /// Bytes of `payload` from byte `from` of it on: up to `most`, fewer where they have many pieces, none at its end.
+    /// Up to `most` bytes of `payload` from offset `from` on; fewer if they have many pieces, none at its end.
     pub fn of(memory: &UserMemory, payload: &Payload, from: u64, most: u64) -> Gathered {
         let mut gathered = Gathered { pieces: [NO_PIECE; MAX_PIECES], count: 0, len: 0 };
         for (slot, part) in gathered.pieces.iter_mut().zip(memory.parts(payload, from, most)) {
@@ -63,7 +63,7 @@ impl Gathered {
 }
 
 impl Process {
-    /// Process `pid`, which has `mark` at the address `mark_at`. `None`: it has not, or its memory cannot be read.
+    /// Process `pid`, if it has `mark` at the address `mark_at`. `None`: it has not, or its memory cannot be read.
     pub fn find(pid: i32, mark_at: u64, mark: [u8; MARK_LEN]) -> Option<Process> {
         let process = Process { pid, mark_at, mark };
         (pid > 0 && process.is_there()).then_some(process)
@@ -74,7 +74,7 @@ impl Process {
         self.pid
     }
 
-    /// One of another number, for tests.
+    /// With another id, for tests.
     #[cfg(test)]
     pub fn with_pid(self, pid: i32) -> Process {
         Process { pid, ..self }
@@ -85,12 +85,12 @@ impl Process {
         matches!(self.read_own(&[], &mut Vec::new(), Known::ByMark), Ok(true))
     }
 
-    /// Writes to the place in its memory whose address and length are at byte `at` of memory that it shares: the kernel reads
-    /// them when the call begins, so the process can take the place back until then, by a length of zero. How many bytes were
-    /// written.
+    /// Writes to the destination in its memory whose address and length are at offset `at` of memory that it shares. The kernel reads
+    /// them when the call begins, so that the process can withdraw the destination until then, by a length of zero. Returns the number
+    /// of bytes written.
     pub fn write(&self, from: &Gathered, shared: &SharedMemory, at: usize) -> io::Result<u64> {
         let (local, count) = (from.pieces.as_ptr(), from.count as libc::c_ulong);
-        // SAFETY: the local pieces can be read, as whoever made the user memory vouches; the kernel copies the remote one, and
+        // SAFETY: the local pieces can be read, as the creator of the user memory guarantees; the kernel copies the remote one, and
         // what that says is for the other process to answer for: not more is read here than `from` has.
         let got = unsafe { libc::process_vm_writev(self.pid, local, count, shared.piece(at), 1, 0) };
         if got < 0 { Err(io::Error::last_os_error()) } else { Ok(got as u64) }
@@ -118,7 +118,7 @@ impl Process {
         Ok(true)
     }
 
-    /// The same to the end of a vector.
+    /// Reads to the end of a vector.
     pub fn read_own(&self, from: &[Piece], to: &mut Vec<u8>, known: Known) -> io::Result<bool> {
         let len = from.iter().map(|piece| piece.len).sum::<u64>() as usize;
         to.reserve(len);
@@ -133,8 +133,8 @@ impl Process {
         Ok(is_whole)
     }
 
-    /// How many bytes came of the `len` from byte `skip` of `from` on; none if the process is another one. The last of the
-    /// local pieces is for the mark.
+    /// Reads up to `len` bytes from offset `skip` of `from` on. Returns how many were read; none if the process is another one. The last
+    /// of the local pieces is for the mark.
     fn read_pieces(
         &self,
         from: &[Piece],

@@ -1,4 +1,4 @@
-//! Memory that two processes map, and access to it that does not trust the other one: it may write anything at any time.
+//! Memory that two processes map, accessed without trust in the other process, which may write anything at any time.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -10,7 +10,7 @@ use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
 
 use super::memory::UserMemory;
 
-/// What keeps the other process from taking memory away that is mapped here.
+/// Seals that keep the other process from changing the length of the memory.
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW);
 
 /// Shared memory as it is mapped here.
@@ -25,7 +25,7 @@ unsafe impl Send for SharedMemory {}
 unsafe impl Sync for SharedMemory {}
 
 impl SharedMemory {
-    /// New memory, all zero, of `len` bytes, which exist: none of them can turn out to be missing later.
+    /// New memory of `len` zero bytes, all allocated: an access cannot fail later for lack of memory.
     pub fn create(len: usize) -> io::Result<(SharedMemory, OwnedFd)> {
         let file = rustix::fs::memfd_create("fishplate", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
         rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, len as u64)?;
@@ -33,7 +33,7 @@ impl SharedMemory {
         Ok((SharedMemory::map(file.as_fd(), len)?, file))
     }
 
-    /// Memory that another process has created. It must be of this length for ever.
+    /// Maps memory that another process has created. Its length must be `len`, and sealed.
     pub fn open(file: BorrowedFd<'_>, len: usize) -> io::Result<SharedMemory> {
         let is_sealed = rustix::fs::fcntl_get_seals(file)?.contains(SEALS);
         if !is_sealed || rustix::fs::fstat(file)?.st_size != len as i64 {
@@ -54,58 +54,58 @@ impl SharedMemory {
             .ok_or_else(|| io::ErrorKind::OutOfMemory.into())
     }
 
-    /// Where it is mapped here.
+    /// Address of the mapping.
     pub fn address(&self) -> u64 {
         self.base.as_ptr().expose_provenance() as u64
     }
 
-    /// The word at byte `at`, a multiple of four.
+    /// Loads the word at offset `at`, a multiple of four.
     #[inline]
     pub fn load(&self, at: usize, ordering: Ordering) -> u32 {
         self.word(at).load(ordering)
     }
 
-    /// Sets it.
+    /// Stores the word at offset `at`.
     #[inline]
     pub fn store(&self, at: usize, value: u32, ordering: Ordering) {
         self.word(at).store(value, ordering);
     }
 
-    /// Sets it; what it was.
+    /// Replaces the word at offset `at`; returns the old value.
     #[inline]
     pub fn swap(&self, at: usize, value: u32) -> u32 {
         self.word(at).swap(value, Ordering::SeqCst)
     }
 
-    /// Sets two words at once, at a multiple of eight.
+    /// Stores two words at once, at a multiple of eight.
     #[inline]
     pub fn store_long(&self, at: usize, value: u64, ordering: Ordering) {
         assert!(at.is_multiple_of(8));
-        // SAFETY: inside of the mapping and aligned, as the mapping is; whoever else copies there can only spoil a number.
+        // SAFETY: inside of the mapping and aligned, as the mapping is; a concurrent writer can only corrupt the number.
         unsafe { AtomicU64::from_ptr(self.at(at, 8).cast()) }.store(value, ordering);
     }
 
-    /// The address and the length at byte `at`, for a system call that reads them there.
+    /// The iovec at offset `at`, for a system call that reads it there.
     pub(super) fn piece(&self, at: usize) -> *const libc::iovec {
         assert!(at.is_multiple_of(align_of::<libc::iovec>()));
         self.at(at, size_of::<libc::iovec>()).cast_const().cast()
     }
 
-    /// Copies `bytes` to byte `at`.
+    /// Copies `bytes` to offset `at`.
     #[inline]
     pub fn write(&self, at: usize, bytes: &[u8]) {
-        // SAFETY: `at` checks that there is room; whoever else writes there can only spoil what is copied.
+        // SAFETY: `at` checks that there is room; a concurrent writer can only corrupt the bytes copied.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.at(at, bytes.len()), bytes.len()) };
     }
 
-    /// The same, of a length that is known: a few instructions.
+    /// [`SharedMemory::write`] with a constant length: a few instructions.
     #[inline]
     pub fn write_array<const N: usize>(&self, at: usize, bytes: &[u8; N]) {
         // SAFETY: as in `write`.
         unsafe { self.at(at, N).cast::<[u8; N]>().write_unaligned(*bytes) };
     }
 
-    /// Copies what is at byte `at`.
+    /// Copies the bytes at offset `at`.
     #[inline]
     pub fn read(&self, at: usize, into: &mut [u8]) {
         // SAFETY: as in `write`.
@@ -132,7 +132,7 @@ impl SharedMemory {
         }
     }
 
-    /// The same, to the end of a vector.
+    /// Appends the bytes at offset `at` to a vector.
     pub fn append(&self, at: usize, len: usize, to: &mut Vec<u8>) {
         to.reserve(len);
         let end = to.len();
@@ -144,12 +144,12 @@ impl SharedMemory {
         is_read(&mut to[end..]);
     }
 
-    /// The same, to byte `to_at` and the following of user memory; what does not fit is dropped.
+    /// Copies the bytes at offset `at` to offset `to_at` of user memory; bytes that do not fit are dropped.
     #[inline]
     pub fn place(&self, at: usize, len: usize, memory: &UserMemory, to: &Payload, to_at: u64) {
         let mut from = at;
         for part in memory.parts(to, to_at, len as u64) {
-            // SAFETY: as in `write`; whoever made `memory` guarantees that its parts can be written.
+            // SAFETY: as in `write`; the creator of `memory` guarantees that its parts can be written.
             unsafe { std::ptr::copy_nonoverlapping(self.at(from, part.len()), part.cast(), part.len()) };
             from += part.len();
         }
@@ -170,8 +170,7 @@ impl SharedMemory {
     }
 }
 
-/// Keeps the compiler from reading a copy's source again in the place of the copy: the peer may have changed it since what was
-/// copied has been checked.
+/// Keeps the compiler from reading the source again instead of the copy: the peer may have changed it since the copy was checked.
 #[inline]
 fn is_read(copy: &mut [u8]) {
     std::hint::black_box(copy.as_mut_ptr());

@@ -1,4 +1,4 @@
-//! What the kernel knows of a TCP connection.
+//! The kernel's data on a TCP connection (`TCP_INFO`).
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -28,9 +28,9 @@ struct RawTcpInfo {
     reord_seen: u32,
 }
 
-/// Where `tcpi_bytes_acked` stands among the 64-bit fields that start with `tcpi_pacing_rate`.
+/// Position of `tcpi_bytes_acked` among the 64-bit fields that start with `tcpi_pacing_rate`.
 const BYTES_ACKED: usize = 2;
-/// Where they stand among the 32-bit fields that start with `tcpi_rto`.
+/// Positions among the 32-bit fields that start with `tcpi_rto`.
 const SND_MSS: usize = 2;
 const UNACKED: usize = 4;
 const LAST_ACK_RECV: usize = 12;
@@ -38,12 +38,12 @@ const RTT: usize = 15;
 const SND_CWND: usize = 18;
 const TOTAL_RETRANS: usize = 23;
 
-/// A round trip longer than the least by this part of it, 1/4,
+/// A round trip shows a queue if it exceeds the minimum by the minimum divided by this, plus [`QUEUE_NS`].
 const QUEUE_PART: u64 = 4;
-/// and so many nanoseconds shows a queue: processes that share a core take as long to answer.
+/// Time in nanoseconds by which answers are late where processes share a core.
 pub const QUEUE_NS: u64 = 1_000_000;
 
-/// What the kernel knows of a connection.
+/// The kernel's data on a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TcpInfo {
     /// Least round trip time, in nanoseconds; 0: not measured yet.
@@ -52,7 +52,7 @@ pub struct TcpInfo {
     pub rtt_ns: u64,
     /// Segments sent again so far.
     pub retransmitted: u32,
-    /// Segments that the peer had twice, as it said (RFC 2883).
+    /// Segments that the peer has reported as duplicates (RFC 2883).
     pub duplicates: u32,
     /// CongestionControl window, in segments.
     pub window: u32,
@@ -62,15 +62,15 @@ pub struct TcpInfo {
     pub unacknowledged: u32,
     /// Bytes sent that were acknowledged so far.
     pub acknowledged_bytes: u64,
-    /// Questions whether the peer has room that were not answered.
+    /// Unanswered zero-window probes.
     pub probes: u8,
-    /// How long ago something was acknowledged last, in nanoseconds.
+    /// Time since the last acknowledgement, in nanoseconds.
     pub silent_ns: u64,
-    /// Bytes that wait in the kernel to be sent.
+    /// Unsent bytes in the kernel.
     pub unsent_bytes: u32,
     /// Bytes delivered per second, as measured last; 0: not measured yet.
     pub delivery_rate: u64,
-    /// That was measured while the kernel had less to send than the path could take.
+    /// The delivery rate was measured while the sender was application-limited.
     pub app_limited: bool,
 }
 
@@ -80,24 +80,23 @@ impl TcpInfo {
         self.rtt_ns > self.min_rtt_ns + self.min_rtt_ns / QUEUE_PART + QUEUE_NS
     }
 
-    /// Whether the kernel still has something for the peer.
+    /// Whether the kernel has unsent or unacknowledged bytes.
     pub fn is_waiting(&self) -> bool {
         self.unacknowledged > 0 || self.unsent_bytes > 0
     }
 
-    /// Whether the kernel waits for an answer of the peer's: to data, or, as far as it asks `often`, to the question whether
-    /// there is room.
+    /// Whether the kernel waits for an answer of the peer: to data, or, where it probes `often`, to a zero-window probe.
     pub fn is_unanswered(&self, often: bool) -> bool {
         self.unacknowledged > 0 || self.probes > 0 || (often && self.unsent_bytes > 0)
     }
 
-    /// Bytes that may be under way at once.
+    /// Congestion window, in bytes.
     pub fn window_bytes(&self) -> u64 {
         u64::from(self.window) * u64::from(self.segment_bytes)
     }
 }
 
-/// Asks the kernel.
+/// Queries the kernel.
 pub fn tcp_info(socket: BorrowedFd<'_>) -> io::Result<TcpInfo> {
     let mut raw = RawTcpInfo::default();
     // SAFETY: it has numbers only.

@@ -1,8 +1,8 @@
-//! Threads that move long payloads between user memory and the kernel, where processors are free: a rail faster than a core
-//! needs one of its own. Everything else (the engine, matching, short messages) stays with the thread that calls the endpoint,
-//! which lends such a thread one direction of one link at a time and takes it back when the payload has been moved.
+//! Threads that copy long payloads between user memory and the kernel, where processors are free: a rail faster than a core needs a
+//! core of its own. All else (the engine, matching, short messages) stays with the thread that calls the endpoint, which lends a
+//! transfer thread one direction of one link at a time and takes it back when the payload has been copied.
 //!
-//! `slot` is how a job goes to a thread and back, `threads` has the threads, `spare` says how many may run.
+//! `slot` passes a job to a thread and back, `threads` has the threads, `spare` says how many may run.
 
 mod slot;
 #[cfg(test)]
@@ -16,18 +16,18 @@ pub use threads::{Lease, Threads, Transfer};
 
 use std::str::FromStr;
 
-/// How many threads move long payloads, at most.
+/// Limit of the number of transfer threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ThreadLimit {
-    /// As many as there are processors free, and no more than rails.
+    /// The number of free processors, and at most that of rails.
     #[default]
     Automatic,
-    /// So many, whether processors are free or not.
+    /// A fixed number, whether processors are free or not.
     Fixed(usize),
 }
 
-/// Most threads of an endpoint: two for each of eight rails, more than hosts have.
-const MOST: usize = 16;
+/// Threads of an endpoint, at most: two for each of eight rails, more than hosts have.
+const MAX_THREADS: usize = 16;
 
 impl ThreadLimit {
     /// What a user may write.
@@ -41,7 +41,7 @@ impl FromStr for ThreadLimit {
         match text {
             "auto" => Ok(ThreadLimit::Automatic),
             number => match number.parse() {
-                Ok(number) if number <= MOST => Ok(ThreadLimit::Fixed(number)),
+                Ok(number) if number <= MAX_THREADS => Ok(ThreadLimit::Fixed(number)),
                 _ => Err(()),
             },
         }

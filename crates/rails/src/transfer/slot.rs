@@ -1,4 +1,4 @@
-//! Where one thread leaves a job for another, and finds it again once it is done. Neither waits for the other, but in
+//! A slot in which one thread leaves a job for another, and finds it again once it is done. Neither waits for the other, except in
 //! [`Slot::wait`].
 
 use super::sync::{AtomicU8, Mutex, MutexGuard, Ordering, PoisonError, pause};
@@ -11,7 +11,7 @@ const DONE: u8 = 3;
 /// Room for one job.
 pub struct Slot<J> {
     state: AtomicU8,
-    /// Locked by who has moved `state` on, so that nobody ever waits for it.
+    /// Locked only by the thread that has advanced `state`, so that nobody ever waits for it.
     job: Mutex<Option<J>>,
 }
 
@@ -21,12 +21,12 @@ impl<J> Default for Slot<J> {
     }
 }
 
-/// What has become of a job.
+/// The progress of a job.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Fate<J> {
     /// No thread has begun with it.
     Waits,
-    /// A thread is at it.
+    /// A thread carries it out.
     Runs,
     /// It is done.
     Done(J),
@@ -57,7 +57,7 @@ impl<J> Slot<J> {
     }
 
     /// Takes the job back if it is done.
-    pub fn look(&self) -> Fate<J> {
+    pub fn try_take(&self) -> Fate<J> {
         match self.state.load(Ordering::Acquire) {
             DONE => self.take().map_or(Fate::Runs, Fate::Done),
             RUNNING => Fate::Runs,
@@ -73,7 +73,7 @@ impl<J> Slot<J> {
         self.take()
     }
 
-    /// Takes the job back, done or not begun. Waits for a thread that is at it. `None`: there is none.
+    /// Takes the job back, done or not begun. Waits for a thread that carries it out. `None`: there is no job.
     pub fn wait(&self) -> Option<J> {
         let mut rounds = 0;
         loop {
@@ -102,12 +102,12 @@ impl<J> Slot<J> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<J>> {
-        // A job that has panicked is whole all the same: what it moved is counted behind each system call.
+        // A job that has panicked is consistent: copied bytes are counted after each system call.
         self.job.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The job ends, even where carrying it out has panicked.
+/// Marks the job as done when it is dropped, also after a panic.
 struct Ends<'a>(&'a AtomicU8);
 
 impl Drop for Ends<'_> {

@@ -11,10 +11,10 @@ fn a_job_is_carried_out_once_and_comes_back() {
     assert!(!slot.run(|_: &mut u32| unreachable!()));
     slot.post(7).unwrap();
     assert_eq!(slot.post(8), Err(8));
-    assert_eq!(slot.look(), Fate::Waits);
+    assert_eq!(slot.try_take(), Fate::Waits);
     assert!(slot.run(|job| *job += 1) && !slot.run(|_| unreachable!()));
-    assert_eq!(slot.look(), Fate::Done(8));
-    assert_eq!((slot.look(), slot.withdraw(), slot.wait()), (Fate::Waits, None, None));
+    assert_eq!(slot.try_take(), Fate::Done(8));
+    assert_eq!((slot.try_take(), slot.withdraw(), slot.wait()), (Fate::Waits, None, None));
 }
 
 #[test]

@@ -1,43 +1,43 @@
-//! Which processors that this process may use have nothing to do, so that a thread on one takes nothing from anybody.
+//! Finds idle processors among those that this process may use: a thread there disturbs nobody.
 
 use std::time::{Duration, Instant};
 
 use rustix::thread::{CpuSet, sched_getaffinity};
 
-/// The kernel's counts of idle time are looked at so often: they advance by 10 ms, and all of them are a file that takes the
-/// kernel some microseconds a processor to write.
+/// Period of reading the kernel's idle times: they advance by 10 ms, and their file takes the kernel some microseconds for each
+/// processor.
 pub const PERIOD: Duration = Duration::from_millis(50);
-/// A processor is free if it was idle for this part of the time: one that another rank polls on never is.
+/// A processor is free if it was idle for this part of the time. One on which another rank polls never is.
 const FREE_PART: f64 = 0.5;
 /// The kernel counts in units of this length (`USER_HZ`).
 const UNIT: Duration = Duration::from_millis(10);
 
-/// What was known at the last look.
+/// Idle times at the last sample.
 #[derive(Default)]
 pub struct IdleProcessors {
-    looked_at: Option<Instant>,
+    sampled_at: Option<Instant>,
     /// By processor, in units.
     idle: Vec<Option<u64>>,
     free: usize,
 }
 
 impl IdleProcessors {
-    /// Whether one was free for most of the time between the last two looks.
+    /// Whether a processor was free between the last two samples.
     pub fn is_any(&mut self) -> bool {
-        self.look();
+        self.sample();
         self.free > 0
     }
 
-    /// How many were, if this is a new look.
-    pub fn look(&mut self) -> Option<usize> {
+    /// Takes a sample if one is due, and returns the number of free processors.
+    pub fn sample(&mut self) -> Option<usize> {
         let now = Instant::now();
-        let passed = self.looked_at.map(|before| now - before);
+        let passed = self.sampled_at.map(|before| now - before);
         if passed.is_some_and(|passed| passed < PERIOD) {
             return None;
         }
         let idle = idle_times(&std::fs::read_to_string("/proc/stat").unwrap_or_default());
         self.free = passed.map_or(0, |passed| self.were_idle(&idle, passed));
-        (self.looked_at, self.idle) = (Some(now), idle);
+        (self.sampled_at, self.idle) = (Some(now), idle);
         passed.map(|_| self.free)
     }
 

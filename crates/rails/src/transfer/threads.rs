@@ -1,5 +1,5 @@
-//! The threads of one endpoint that move long payloads. They are started when the first payload is to be moved beside another,
-//! spin for a moment between two jobs, and sleep otherwise.
+//! The transfer threads of one endpoint. They are started when the first payload is to be copied beside another, spin for a moment
+//! between two jobs, and sleep otherwise.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,42 +12,42 @@ use super::ThreadLimit;
 use super::slot::{Fate, Slot};
 use super::spare::{IdleProcessors, PERIOD};
 
-/// For so long a thread looks for the next job before it sleeps: from one stripe to the next of a message that takes long, and
-/// ten times what waking it takes.
-const LOOKS_FOR: Duration = Duration::from_micros(100);
-/// A job that no thread has begun with for so long is taken back: the processor that was free is not any more.
+/// How long a thread spins for the next job before it sleeps: longer than between two stripes of a message, and ten times as long as
+/// waking it takes.
+const SPIN_TIME: Duration = Duration::from_micros(100);
+/// A job that no thread has begun within this time is taken back: the processor is not free any more.
 const BEGINS_WITHIN: Duration = Duration::from_micros(200);
 /// Enough for a system call and its way there.
 const STACK_BYTES: usize = 128 << 10;
 
-/// What can be lent to a thread.
+/// A job of a transfer thread.
 pub trait Transfer: Send + 'static {
-    /// Moves what can be moved now. Does not block.
+    /// Copies as much as possible now. Does not block.
     fn carry_out(&mut self);
 }
 
 /// The threads of an endpoint.
 pub struct Threads<J: Transfer> {
     limit: ThreadLimit,
-    /// No more pay.
+    /// Maximum number of threads.
     most: usize,
-    /// Ranks of this host, which share what is free.
+    /// Ranks of this host, which share the free processors.
     ranks: usize,
     started: Vec<Thread<J>>,
-    /// None can be started any more.
+    /// A thread could not be started: no more are tried.
     has_failed: bool,
     common: Arc<Common>,
-    /// When the thread that looks for free processors is to do so next.
-    next_look: Option<Instant>,
+    /// When a thread is to count free processors next.
+    next_scan: Option<Instant>,
     process: u32,
 }
 
-/// What the threads and their endpoint both see.
+/// State that the threads share with their endpoint.
 #[derive(Default)]
 struct Common {
     ended: AtomicBool,
-    /// The first of the threads is to find out how many may run.
-    look_wanted: AtomicBool,
+    /// The first thread is to count free processors.
+    scan_wanted: AtomicBool,
     allowed: AtomicUsize,
 }
 
@@ -56,7 +56,7 @@ struct Thread<J> {
     handle: Option<JoinHandle<()>>,
 }
 
-/// A job that a thread has. Dropping it waits until the thread has let go of it.
+/// A job that was lent to a thread. Dropping it waits for the thread.
 pub struct Lease<J: Transfer> {
     slot: Arc<Slot<J>>,
     since: Instant,
@@ -64,10 +64,10 @@ pub struct Lease<J: Transfer> {
 }
 
 impl<J: Transfer> Lease<J> {
-    /// The job, if it is done. One that no thread has begun with for long is carried out now, and true: then a processor
+    /// The job, if it is done. A job that no thread has begun within [`BEGINS_WITHIN`] is carried out here; true then, as a processor
     /// less is free.
-    pub fn look(&self) -> Option<(J, bool)> {
-        match self.slot.look() {
+    pub fn try_take(&self) -> Option<(J, bool)> {
+        match self.slot.try_take() {
             Fate::Done(job) => Some((job, false)),
             Fate::Waits if self.since.elapsed() >= BEGINS_WITHIN => {
                 let mut job = self.slot.withdraw()?;
@@ -78,7 +78,7 @@ impl<J: Transfer> Lease<J> {
         }
     }
 
-    /// The job, as far as it has come: one that no thread has begun with is as it was.
+    /// Takes the job back in its present state, waiting for the thread if it has begun.
     pub fn end(&self) -> Option<J> {
         (self.process == std::process::id()).then(|| self.slot.wait()).flatten()
     }
@@ -91,7 +91,7 @@ impl<J: Transfer> Drop for Lease<J> {
 }
 
 impl<J: Transfer> Threads<J> {
-    /// None yet; at most as many as `rails`, for an endpoint of one of so many `ranks` of this host.
+    /// No threads yet, and at most as many as `rails`; `ranks`: of the job on this host.
     pub fn new(limit: ThreadLimit, rails: usize, ranks: usize) -> Threads<J> {
         let processors = thread::available_parallelism().map_or(1, |processors| processors.get());
         let most = match limit {
@@ -109,19 +109,19 @@ impl<J: Transfer> Threads<J> {
             started: Vec::new(),
             has_failed: false,
             common: Arc::new(common),
-            next_look: None,
+            next_scan: None,
             process: std::process::id(),
         }
     }
 
-    /// How many may move payloads at present.
+    /// Number of threads that may run at present.
     pub fn allowed(&self) -> usize {
         self.common.allowed.load(Ordering::Relaxed).min(self.most)
     }
 
-    /// Whether any may, or it is to be found out: else what else is to be moved does not matter.
+    /// Whether threads may run, or that is to be found out.
     pub fn may_help(&self) -> bool {
-        self.most > 0 && (self.allowed() > 0 || self.is_look_due(Instant::now()))
+        self.most > 0 && (self.allowed() > 0 || self.is_scan_due(Instant::now()))
     }
 
     /// Whether this is the process that has the threads: a forked child does not.
@@ -129,24 +129,24 @@ impl<J: Transfer> Threads<J> {
         self.process == std::process::id()
     }
 
-    fn is_look_due(&self, now: Instant) -> bool {
-        self.limit == ThreadLimit::Automatic && self.next_look.is_none_or(|next| now >= next)
+    fn is_scan_due(&self, now: Instant) -> bool {
+        self.limit == ThreadLimit::Automatic && self.next_scan.is_none_or(|next| now >= next)
     }
 
-    /// A payload is to be moved beside another: sees to it that it is known how many threads may.
+    /// A payload is to be copied beside another: makes sure that the number of free processors is known.
     pub fn want(&mut self) {
         let now = Instant::now();
-        if self.most > 0 && self.is_look_due(now) {
-            self.next_look = Some(now + PERIOD);
+        if self.most > 0 && self.is_scan_due(now) {
+            self.next_scan = Some(now + PERIOD);
             if self.started.is_empty() {
                 self.start();
             }
-            self.common.look_wanted.store(true, Ordering::Release);
+            self.common.scan_wanted.store(true, Ordering::Release);
             self.started.first().into_iter().for_each(Thread::wake);
         }
     }
 
-    /// Lends a job to a thread that has none; gives it back where there is no such thread.
+    /// Lends a job to an idle thread; gives it back where there is none.
     pub fn lend(&mut self, mut job: J) -> Result<Lease<J>, J> {
         for at in 0..self.allowed() {
             if at == self.started.len() && !self.start() {
@@ -164,8 +164,8 @@ impl<J: Transfer> Threads<J> {
         Err(job)
     }
 
-    /// A job was not begun with: a processor less is free, until the next look. Not none: a thread of many is late now and then,
-    /// as waking it takes long.
+    /// A job was not begun in time: counts a processor less as free until the next scan. Not all: of many threads one is late now and
+    /// then, as waking it takes long.
     pub fn were_late(&self) {
         if self.limit == ThreadLimit::Automatic {
             self.common.allowed.store(self.allowed().saturating_sub(1), Ordering::Relaxed);
@@ -177,14 +177,14 @@ impl<J: Transfer> Threads<J> {
             return false;
         }
         let slot = Arc::new(Slot::default());
-        let looks = self.started.is_empty().then(|| Looks {
+        let scan = self.started.is_empty().then(|| IdleScan {
             most: self.most,
             ranks: self.ranks,
             idle: IdleProcessors::default(),
         });
         let (theirs, common) = (slot.clone(), self.common.clone());
         let builder = thread::Builder::new().name("fishplate-copy".into()).stack_size(STACK_BYTES);
-        match without_signals(|| builder.spawn(move || run(&theirs, &common, looks))) {
+        match without_signals(|| builder.spawn(move || run(&theirs, &common, scan))) {
             Ok(handle) => self.started.push(Thread { slot, handle: Some(handle) }),
             Err(error) => {
                 log::info!("no thread for long payloads: {error}; the thread that calls MPI moves them");
@@ -204,7 +204,7 @@ impl<J: Transfer> Drop for Threads<J> {
         self.common.ended.store(true, Ordering::Release);
         for thread in &mut self.started {
             thread.wake();
-            // It cannot have panicked in a way that matters here.
+            // A panic of the thread does not matter here.
             let _ = thread.handle.take().map(JoinHandle::join);
         }
     }
@@ -216,37 +216,37 @@ impl<J> Thread<J> {
     }
 }
 
-/// How the first of the threads finds out how many may run.
-struct Looks {
+/// Counts free processors, in the first thread.
+struct IdleScan {
     most: usize,
     ranks: usize,
     idle: IdleProcessors,
 }
 
-impl Looks {
+impl IdleScan {
     /// One more for each processor that is free for this rank; one less while there is none.
-    fn look(&mut self, allowed: &AtomicUsize) {
-        let Some(free) = self.idle.look() else { return };
+    fn scan(&mut self, allowed: &AtomicUsize) {
+        let Some(free) = self.idle.sample() else { return };
         let before = allowed.load(Ordering::Relaxed);
         let now = if free == 0 { before.saturating_sub(1) } else { self.most.min(before + free / self.ranks) };
         allowed.store(now, Ordering::Relaxed);
     }
 }
 
-fn run<J: Transfer>(slot: &Slot<J>, common: &Common, mut looks: Option<Looks>) {
+fn run<J: Transfer>(slot: &Slot<J>, common: &Common, mut scan: Option<IdleScan>) {
     let mut idle_since = Instant::now();
     while !common.ended.load(Ordering::Acquire) {
-        if let Some(looks) = &mut looks
-            && common.look_wanted.swap(false, Ordering::Acquire)
+        if let Some(scan) = &mut scan
+            && common.scan_wanted.swap(false, Ordering::Acquire)
         {
-            looks.look(&common.allowed);
+            scan.scan(&common.allowed);
         }
         if slot.run(J::carry_out) {
             idle_since = Instant::now();
-        } else if idle_since.elapsed() < LOOKS_FOR {
+        } else if idle_since.elapsed() < SPIN_TIME {
             std::hint::spin_loop();
         } else {
-            // Who leaves a job, or ends the thread, wakes it behind that.
+            // Posting a job, or ending the threads, unparks it afterwards.
             thread::park();
             idle_since = Instant::now();
         }
@@ -267,7 +267,7 @@ mod tests {
 
     fn done(lease: &Lease<Count>) -> u32 {
         loop {
-            if let Some((job, _)) = lease.look() {
+            if let Some((job, _)) = lease.try_take() {
                 return job.0;
             }
             thread::yield_now();

@@ -1,4 +1,4 @@
-//! The side that is tried: answers who knows its secret, for as long as the process lives.
+//! The side that is tried: answers peers that know its secret, as long as the process lives.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream, UdpSocket};
@@ -15,14 +15,14 @@ use crate::rail::Rail;
 use crate::random::random;
 use crate::socket;
 
-/// Connections that are answered at the same time; more are closed. Enough for 32 hosts that try four rails each.
-const MOST_CONNECTIONS: usize = 128;
-/// How long who has connected may say nothing: he may wait for other ways first.
-const MOST_SILENCE: Duration = PATIENCE.saturating_mul(5);
-/// After a connection that could not be accepted.
+/// Connections that are answered at the same time; further ones are closed. Enough for 32 hosts that try four rails each.
+const MAX_CONNECTIONS: usize = 128;
+/// Timeout of a connection without data: its peer may wait for other ways first.
+const MAX_SILENCE: Duration = PATIENCE.saturating_mul(5);
+/// Pause after a connection that could not be accepted.
 const PAUSE: Duration = Duration::from_millis(10);
 /// Longest datagram.
-const MOST_BYTES: usize = 1 << 16;
+const MAX_BYTES: usize = 1 << 16;
 
 /// Begins to answer on `rails`, on `ports` if there are any.
 ///
@@ -53,13 +53,13 @@ fn accept(listener: &TcpListener, rail: u8, secret: &[u8; SECRET_LEN], busy: &Ar
             thread::sleep(PAUSE);
             continue;
         };
-        if busy.fetch_add(1, Ordering::Relaxed) >= MOST_CONNECTIONS {
+        if busy.fetch_add(1, Ordering::Relaxed) >= MAX_CONNECTIONS {
             busy.fetch_sub(1, Ordering::Relaxed);
             continue;
         }
         let (secret, busy) = (*secret, busy.clone());
         thread::spawn(move || {
-            // Who tries sees what failed.
+            // The trying side reports the failure.
             let _ = answer(stream, rail, &secret);
             busy.fetch_sub(1, Ordering::Relaxed);
         });
@@ -67,7 +67,7 @@ fn accept(listener: &TcpListener, rail: u8, secret: &[u8; SECRET_LEN], busy: &Ar
 }
 
 fn answer(mut stream: TcpStream, rail: u8, secret: &[u8; SECRET_LEN]) -> io::Result<()> {
-    stream.set_read_timeout(Some(MOST_SILENCE))?;
+    stream.set_read_timeout(Some(MAX_SILENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     stream.set_nodelay(true)?;
     let mut given = [0; SECRET_LEN];
@@ -88,7 +88,7 @@ fn answer(mut stream: TcpStream, rail: u8, secret: &[u8; SECRET_LEN]) -> io::Res
     Ok(())
 }
 
-/// Begins to answer datagrams that come to an address. The port.
+/// Begins to answer datagrams to an address. Returns the port.
 fn reflect(rail: &Rail, ip: IpAddr, near: u16, ports: Option<Ports>, secret: [u8; SECRET_LEN]) -> io::Result<u16> {
     let socket = socket::datagrams_on(rail.at(ip, near), rail.device(), ports)?;
     socket.set_nonblocking(false)?;
@@ -98,9 +98,9 @@ fn reflect(rail: &Rail, ip: IpAddr, near: u16, ports: Option<Ports>, secret: [u8
 }
 
 fn answer_datagrams(socket: &UdpSocket, secret: &[u8; SECRET_LEN]) {
-    let mut datagram = vec![0; MOST_BYTES];
+    let mut datagram = vec![0; MAX_BYTES];
     loop {
-        // An error is that of an answer to somebody who has gone.
+        // An error is about an earlier answer to a peer that has gone.
         let Ok((length, from)) = socket.recv_from(&mut datagram) else { continue };
         let head = &datagram[..length.min(SECRET_LEN + 2)];
         if head.len() == SECRET_LEN + 2 && head.starts_with(secret) {

@@ -1,4 +1,4 @@
-//! How long a packet may be on a path. Datagrams that no router may cut show it, as each is answered by its number.
+//! Finds the MTU of a path by datagrams that must not be fragmented, each of which is answered by its number.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -9,22 +9,22 @@ use std::time::{Duration, Instant};
 use super::SECRET_LEN;
 use crate::sys::option::forbid_fragments;
 
-/// What every path takes: IPv4 (RFC 791, section 3.2, for hosts), IPv6 (RFC 8200, section 5).
-const LEAST: (u32, u32) = (576, 1280);
+/// Minimum MTU of every path: IPv4 (RFC 791, section 3.2, for hosts), IPv6 (RFC 8200, section 5).
+const MIN_MTU: (u32, u32) = (576, 1280);
 /// Headers of IPv4 or IPv6, and of UDP.
 const HEADERS: (u32, u32) = (20 + 8, 40 + 8);
-/// How long answers may take beside the round trip: the other side is a process that has to wake up.
+/// Time for an answer beyond the round trip: the other side is a process that has to wake up.
 const SLACK: Duration = Duration::from_millis(250);
 /// Lengths that are tried at the same time.
 const AT_ONCE: u32 = 16;
-/// How often what does not arrive is sent: it may be lost by chance, or the other side be slow.
+/// Times that a length without an answer is sent: the datagram may be lost by chance, or the other side slow.
 const TIMES: usize = 2;
-/// The same at first, when it decides whether any datagram arrives.
+/// [`TIMES`] for the first length, which decides whether any datagram arrives.
 const FIRST_TIMES: usize = 4;
-/// No path is said to take more: the longest datagram, rounded.
-const MOST: u32 = 65_000;
+/// Greatest MTU that is reported: the longest datagram, rounded.
+const MAX_MTU: u32 = 65_000;
 
-/// Bytes of the longest packet that arrives, up to `mtu`. `None`: no datagram does.
+/// Length of the longest packet that arrives, up to `mtu`, in bytes. `None`: no datagram arrives.
 pub fn longest(
     socket: &UdpSocket,
     to: SocketAddr,
@@ -36,8 +36,8 @@ pub fn longest(
     forbid_fragments(socket.as_fd(), to.is_ipv6())?;
     let of_family = |(v4, v6)| if to.is_ipv4() { v4 } else { v6 };
     let trial = Trial { socket, to, secret, headers: of_family(HEADERS), patience: SLACK + 2 * round_trip };
-    let mut beyond = mtu.min(MOST);
-    let mut arrives = of_family(LEAST).min(beyond);
+    let mut beyond = mtu.min(MAX_MTU);
+    let mut arrives = of_family(MIN_MTU).min(beyond);
     let first = trial.which_arrive(&[arrives, beyond], FIRST_TIMES)?;
     if first.contains(&beyond) || !first.contains(&arrives) {
         return Ok(first.last().copied());
@@ -68,7 +68,7 @@ impl Trial<'_> {
                 let mut datagram = vec![0; (length - self.headers) as usize];
                 datagram[..SECRET_LEN].copy_from_slice(self.secret);
                 datagram[SECRET_LEN..SECRET_LEN + 2].copy_from_slice(&(*length as u16).to_le_bytes());
-                // One that the interface does not take does not arrive, and neither does one that a firewall forbids.
+                // A datagram that the interface or a firewall refuses counts as lost.
                 let _ = self.socket.send_to(&datagram, self.to);
             }
             self.collect(lengths, &mut arrived)?;
@@ -89,12 +89,12 @@ impl Trial<'_> {
             match self.socket.recv_from(&mut answer) {
                 Ok((length, _)) if length == answer.len() && answer.starts_with(self.secret) => {
                     let length = u16::from_le_bytes([answer[SECRET_LEN], answer[SECRET_LEN + 1]]).into();
-                    // One that comes too late is about a length that has been given up.
+                    // A late answer may be about a length that was given up.
                     if lengths.contains(&length) {
                         arrived.insert(length);
                     }
                 }
-                // Somebody else's; or that a datagram has been refused, which is as good as lost.
+                // From another host; or an error that a datagram was refused, which counts as lost.
                 _ => {}
             }
         }

@@ -1,5 +1,5 @@
-//! Whether what leaves over a rail arrives at another host: tried by `fishplate doctor`, between two processes that know a
-//! secret of each other. They use sockets as endpoints do: bound to interfaces, on ports of FISHPLATE_PORTS.
+//! Trials of `fishplate doctor`: whether packets over a rail arrive at another host, between two processes that know a secret of
+//! each other. Their sockets are those of endpoints: bound to interfaces, on ports of FISHPLATE_PORTS.
 //!
 //! [`answer`] is the side that is tried, [`path`] the side that tries; each host is both. Over a connection, who tries sends
 //! the secret, and gets one byte: the position of the rail over which that came, or `OTHER_RAIL`. Then `ECHO` is
@@ -23,19 +23,19 @@ const OTHER_RAIL: u8 = u8::MAX;
 const ECHO: u8 = b'e';
 /// Asks for the same byte, once more bytes have come.
 const LONG: u8 = b'l';
-/// So many: dozens of full segments.
+/// Number of bytes behind `LONG`: dozens of full segments.
 const LONG_BYTES: usize = 64 << 10;
-/// How long to wait for anything: a handshake whose first segment was lost is repeated after one second.
+/// Timeout of each step: a lost SYN is retransmitted after one second.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
-/// What others need in order to try the paths to a host.
+/// Data that others need in order to try the paths to a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offer {
     /// Its rails.
     pub rails: Vec<OfferedRail>,
-    /// Where it takes connections.
+    /// Port for connections.
     pub port: u16,
-    /// What they begin with.
+    /// Secret that connections begin with.
     pub secret: [u8; SECRET_LEN],
 }
 
@@ -44,9 +44,9 @@ pub struct Offer {
 pub struct OfferedRail {
     /// Its name there.
     pub name: String,
-    /// It is in reserve: such come behind the others.
+    /// It is in reserve. Interfaces in reserve come after the rails.
     #[serde(default)]
     pub is_in_reserve: bool,
-    /// Its addresses, and the port of each where it takes datagrams, if it does.
+    /// Its addresses, each with the port for datagrams, if there is one.
     pub addresses: Vec<(IpAddr, Option<u16>)>,
 }

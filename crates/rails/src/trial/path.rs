@@ -1,4 +1,4 @@
-//! The side that tries.
+//! The trying side.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, TcpStream};
@@ -17,32 +17,32 @@ use crate::rail::Rail;
 use crate::socket;
 use crate::sys::tcp_info::{TcpInfo, tcp_info};
 
-/// How often a round trip is measured. The least time counts, or the kernel's, which needs no process at the other end.
+/// Measurements of the round trip. The minimum counts, or the kernel's own, which needs no process at the other end.
 const ECHOES: usize = 5;
 
-/// What a rail has to do with a peer.
+/// The trials of a rail with a peer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PairTrial {
     /// Its name.
     pub rail: String,
-    /// Ways that were tried, one after the other until one connected. Empty: it leads to no address of the peer.
+    /// Ways that were tried, in order, until one connected. Empty: the rail leads to no address of the peer.
     pub paths: Vec<PathTrial>,
 }
 
 /// From an address of a rail to one of a peer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathTrial {
-    /// From here.
+    /// Local address.
     pub from: IpAddr,
-    /// To there.
+    /// Address of the peer.
     pub to: IpAddr,
     /// Name of the rail that has that address.
     pub to_rail: String,
-    /// What came of it.
+    /// The result.
     pub outcome: Outcome,
 }
 
-/// What came of a trial.
+/// The result of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
@@ -52,7 +52,7 @@ pub enum Outcome {
     Failed {
         /// Why.
         failure: Failure,
-        /// Its kernel has answered about another port, over this rail.
+        /// The peer's kernel answers at another port, over this rail.
         host_answers: bool,
     },
 }
@@ -65,18 +65,18 @@ pub enum Failure {
     Silence,
     /// Somebody refused it.
     Refused,
-    /// Somebody else took it, or ended it.
+    /// Another program accepted it, or it was ended.
     Broken,
-    /// The kernel, or a router, knows no way.
+    /// The kernel, or a router, has no route.
     NoWay(String),
 }
 
-/// What a path carries.
+/// Measurements of a path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Carried {
     /// Least round trip, in microseconds.
     pub round_trip_us: f64,
-    /// The rail over which it came in at the peer; `None`: another interface, or the peer cannot tell.
+    /// The peer's rail that the connection came over; `None`: another interface, or the peer cannot tell.
     pub arrived_over: Option<String>,
     /// Whether full segments arrive.
     pub long_arrives: bool,
@@ -84,8 +84,8 @@ pub struct Carried {
     pub longest_datagram: Option<u32>,
 }
 
-/// Tries each of `rails`, which come with their MTUs, towards a peer; those in reserve, of either side, where no other
-/// connects. `own`: all addresses of this host.
+/// Tries each of `rails`, given with their MTUs, with a peer; interfaces in reserve, of either side, only where no rail connects.
+/// `own`: all addresses of this host.
 pub fn try_all(rails: &[(Rail, u32)], own: &[IpAddr], peer: &Offer, ports: Option<Ports>) -> Vec<PairTrial> {
     let only_rails: Vec<Rail> = rails.iter().map(|(rail, _)| rail.clone()).collect();
     let addresses = |rail: &OfferedRail| rail.addresses.iter().map(|(ip, _)| *ip).collect();
@@ -136,8 +136,8 @@ fn try_pair(
         Some(Attempt { rail, mtu, from: rail.source_for(*to)?, to: *to, is_here: own.contains(to), peer, ports })
     };
     let attempts: Vec<Attempt> = remotes.iter().filter_map(attempt).collect();
-    // The first alone, as it mostly connects; then all others at the same time, as each may have to wait. What counts is
-    // the first that connects, as endpoints try them in turn.
+    // The first address alone, as it mostly connects; then all others at the same time, as each may time out. The first in order
+    // that connects counts, as endpoints try them in turn.
     let mut paths = Vec::new();
     let (first, others) = attempts.split_at(attempts.len().min(1));
     for attempts in [first, others] {

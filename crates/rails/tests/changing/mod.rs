@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// What each side says until frames may follow, in bytes (docs/internals/wire.md): HELLO and PROOF, CHALLENGE and ACCEPT.
 const HANDSHAKE_LENS: [usize; 2] = [80 + 120, 120 + 48];
 
-/// Settings of endpoints with so many streams over loopback.
+/// Settings of endpoints with `streams` streams over loopback.
 pub fn settings(streams: u8) -> Settings {
     let (rails, streams) = (vec!["lo".into()], Streams::Fixed(streams));
     Settings { rails, streams, shared_memory: false, top: false, ..Settings::default() }
@@ -79,9 +79,9 @@ pub struct Between {
     pipes: Vec<Pipe>,
     /// All that has passed.
     pub seen: Vec<u8>,
-    /// Changes a bit of so many connections, from the first on.
+    /// Number of connections of which a bit is flipped, from the first on.
     pub spoils: usize,
-    /// Changes a bit of so many bytes on average; 0: none.
+    /// Mean distance of flipped bits in bytes; 0: none.
     pub spoils_one_in: usize,
     random: fastrand::Rng,
 }

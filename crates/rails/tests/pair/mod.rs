@@ -55,7 +55,7 @@ impl Pair {
         self.ends[from].send_early(send).unwrap();
     }
 
-    /// Both progress until so many operations have ended well.
+    /// Both make progress until `missing` operations completed successfully.
     pub fn until_ended(&mut self, mut missing: usize) {
         let start = Instant::now();
         while missing > 0 {

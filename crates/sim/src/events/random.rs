@@ -41,7 +41,7 @@ impl Random {
         self.below(len as u64) as usize
     }
 
-    /// True with a chance of so many in a hundred.
+    /// True with a probability of `chance` percent.
     pub fn percent(&mut self, chance: u64) -> bool {
         self.below(100) < chance
     }

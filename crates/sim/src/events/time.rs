@@ -24,7 +24,7 @@ impl Time {
     /// Later than everything that happens.
     pub const NEVER: Time = Time(u64::MAX);
 
-    /// From `earlier` to this; nothing if `earlier` is later.
+    /// Duration since `earlier`; zero if `earlier` is later.
     pub fn since(self, earlier: Time) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }

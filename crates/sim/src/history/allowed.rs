@@ -1,4 +1,4 @@
-//! What rates and processors allow.
+//! Lower bounds of times from the rates of rails and processors.
 
 use super::case::Case;
 use super::machine::{byte_ns, frame_bytes, mbit, on_wire};

@@ -10,7 +10,7 @@ use crate::testbed::Change;
 
 /// How long each part of a history takes, and how many messages it has at most: a path is measured many times by then.
 const PART: Time = Time::ms(150);
-const MOST_TURNS: u64 = 1000;
+const MAX_TURNS: u64 = 1000;
 /// When a rail is slow, or away.
 const DISTURBED: (Time, Time) = (Time::ms(50), Time::ms(250));
 /// All of a history with such a rail.
@@ -31,7 +31,7 @@ const PAUSE: Time = Time::ms(1);
 /// A computation without a call.
 const COMPUTATION: Time = Time::ms(60_000);
 
-/// What was done before.
+/// The history before a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Before {
     /// Nothing.
@@ -104,7 +104,7 @@ impl Before {
         (self == Cut).then_some(DISTURBED)
     }
 
-    /// What one of the ranks does.
+    /// The history of one of the ranks.
     pub(super) async fn pass(self, mpi: &Mpi, case: &Case) {
         match self {
             Nothing => {}
@@ -130,7 +130,7 @@ impl Before {
             Back => {
                 // From the second host to the first.
                 let turn = || window(mpi, (mpi.ranks() / 2, 0), (MIDDLE, 1));
-                repeat(mpi, (Time::ms(300), 1, MOST_TURNS), of(case, MIDDLE).about_ns(), turn).await;
+                repeat(mpi, (Time::ms(300), 1, MAX_TURNS), of(case, MIDDLE).about_ns(), turn).await;
             }
             Computation => {
                 exchange(mpi, case, LARGE, PART).await;
@@ -146,10 +146,10 @@ async fn series(mpi: &Mpi, case: &Case, sizes: impl Iterator<Item = u64>) {
     }
 }
 
-/// Exchanges of a size for so long, or so often.
+/// Exchanges of a size, for a time or a number of iterations.
 async fn exchange(mpi: &Mpi, case: &Case, size: u64, time: Time) {
     let about_ns = of(case, size).about_ns() * f64::from(mpi.ranks() / 2);
-    repeat(mpi, (time, 1, MOST_TURNS), about_ns, || pairs(mpi, size)).await;
+    repeat(mpi, (time, 1, MAX_TURNS), about_ns, || pairs(mpi, size)).await;
 }
 
 /// An exchange of all ranks, which are in pairs of one of each host.

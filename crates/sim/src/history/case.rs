@@ -1,4 +1,4 @@
-//! What is measured: a pattern over rails at a size.
+//! A case to be measured: a pattern over rails at a message size.
 
 use super::pattern::Pattern;
 
@@ -28,7 +28,7 @@ impl Case {
         format!("{}{delay}", rates.join("+"))
     }
 
-    /// The same over the fastest rail alone; nothing if it has no other.
+    /// The case over the fastest rail alone; `None` if there is only one rail.
     pub fn alone(&self) -> Option<Case> {
         let speed = |mbit: &&u32| if **mbit == 0 { u32::MAX } else { **mbit };
         let best = self.rails.iter().max_by_key(speed).copied()?;

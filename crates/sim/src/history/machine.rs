@@ -11,11 +11,11 @@ const UNLIMITED_MBIT: f64 = 400_000.0;
 /// A shaper lets a packet pass at once (`--burst packet`), in bytes, up to so many Mbit/s: faster ones would lose too much to
 /// timers that are late, and keep the usual bucket.
 const BURST: f64 = 2048.0;
-const MOST_BY_PACKETS_MBIT: f64 = 1000.0;
-/// What an emulator counts of each packet beside the frame: check sequence, preamble, gap.
+const MAX_PACKET_BURST_MBIT: f64 = 1000.0;
+/// Bytes of a packet on the wire beyond its frame, as an emulator counts them: check sequence, preamble, gap.
 const GAP_BYTES: f64 = 24.0;
-/// The emulator's longest frame takes so long, in seconds.
-const LONGEST_FRAME_S: f64 = 500e-6;
+/// Duration of the emulator's longest frame, in seconds.
+const MAX_FRAME_S: f64 = 500e-6;
 /// A byte that a process sends, and one that it receives, in picoseconds: one rail without a limit carries 4 to 5 GB/s
 /// between two processes with a processor each.
 const BYTE_PS: f64 = 200.0;
@@ -38,7 +38,7 @@ pub(super) fn testbed(case: &Case) -> Result<Rc<Testbed>, String> {
     let mut testbed = description.testbed()?.with_rates(&rates)?;
     for (rail, mbit) in testbed.rail.iter_mut().zip(rates) {
         let emulated = rail.emulated.as_mut().ok_or("the rail is not emulated")?;
-        if mbit <= MOST_BY_PACKETS_MBIT {
+        if mbit <= MAX_PACKET_BURST_MBIT {
             emulated.bucket_us.value = BURST * 8.0 / mbit;
         }
         if mbit >= UNLIMITED_MBIT {
@@ -48,7 +48,7 @@ pub(super) fn testbed(case: &Case) -> Result<Rc<Testbed>, String> {
             emulated.by = Emulation::Emulator;
             emulated.delay_us.value = f64::from(case.delay_us);
             emulated.gap_bytes.value = GAP_BYTES;
-            emulated.frame_bytes.value = emulated.frame_bytes.value.min(mbit * 1e6 / 8.0 * LONGEST_FRAME_S);
+            emulated.frame_bytes.value = emulated.frame_bytes.value.min(mbit * 1e6 / 8.0 * MAX_FRAME_S);
         }
     }
     for transport in testbed.transport.values_mut() {
@@ -65,7 +65,7 @@ pub(super) fn testbed(case: &Case) -> Result<Rc<Testbed>, String> {
     Ok(Rc::new(testbed))
 }
 
-/// What a byte costs a process that sends or receives it, in nanoseconds.
+/// Processor time of a byte for a process that sends or receives it, in nanoseconds.
 pub(super) fn byte_ns() -> f64 {
     BYTE_PS / 1e3
 }

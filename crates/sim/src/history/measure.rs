@@ -15,8 +15,8 @@ const MESSAGES: (u64, u64) = (200, 10_000);
 const FORGOTTEN_AFTER: Time = Time::ms(500);
 /// How long is timed, and how many turns at least and at most.
 const TIMED: Time = Time::ms(60);
-const LEAST_TURNS: u64 = 8;
-const MOST_TURNS: u64 = 2000;
+const MIN_TURNS: u64 = 8;
+const MAX_TURNS: u64 = 2000;
 
 /// How long a turn of the pattern takes after a history, in nanoseconds, without what it computes.
 ///
@@ -53,6 +53,6 @@ async fn timed(mpi: &Mpi, case: &Case) -> f64 {
     let turn = || case.pattern.turn(mpi, case.size);
     let turns = |messages: u64| messages / case.pattern.messages();
     repeat(mpi, (FORGOTTEN_AFTER, turns(MESSAGES.0), turns(MESSAGES.1)), case.about_ns(), turn).await;
-    let (turns, time) = repeat(mpi, (TIMED, LEAST_TURNS, MOST_TURNS), case.about_ns(), turn).await;
+    let (turns, time) = repeat(mpi, (TIMED, MIN_TURNS, MAX_TURNS), case.about_ns(), turn).await;
     time.as_ns() / turns as f64 - case.pattern.computes().as_ns()
 }

@@ -62,7 +62,7 @@ impl Pattern {
         }
     }
 
-    /// Messages that go from one host to the other, one way, without which nothing comes back.
+    /// One-way messages between the hosts on which an answer depends.
     pub(super) fn messages(self) -> u64 {
         match self {
             Exchange | PingPong | Window1 | Step => 1,
@@ -90,12 +90,12 @@ impl Pattern {
         match self {
             Exchange | PingPong | Step => 2 * size,
             Window1 | Window64 => self.messages() * size,
-            // What stays on the host is carried otherwise.
+            // Messages within a host do not use rails.
             Alltoall => 4 * size,
         }
     }
 
-    /// What one of the ranks does, once.
+    /// One iteration of one of the ranks.
     pub(super) async fn turn(self, mpi: &Mpi, size: u64) {
         let other = 1 - mpi.rank().min(1);
         match self {

@@ -5,7 +5,7 @@ use std::future::Future;
 use crate::models::time::Time;
 use crate::mpi::program::Mpi;
 
-/// Turns between two looks at the clock take about so long, in nanoseconds.
+/// Approximate time between two readings of the clock, in nanoseconds.
 const LOOK_NS: f64 = 10e6;
 
 /// Repeats something for some time, so often at least and at most, where it takes about so many nanoseconds. How

@@ -21,7 +21,7 @@ const NEAR: [&[u32]; 14] = [
     &[10_000, 2500],
     &[0, 0],
 ];
-/// The same over a longer way.
+/// The machine with a longer distance.
 const FAR: [&[u32]; 5] = [&[1000], &[1000, 1000], &[1000, 250], &[800, 300, 100], &[1000, 100]];
 /// One way of these, in microseconds; shaped rails between near hosts add none to that of system calls.
 const FAR_US: u32 = 1000;

@@ -18,7 +18,7 @@ const EMPTY: u64 = 8;
 /// A cell of the table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What was measured.
+    /// The measured values.
     pub case: Case,
     /// After what.
     pub before: Before,
@@ -38,7 +38,7 @@ impl Row {
         self.to_best > HISTORY || self.to_alone.is_some_and(|ratio| ratio > ALONE)
     }
 
-    /// What is to be looked at first.
+    /// Key for sorting: the worst rows come first.
     fn badness(&self) -> f64 {
         (self.to_best / HISTORY).max(self.to_alone.unwrap_or(0.0) / ALONE)
     }
@@ -90,7 +90,7 @@ pub fn judge(case: &Case, histories: &[Before], seed: u64) -> Result<Vec<Row>, S
     Ok(histories.iter().zip(times).map(row).collect())
 }
 
-/// What a table comes to.
+/// Summary of a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
     /// Cells in all.

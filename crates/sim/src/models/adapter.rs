@@ -16,7 +16,7 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    /// An adapter with so much memory for data on its way out.
+    /// An adapter with this size of memory for outgoing data.
     pub fn new(memory_bytes: u64) -> Self {
         Adapter { memory_bytes, fetched: 0, round: VecDeque::new() }
     }

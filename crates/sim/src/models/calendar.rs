@@ -15,7 +15,7 @@ const DIGITS: usize = u64::BITS.div_ceil(DIGIT_BITS) as usize;
 /// Ends a list.
 const NONE: u32 = u32::MAX;
 
-/// The virtual clock with what is to come.
+/// The virtual clock with its pending events.
 pub struct Calendar<E> {
     now: Time,
     entered: u64,
@@ -171,7 +171,7 @@ mod tests {
         let mut random = Random::stream(1, "calendar");
         let (mut calendar, mut expected) = (Calendar::default(), BTreeSet::new());
         for event in 0..100_000_u64 {
-            // Some at once, some at the same time, some far away.
+            // Some due immediately, some simultaneous, some far in the future.
             let ahead = random.of_any_size(1 << 40) & !random.of_any_size(1 << 20);
             let at = Time(calendar.now().0 + ahead);
             calendar.enter(at, event);

@@ -1,4 +1,4 @@
-//! A flow: one connection over one adapter, such as a queue pair or a TCP stream, with what is under way on it.
+//! A flow: one connection over one adapter, such as a queue pair or a TCP stream, with its active traffic.
 
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
@@ -37,11 +37,11 @@ pub struct Message {
 pub struct Flow {
     /// Where it goes.
     pub path: Path,
-    /// What is under way, if anything: a name in the network's table.
+    /// Active traffic, if any: an index into the network's table.
     pub traffic: Option<TrafficId>,
     /// Bytes that were acknowledged so far, up to 4 GiB: the window has opened long before.
     pub acknowledged: u32,
-    /// It is in its adapter's round.
+    /// Whether it is in its adapter's round robin.
     pub in_round: bool,
 }
 
@@ -49,7 +49,7 @@ pub struct Flow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrafficId(pub NonZeroU32);
 
-/// What a flow has under way.
+/// Active traffic of a flow.
 #[derive(Debug, Default)]
 pub struct Traffic {
     /// Messages that are not cut to the end, in order: names in the network's table.
@@ -58,7 +58,7 @@ pub struct Traffic {
     pub unacknowledged: VecDeque<u32>,
     /// Bytes begun and not acknowledged.
     pub bytes_under_way: u64,
-    /// What the kernel has of it, where that is modelled.
+    /// Socket buffer of the kernel, if modelled.
     pub socket: Option<Socket>,
     /// When the last frame came to where frames have a cost.
     pub framed: Option<Time>,
@@ -67,14 +67,14 @@ pub struct Traffic {
 }
 
 impl Flow {
-    /// A flow with nothing on it.
+    /// An idle flow.
     pub fn new(path: Path) -> Flow {
         Flow { path, traffic: None, acknowledged: 0, in_round: false }
     }
 }
 
 impl Traffic {
-    /// Packets that a piece adds to the frame that it is part of: pieces that come at the same time share packets.
+    /// Packets that a piece adds to its frame: pieces that arrive simultaneously share packets.
     pub fn new_packets(&mut self, now: Time, bytes: u64, mtu: u64) -> u64 {
         let before = if self.last_frame.0 == now { self.last_frame.1 } else { 0 };
         self.last_frame = (now, before + bytes);
@@ -99,7 +99,7 @@ impl Traffic {
         (self.framed, self.last_frame) = (None, (Time::default(), 0));
     }
 
-    /// Whether nothing is under way any more.
+    /// Whether it is idle.
     pub fn is_over(&self) -> bool {
         let is_idle = |socket: &Socket| socket.is_idle();
         self.queue.is_empty()

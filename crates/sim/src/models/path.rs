@@ -17,7 +17,7 @@ pub enum Place {
     Shaper(u32),
 }
 
-/// What a station takes for a piece of a message.
+/// Service time of a station for a piece of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
     /// For the first piece of each message.
@@ -26,7 +26,7 @@ pub struct Cost {
     pub packet: Time,
     /// For each byte, in picoseconds.
     pub byte_ps: f64,
-    /// For each frame: pieces of a flow that come at the same time are one.
+    /// Cost per frame: pieces of a flow that arrive simultaneously are one frame.
     pub frame: Time,
 }
 
@@ -37,11 +37,11 @@ pub struct Hop {
     pub place: Place,
     /// Whose turn.
     pub turn: Turn,
-    /// What it costs there.
+    /// Service time at the station.
     pub cost: Cost,
     /// From there to the next.
     pub latency: Time,
-    /// A piece goes on while it is still being served: what follows sees it at the start of the service.
+    /// Cut-through: a piece reaches the next station at the start of its service.
     pub cut_through: bool,
     /// Here the data has left the adapter's own memory.
     pub leaves: bool,
@@ -59,28 +59,28 @@ pub struct Leg {
     pub back_through: Option<Place>,
 }
 
-/// When the sender hears that a message has gone.
+/// When the sender is notified that a message was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acknowledged {
     /// The receiver's adapter or kernel says that it is there.
     ByReceiver,
-    /// As soon as it has left: nobody says anything (unreliable datagrams).
+    /// As soon as it has left, without acknowledgement (unreliable datagrams).
     WhenLeft,
 }
 
-/// What a transport lets be under way.
+/// Window of a transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Messages without acknowledgement.
     pub messages: u32,
     /// Bytes without acknowledgement.
     pub bytes: u64,
-    /// The same before anything was acknowledged; it grows by what is (TCP's slow start, RFC 5681, section 3.1).
+    /// Initial window; grows by the bytes acknowledged (TCP's slow start, RFC 5681, section 3.1).
     pub first_bytes: u64,
 }
 
 impl Limits {
-    /// Bytes that may be under way once so many were acknowledged.
+    /// Window in bytes after `acknowledged` bytes were acknowledged.
     pub fn window(&self, acknowledged: u64) -> u64 {
         self.bytes.min(self.first_bytes.saturating_add(acknowledged))
     }
@@ -92,7 +92,7 @@ impl Limits {
 pub struct Terms {
     /// Payload of a packet, in bytes.
     pub mtu: u64,
-    /// What adapters fetch and pass on at a time: a packet, or a part of one.
+    /// Unit in which adapters fetch and forward data: a packet or a part of one.
     pub burst: u64,
     /// Longest piece that a message is cut into, where the sender makes frames of many packets.
     pub frame_bytes: Option<u64>,
@@ -102,11 +102,11 @@ pub struct Terms {
     pub back: Time,
     /// Flight over links, which their models add themselves.
     pub flight: Time,
-    /// What may be under way.
+    /// Window of the transport.
     pub limits: Limits,
     /// When the sender hears.
     pub acknowledged: Acknowledged,
-    /// What the kernel holds back, where that is modelled; otherwise all that is posted can be sent.
+    /// Socket buffer of the kernel, if modelled; otherwise all posted data can be sent.
     pub socket: Option<Socket>,
 }
 
@@ -117,7 +117,7 @@ pub struct Path {
     pub out: Rc<Leg>,
     /// To the receiver.
     pub into: Rc<Leg>,
-    /// What holds for all of it.
+    /// Terms of the path.
     pub terms: Rc<Terms>,
 }
 
@@ -141,7 +141,7 @@ pub fn latency(out: &Leg, into: &Leg, flight: Time) -> Time {
 }
 
 impl Terms {
-    /// Packets that begin within `bytes` of a message, of which so many are before them.
+    /// Number of packets that begin within `bytes` bytes of a message, after the first `before` bytes.
     pub fn packets(&self, before: u64, bytes: u64) -> u64 {
         (before + bytes).div_ceil(self.mtu) - before.div_ceil(self.mtu)
     }

@@ -24,7 +24,7 @@ pub struct Shaper {
     /// The first frame of the queue holds what came until then. What comes later waits in its socket for this frame to
     /// leave, and then makes one frame of all that has come (TCP's corking).
     closes: Time,
-    /// What a packet has around its payload.
+    /// Header bytes of a packet.
     overhead_bytes: u64,
     /// Payload of a packet.
     packet_bytes: u64,
@@ -37,7 +37,7 @@ pub struct Shaper {
 }
 
 impl Shaper {
-    /// With a full bucket: what the rate sends in `bucket`. Packets hold so much, with so much around it.
+    /// A shaper with a full bucket of `bucket` time at the rate, and the payload and header bytes of packets.
     pub fn new(mbit: f64, bucket: Time, frame_bytes: u64, packet: (u64, u64), late: Time) -> Shaper {
         let bucket_ps = bucket.0 as i64;
         Shaper {
@@ -54,7 +54,7 @@ impl Shaper {
         }
     }
 
-    /// From now on the rate is another. What is owed is owed in time.
+    /// Changes the rate. The debt of the bucket is a time, and stays.
     pub fn set_rate(&mut self, now: Time, mbit: f64) {
         self.fill(now);
         self.byte_ps = 8e6 / mbit;
@@ -96,7 +96,7 @@ impl Shaper {
         (!self.queue.is_empty()).then_some(self.filled + debt + late)
     }
 
-    /// How long something short that comes now waits for what is queued.
+    /// Queueing delay of a short frame that arrives now.
     pub fn wait(&self, now: Time) -> Time {
         let passed = i64::try_from((now - self.filled).0).unwrap_or(i64::MAX);
         let tokens_ps = self.tokens_ps.saturating_add(passed).min(self.bucket_ps);
@@ -105,7 +105,7 @@ impl Shaper {
         if owed > 0 { Time(owed) + self.late } else { Time::default() }
     }
 
-    /// What a frame of so many bytes takes out of the bucket.
+    /// Tokens of a frame of `bytes` bytes.
     fn debt_ps(&self, frame: u64) -> i64 {
         let wire_bytes = frame + frame.div_ceil(self.packet_bytes) * self.overhead_bytes;
         (self.byte_ps * wire_bytes as f64).round() as i64
@@ -159,7 +159,7 @@ mod tests {
         for (at, chunk) in [(1.0, 1), (2.0, 2), (3.0, 3)] {
             shaper.offer(Time::ns(at), chunk, 300);
         }
-        // The first alone makes a debt of 2.4 us, which is what the others wait for.
+        // The first frame alone makes a debt of 2.4 us, for which the others wait.
         assert_eq!(shaper.release(Time::ns(6_000.0)), [1]);
         assert_eq!(shaper.release(Time::ns(8_400.0)), [2, 3]);
     }

@@ -10,7 +10,7 @@
 pub struct Socket {
     /// The kernel takes more as long as it has less unsent, in bytes.
     unsent_limit: u64,
-    /// What it takes at a time, in bytes.
+    /// Size of its buffers, in bytes.
     buffer: u64,
     /// Sent is what has left the host, not what the window lets go.
     is_paced: bool,
@@ -25,12 +25,12 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// A kernel that takes buffers of so many bytes while it has less than `unsent_limit` unsent.
+    /// A kernel that accepts buffers of `buffer` bytes while it has less than `unsent_limit` bytes unsent.
     pub fn new(unsent_limit: u64, buffer: u64, is_paced: bool) -> Socket {
         Socket { unsent_limit, buffer: buffer.max(1), is_paced, waiting: 0, uncut: 0, unsent: 0, is_blocked: false }
     }
 
-    /// The driver has a frame of so many bytes.
+    /// The driver has a frame of `bytes` bytes.
     pub fn offer(&mut self, bytes: u64) {
         self.waiting += bytes;
     }
@@ -47,7 +47,7 @@ impl Socket {
         true
     }
 
-    /// How many buffers the kernel would take of what the driver has, and their bytes, if nothing left meanwhile.
+    /// Number and bytes of the driver's buffers that the kernel would accept if no data left meanwhile.
     pub fn takes(&self) -> (u8, u64) {
         let room = self.unsent_limit.saturating_sub(self.unsent).div_ceil(self.buffer);
         let buffers = room.min(self.waiting.div_ceil(self.buffer)).min(u8::MAX.into());
@@ -75,7 +75,7 @@ impl Socket {
         self.uncut
     }
 
-    /// The window lets so many bytes go.
+    /// The window permits `bytes` bytes to be sent.
     pub fn cut(&mut self, bytes: u64) {
         self.uncut -= bytes;
         if !self.is_paced {
@@ -91,7 +91,7 @@ impl Socket {
         self.is_paced && self.wakes()
     }
 
-    /// The peer's kernel has acknowledged something: whether the driver is told that the kernel takes more. It is told once.
+    /// The peer's kernel acknowledged data. Returns whether the driver is notified that the socket is writable; once only.
     pub fn wakes(&mut self) -> bool {
         self.is_blocked && self.unsent < self.unsent_limit && {
             self.is_blocked = false;

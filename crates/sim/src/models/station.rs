@@ -22,7 +22,7 @@ pub struct Job {
     pub service: Time,
 }
 
-/// Stands for a piece that has gone on while it is still being served.
+/// Placeholder for a piece that was forwarded while it is still being served (cut-through).
 const FORWARDED: u32 = u32::MAX;
 
 /// A station with its queues. Lossless: what waits is bounded by what senders may have under way.
@@ -57,7 +57,7 @@ impl Station {
         (done, next.map(|job| self.begin(job)))
     }
 
-    /// What is being served has gone on already.
+    /// The piece in service was already forwarded.
     pub fn forward(&mut self) {
         self.serving = Some(FORWARDED);
     }

@@ -18,11 +18,11 @@ pub struct Causes {
 
 #[derive(Clone, Default)]
 struct OfRank {
-    /// What the program did last.
+    /// Chain of the program's last activity.
     program: Chain,
-    /// The same when it began to compute.
+    /// Chain of the program when it began to compute.
     before_computing: Chain,
-    /// What the core did last; it may be busy with that.
+    /// Chain of the core's last activity, which may not have ended.
     core: Chain,
     /// Why the driver runs.
     running: Chain,
@@ -56,7 +56,7 @@ impl OfRank {
 }
 
 impl Causes {
-    /// Of a run of so many ranks that begins.
+    /// Causes at the start of a run of `ranks` ranks.
     pub fn new(ranks: u32) -> Causes {
         let one = |rank| {
             let chain = Chain::of_rank(rank);
@@ -157,7 +157,7 @@ impl Causes {
         self.frame(frame).sent = chain;
     }
 
-    /// A frame leaves the driver later, at `at`, with others.
+    /// A buffered frame leaves the driver later, at `at`.
     pub fn send(&mut self, rank: u32, frame: u32, at: Time) {
         if self.frame(frame).sent.at() < at {
             self.make(rank, frame, at);

@@ -12,9 +12,9 @@ use crate::models::time::Time;
 /// A piece of a chain is not shorter than its end divided by this,
 const PIECES: u64 = 4096;
 /// nor than this: what is shorter is of no interest, and the first pieces would be very short.
-const SHORTEST: Time = Time(1_000_000);
+const MIN_PIECE: Time = Time(1_000_000);
 
-/// What time is spent on.
+/// Categories of time along a critical path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The program computes.
@@ -71,7 +71,7 @@ impl Chain {
         self.at
     }
 
-    /// What it was spent on; the sum is [`Chain::at`].
+    /// Time by category; the sum is [`Chain::at`].
     pub fn spent(&self) -> Spent {
         self.spent
     }
@@ -88,7 +88,7 @@ impl Chain {
             return self.shorten(self.at - time);
         }
         let took = time - self.at;
-        let least = SHORTEST.later(Time(time.0 / PIECES));
+        let least = MIN_PIECE.later(Time(time.0 / PIECES));
         if took >= least {
             self.end_piece(least);
         }
@@ -97,7 +97,7 @@ impl Chain {
         self.end_piece(least);
     }
 
-    /// A chain that goes on from here until `time`.
+    /// This chain, continued until `time`.
     pub fn to(&self, part: Part, time: Time) -> Chain {
         let mut chain = self.clone();
         chain.go_on(part, time);

@@ -15,7 +15,7 @@ const RECENT: usize = 32;
 pub struct Channels(Vec<Option<Box<[u32; BLOCK]>>>);
 
 impl Channels {
-    /// None, to so many peers.
+    /// No flows yet, to `peers` peers.
     pub fn new(peers: usize) -> Channels {
         Channels(vec![None; peers.div_ceil(BLOCK)])
     }
@@ -33,7 +33,7 @@ impl Channels {
     }
 }
 
-/// Flows by virtual channel and subchannel. Those of a channel are made at once, in pairs: there and back.
+/// Flows by virtual channel and subchannel. All flows of a channel are created together, in pairs of both directions.
 #[derive(Default)]
 pub struct Flows(Vec<(FlowId, u8)>);
 

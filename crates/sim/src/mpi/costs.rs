@@ -1,4 +1,4 @@
-//! What an MPI library's own code costs its process.
+//! Processor time of an MPI library's code.
 
 use fishplate_engine::wire::Body;
 
@@ -9,15 +9,15 @@ use crate::models::time::Time;
 pub struct Costs {
     /// A call that posts something.
     pub call: Time,
-    /// A system call that sends: what is handed over at a time goes out with one.
+    /// A system call that sends: all data passed to it at one time takes one call.
     pub transmit: Time,
-    /// A system call that finds something to receive: what has come while the core was busy is taken in with it.
+    /// A system call that receives: all data that arrived while the core was busy takes one call.
     pub fetch: Time,
     /// A byte that a system call sends, in picoseconds: copied, and taken through the protocol.
     pub send_byte_ps: f64,
-    /// The same of a byte that is received.
+    /// A received byte, in picoseconds.
     pub receive_byte_ps: f64,
-    /// What takes the core from the process: how far apart, and how long, in the mean.
+    /// Interruptions of the process: mean interval and mean duration.
     pub noise: (Time, Time),
     /// From so many sends in a row on, without a look at the network, frames are held back until there is one, and go out
     /// together.
@@ -26,7 +26,7 @@ pub struct Costs {
     pub eager_send: Time,
     /// To find such a message and match it.
     pub eager_receive: Time,
-    /// To copy a byte of it on each side, in picoseconds; 0 where nothing is copied.
+    /// Copying of a byte on each side, in picoseconds; 0 without copying.
     pub copy_byte_ps: f64,
     /// To hand a control message of a rendezvous over, or to handle one.
     pub control: Time,
@@ -38,7 +38,7 @@ pub struct Costs {
     pub register: Time,
     /// To take notice of the other side in a one-sided epoch.
     pub synchronise: Time,
-    /// What the other side's adapter, or a thread there, takes to answer a read.
+    /// Time of the peer's adapter, or of a thread there, to answer a read.
     pub read: Time,
     /// Reads that may be under way at a time.
     pub reads_in_flight: u32,
@@ -64,7 +64,7 @@ impl Costs {
         }
     }
 
-    /// Of a frame that has come. Reads and writes are the adapter's business.
+    /// Cost of a received frame. Reads and writes are handled by the adapter.
     pub fn receive_cost(&self, body: &Body) -> Time {
         match body {
             Body::Eager { len, .. } | Body::EarlyData { len, .. } => self.eager_receive + self.copy(u64::from(*len)),
@@ -85,17 +85,17 @@ impl Costs {
         self.transmit > Time::default() || self.burst.is_some()
     }
 
-    /// Of copying so many bytes.
+    /// Cost of copying `bytes` bytes.
     pub fn copy(&self, len: u64) -> Time {
         of_bytes(self.copy_byte_ps, len)
     }
 
-    /// Of so many bytes in a system call that sends, beside the call.
+    /// Cost of `bytes` bytes in a system call that sends, without the call itself.
     pub fn send_bytes(&self, len: u64) -> Time {
         of_bytes(self.send_byte_ps, len)
     }
 
-    /// Of so many bytes in a system call that receives, beside the call.
+    /// Cost of `bytes` bytes in a system call that receives, without the call itself.
     pub fn receive_bytes(&self, len: u64) -> Time {
         of_bytes(self.receive_byte_ps, len)
     }

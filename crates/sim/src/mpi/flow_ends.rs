@@ -34,7 +34,7 @@ pub struct FlowEnds {
     fetched: Option<Box<ReadCalls>>,
     /// Credit as the peer advertised it last.
     pub credit: u32,
-    /// What the last frame belonged to, and how often that has changed.
+    /// Unit of the last frame, and the number of changes of unit so far.
     carried: Option<Carried>,
     group: u32,
     /// Buffers that the sender copies for the kernel.
@@ -47,7 +47,7 @@ pub struct FlowEnds {
 #[derive(Clone, Debug, Default)]
 struct ReadCalls(VecDeque<u32>);
 
-/// What several frames in a row may belong to: one message, one descriptor of an adapter.
+/// Unit that consecutive frames may share: one message, one descriptor of an adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Carried {
     /// A message by its position.
@@ -78,7 +78,7 @@ impl FlowEnds {
         }
     }
 
-    /// Its connection has come about again.
+    /// Its connection was re-established.
     pub fn renew(&mut self) {
         *self = FlowEnds::new((self.from, self.from_subchannel), (self.to, self.to_subchannel));
     }

@@ -1,4 +1,4 @@
-//! What programs did, message by message, after collective operations have been expanded.
+//! Log of the messages of programs, with collective operations expanded.
 
 use super::rank::{Request, Tag};
 use crate::models::time::Time;
@@ -31,12 +31,12 @@ pub enum Entry {
         from: Option<u32>,
         /// With which tag.
         tag: Tag,
-        /// Room for so much.
+        /// Size of the buffer in bytes.
         bytes: u64,
     },
     /// It answered what a synchronous send has sent, as that was received.
     Answer {
-        /// What has received it.
+        /// The request that received it.
         receive: Request,
         /// To whom.
         to: u32,

@@ -7,7 +7,7 @@
 use crate::events::Random;
 use crate::models::time::Time;
 
-/// Half of what is memoryless is shorter than this part of the mean: ln 2.
+/// Ratio of median to mean of an exponential distribution: ln 2.
 const HALF: f64 = std::f64::consts::LN_2;
 
 /// Interruptions of one core, at random.
@@ -21,7 +21,7 @@ pub struct OsNoise {
 }
 
 impl OsNoise {
-    /// So far apart, and so long, in the mean.
+    /// Noise with this mean interval and mean duration.
     pub fn new(random: Random, mean: (Time, Time)) -> OsNoise {
         let mut noise = OsNoise { random, mean, next: Time::default(), length: Time::default() };
         noise.draw(Time::default());

@@ -1,4 +1,4 @@
-//! What a simulated MPI program can call. Programs are asynchronous functions; one waits only for virtual time.
+//! The interface of simulated MPI programs. Programs are asynchronous functions, which wait only in virtual time.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
@@ -37,7 +37,7 @@ pub struct Mpi {
     strand: Strand,
 }
 
-/// What a send waits for.
+/// Condition for the completion of a send.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Awaits {
     /// Its memory may be used again.
@@ -64,10 +64,10 @@ pub struct Deadlock {
     pub ranks: Vec<u32>,
 }
 
-/// Runs one program a rank to its end. Deterministic: the same world and programs do the same.
+/// Runs one program per rank to its end. Deterministic: equal worlds and programs give equal results.
 ///
 /// # Errors
-/// When nothing happens any more and ranks still wait.
+/// If no events are left and ranks still wait.
 pub fn run(world: World, ranks: u32, eager_limit: u64, program: impl Fn(Mpi) -> Task) -> Result<World, Deadlock> {
     let world = Rc::new(RefCell::new(world));
     let alignment = Rc::new(Cell::default());
@@ -123,7 +123,7 @@ impl Mpi {
         self.ranks
     }
 
-    /// For what goes on beside the program.
+    /// For activities concurrent with the program.
     pub fn beside(&self, strand: Strand) -> Mpi {
         Mpi { strand, ..self.clone() }
     }
@@ -148,7 +148,7 @@ impl Mpi {
         }
     }
 
-    /// Takes the core for so long, within a call or in a process that goes on with the network meanwhile.
+    /// Occupies the core for this time, within a call or in a process that continues to poll the network.
     pub async fn work(&self, time: Time) {
         self.spend(time, Part::Software).await;
     }
@@ -166,7 +166,7 @@ impl Mpi {
         poll_fn(|_| if self.world.borrow().now() >= time { Poll::Ready(()) } else { Poll::Pending }).await;
     }
 
-    /// Lets the program of another rank look whether what it waits for has happened.
+    /// Wakes the program of another rank to check its condition.
     pub fn wake(&self, rank: u32) {
         self.world.borrow_mut().make_ready(rank);
     }
@@ -181,12 +181,12 @@ impl Mpi {
         self.world.borrow_mut().follow(|causes, now| causes.waited(self.rank, Part::Computation, now));
     }
 
-    /// What this rank's library costs it.
+    /// Costs of this rank's MPI library.
     pub fn costs(&self) -> Costs {
         self.world.borrow_mut().rank(self.rank).costs
     }
 
-    /// Whether a message of so many bytes goes without a rendezvous.
+    /// Whether a message of this size is sent eagerly.
     pub fn is_eager(&self, bytes: u64) -> bool {
         bytes <= self.eager_limit
     }
@@ -210,7 +210,7 @@ impl Mpi {
         self.post_send(to, (tag, None), bytes, Awaits::Memory).await
     }
 
-    /// Begins to send what counts as sent only once it is received: as MPI libraries do it, whoever receives it answers.
+    /// Starts a synchronous send, complete only once the message is received: as in MPI libraries, the receiver answers it.
     pub async fn isend_synchronous(&self, to: u32, tag: Tag, bytes: u64) -> [Request; 2] {
         let asked = Asked { rank: self.rank, number: self.world.borrow_mut().rank(self.rank).next_synchronous() };
         let answer = self.irecv(to, asked.tag(), 0).await;
@@ -287,7 +287,7 @@ impl Mpi {
         let wait = self.world.borrow_mut().rank(self.rank).begin_wait(requests);
         let is_over = || self.world.borrow_mut().rank(self.rank).end_wait(wait);
         poll_fn(|_| if is_over() { Poll::Ready(()) } else { Poll::Pending }).await;
-        // What has ended is seen only when the core gets to it.
+        // A completed request is seen only once the core is free.
         self.settle().await;
     }
 
@@ -299,12 +299,12 @@ impl Mpi {
         }
     }
 
-    /// All ranks go on at the same time, as with clocks that agree: a barrier without messages and without skew.
+    /// Waits until all ranks call it; all continue at one time: a barrier without messages and without skew.
     pub async fn align(&self) {
         self.greatest(Time::default()).await;
     }
 
-    /// The same, and all learn the greatest of what they brought.
+    /// Like [`Mpi::align`], and returns the maximum of the ranks' values.
     pub async fn greatest(&self, value: Time) -> Time {
         self.settle().await;
         let Alignment { come, number, greatest } = self.alignment.get();
@@ -336,7 +336,7 @@ impl Mpi {
         self.wait(request).await;
     }
 
-    /// Sends and receives at the same time.
+    /// Sends and receives concurrently.
     pub async fn sendrecv(&self, to: u32, sent: u64, from: u32, received: u64, tag: Tag) {
         let receive = self.irecv(from, tag, received).await;
         let send = self.isend(to, tag, sent).await;
@@ -408,7 +408,7 @@ impl Mpi {
     }
 }
 
-/// Runs parts of a program at the same time.
+/// Runs parts of a program concurrently.
 pub async fn join(mut tasks: Vec<Task>) {
     poll_fn(|context| {
         tasks.retain_mut(|task| task.as_mut().poll(context).is_pending());
@@ -417,7 +417,7 @@ pub async fn join(mut tasks: Vec<Task>) {
     .await;
 }
 
-/// Memory that nobody touches.
+/// Memory that is never accessed.
 fn memory(bytes: u64) -> Payload {
     Payload::One(Extent { region: Region(0), offset: 0, len: bytes })
 }

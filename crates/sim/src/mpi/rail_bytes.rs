@@ -1,11 +1,11 @@
-//! What rails carry over time: bytes in steps of equal length, few enough for a chart.
+//! Bytes carried by rails over time, in steps of equal length, few enough for a chart.
 
 use crate::models::time::Time;
 
-/// At most so many steps: more are put together, two and two.
-const MOST: usize = 512;
+/// Limit of the number of steps: beyond it, pairs of steps are merged.
+const MAX_STEPS: usize = 512;
 /// The first length of a step.
-const SHORTEST: Time = Time(1_000_000);
+const MIN_STEP: Time = Time(1_000_000);
 
 /// Bytes that have left, by rail, in steps from the start on.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,14 +16,14 @@ pub struct RailBytes {
 
 impl Default for RailBytes {
     fn default() -> Self {
-        RailBytes { step: SHORTEST, rails: Vec::new() }
+        RailBytes { step: MIN_STEP, rails: Vec::new() }
     }
 }
 
 impl RailBytes {
     /// Bytes leave a rail.
     pub fn add(&mut self, rail: usize, at: Time, bytes: u64) {
-        while at.0 / self.step.0 >= MOST as u64 {
+        while at.0 / self.step.0 >= MAX_STEPS as u64 {
             self.step = self.step + self.step;
             for steps in &mut self.rails {
                 *steps = steps.chunks(2).map(|pair| pair.iter().sum()).collect();
@@ -59,7 +59,7 @@ mod tests {
         let mut bytes = RailBytes::default();
         bytes.add(1, Time(0), 5);
         bytes.add(1, Time(511_000_000), 7);
-        assert_eq!((bytes.step(), bytes.rails()[1].len()), (SHORTEST, 512));
+        assert_eq!((bytes.step(), bytes.rails()[1].len()), (MIN_STEP, 512));
         bytes.add(0, Time(1_500_000_000), 3);
         assert_eq!(bytes.step(), Time(4_000_000));
         assert_eq!(bytes.rails()[0][375], 3);

@@ -10,7 +10,7 @@ use crate::events::Random;
 use crate::models::flow::FlowId;
 use crate::models::time::Time;
 
-/// Frames of a burst that are held back are sent once they have so many bytes, as in the driver.
+/// Buffered frames of a burst are sent once they exceed this number of bytes, as in the driver.
 const WORTH_A_CALL: u64 = 64 << 10;
 
 /// The tag of a message.
@@ -23,7 +23,7 @@ pub struct Request(pub u32);
 /// A message of a synchronous send that was received and is to be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unanswered {
-    /// What has received it.
+    /// The request that received it.
     pub receive: Request,
     /// Whom to answer.
     pub asked: Asked,
@@ -56,7 +56,7 @@ pub enum SocketEvent {
 pub struct Rank {
     /// Its protocol.
     pub engine: Engine,
-    /// What its MPI library costs it.
+    /// Costs of its MPI library.
     pub costs: Costs,
     /// When its core is free.
     pub core_free: Time,
@@ -86,7 +86,7 @@ pub struct Rank {
     pub next_sample: Time,
     /// Its program computes, and does not call MPI, until then.
     pub computes_until: Time,
-    /// It computes, or has not called MPI since it did: nobody polls the network.
+    /// Whether it computes, or has not called MPI since: the network is not polled.
     pub is_computing: bool,
     /// Socket events that wait until it polls.
     pub pending_events: Vec<SocketEvent>,

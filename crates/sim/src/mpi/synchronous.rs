@@ -1,4 +1,4 @@
-//! Synchronous sends: the message asks whoever receives it for an answer, an empty message with a tag of its own.
+//! Synchronous sends: the receiver answers the message by an empty message with a separate tag.
 
 /// Answers have this bit in their tags; no program's tag has it.
 pub const ANSWER: u64 = 1 << 62;

@@ -9,9 +9,9 @@ use crate::models::time::Time;
 
 /// How often a driver samples `TCP_INFO`.
 pub const SAMPLING_INTERVAL: Time = Time::ms(5);
-/// Delayed acknowledgement: a kernel waits so long for a segment on which to piggyback.
+/// Delayed acknowledgement timer of a kernel.
 const DELAYED_ACKNOWLEDGEMENT: Time = Time::ms(40);
-/// What is longer is acknowledged at once: payload of a packet, in bytes.
+/// Payload of a packet in bytes: longer data is acknowledged at once.
 const SEGMENT: u64 = 1448;
 /// Longest round trip of a near connection, in nanoseconds.
 const NEAR_NS: u64 = 300_000;
@@ -77,14 +77,14 @@ struct Connection {
     least: Time,
     smoothed: Time,
     unacknowledged: Option<Unacknowledged>,
-    /// When it was acknowledged last: segments that arrive at the same time are one offload frame, and acknowledged once.
+    /// Time of the last acknowledgement: segments that arrive at one time are one offload frame, and acknowledged once.
     last: Time,
     /// It was used since the last sample.
     is_used: bool,
 }
 
 impl Connection {
-    /// A new one, whose system calls take so long.
+    /// The kernel's measurements of a new flow, with the time that a system call takes.
     fn new(call: Time) -> Connection {
         let (least, smoothed) = (call, call);
         Connection { call, least, smoothed, unacknowledged: None, last: Time::default(), is_used: false }

@@ -13,7 +13,7 @@ use crate::mpi::program::{Mpi, Tag, Task};
 
 /// Longer vectors are reduced in parts (MPICH's MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE), in bytes.
 const SHORT_REDUCTION: u64 = 2048;
-/// What the ranks tell each other when they make a communicator, in bytes.
+/// Bytes of the messages with which ranks create a communicator.
 const MADE: u64 = 8;
 
 /// The operation of one rank.

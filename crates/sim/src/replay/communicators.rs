@@ -11,7 +11,7 @@ use crate::mpi::program::Tag;
 const COLLECTIVE: Tag = 1 << 63;
 /// Bits of a tag that are the program's tag, or the number of a collective operation.
 pub const OWN_BITS: u32 = 32;
-/// Those of answers have another bit (see `ANSWER`).
+/// Tags of answers have one more bit (see `ANSWER`).
 const CONTEXT_BITS: u32 = 30;
 
 /// A communicator, as one rank knows it.
@@ -33,7 +33,7 @@ pub struct Members {
 /// A communicator's ranks by host, as seen by one of them.
 #[derive(Clone, Copy)]
 pub struct ByHost<'a> {
-    /// Those of this rank's host.
+    /// Ranks on this rank's host.
     pub local: &'a Group,
     /// The first of each host.
     pub leaders: &'a Group,
@@ -60,7 +60,7 @@ impl Members {
         Members { group: Group::list(members.to_vec()), by_host, hosts: hosts.clone() }
     }
 
-    /// By host, for the algorithms of a rank; nothing where hosts do not matter.
+    /// Ranks by host, for the algorithms of a rank; `None` if hosts are irrelevant.
     pub fn by_host(&self, rank: u32) -> Option<ByHost<'_>> {
         let (local, leaders) = self.by_host.as_ref()?;
         let host = *self.hosts.get(rank as usize)?;

@@ -5,7 +5,7 @@ use fishplate_trace::{CollectiveKind, Operation, RankTrace, Trace};
 use super::{Places, order};
 
 /// Most ranks that are told.
-const MOST: usize = 8;
+const MAX_LISTED: usize = 8;
 
 /// Ranks that wait for ever, and for what.
 pub fn describe(trace: &Trace, ranks: &[u32], places: &Places) -> String {
@@ -16,8 +16,9 @@ pub fn describe(trace: &Trace, ranks: &[u32], places: &Places) -> String {
         let (trace, at) = (&trace.ranks[*rank as usize], places[*rank as usize].get());
         format!("rank {rank} in call {} of {}: {}", at + 1, trace.steps.len(), waits_for(trace, at))
     };
-    let told: Vec<String> = ranks.iter().take(MOST).map(one).collect();
-    let more = if ranks.len() > MOST { format!("; and {} more", ranks.len() - MOST) } else { String::new() };
+    let told: Vec<String> = ranks.iter().take(MAX_LISTED).map(one).collect();
+    let more =
+        if ranks.len() > MAX_LISTED { format!("; and {} more", ranks.len() - MAX_LISTED) } else { String::new() };
     let incomplete = trace.ranks.iter().filter(|rank| !rank.is_whole).count();
     let hint = if incomplete > 0 {
         format!(" ({incomplete} of the traces end before MPI_Finalize, so messages are missing)")
@@ -27,7 +28,7 @@ pub fn describe(trace: &Trace, ranks: &[u32], places: &Places) -> String {
     format!("ranks wait for ever{hint}: {}{more}", told.join("; "))
 }
 
-/// What a rank does in a call.
+/// Describes a rank's call.
 fn waits_for(trace: &RankTrace, at: usize) -> String {
     let Some(step) = trace.steps.get(at) else { return "its end".into() };
     match &trace.operations[step.operation as usize] {
@@ -37,7 +38,7 @@ fn waits_for(trace: &RankTrace, at: usize) -> String {
             format!("sends {} B to rank {} and {}", send.bytes, send.to, received(receive.from, receive.tag))
         }
         Operation::Wait(completed) => {
-            let requests: Vec<String> = completed.iter().take(MOST).map(|one| one.request.to_string()).collect();
+            let requests: Vec<String> = completed.iter().take(MAX_LISTED).map(|one| one.request.to_string()).collect();
             let posted = completed.iter().find_map(|one| poster(trace, at, one.request));
             let what = posted.map_or(String::new(), |what| format!(", of which one {what}"));
             format!("waits for {} (requests {}{what})", completed.len(), requests.join(", "))
@@ -63,7 +64,7 @@ fn received(from: Option<u32>, tag: Option<i32>) -> String {
     format!("receives from {from} with {tag}")
 }
 
-/// What the request does that was made last with this number.
+/// Describes the last request created with this number.
 fn poster(trace: &RankTrace, before: usize, request: u32) -> Option<String> {
     trace.steps[..before].iter().rev().find_map(|step| match &trace.operations[step.operation as usize] {
         Operation::Receive(receive) if receive.request == Some(request) => Some(received(receive.from, receive.tag)),

@@ -12,7 +12,7 @@ use crate::mpi::program::Tag;
 use crate::mpi::rank::Request;
 use crate::suite::Machine;
 
-/// Makes the program. The machine matters only where collective operations go on beside others: for their order.
+/// Creates the program. The machine only determines the order of concurrent collective operations.
 ///
 /// # Errors
 /// When ranks wait for ever, or there is something that GOAL has no words for.
@@ -38,10 +38,10 @@ impl Tags {
     }
 }
 
-/// What comes before the next operation of a strand.
+/// Dependencies of the next operation of a strand.
 #[derive(Clone, Default)]
 struct Before {
-    /// What was waited for, or computed, last.
+    /// The last computations or completed operations.
     complete: Vec<u32>,
     /// The message that was posted since.
     posted: Option<u32>,
@@ -50,7 +50,7 @@ struct Before {
 impl Before {
     /// These are waited for.
     fn wait(&mut self, waited: &[u32], tasks: &[Task]) {
-        // What was posted since comes after what was complete then.
+        // Operations posted since depend on those that were complete then.
         let is_since = |one: &u32| tasks[*one as usize].requires == self.complete;
         if waited.iter().any(is_since) {
             self.complete.clear();

@@ -45,7 +45,7 @@ struct Execution<'a> {
     operations: &'a [Operation],
     scale: f64,
     computed: Time,
-    /// What each still waits for.
+    /// Number of incomplete dependencies of each operation.
     missing: Vec<u32>,
     /// Which wait for each to be complete, and to be started.
     after_end: Vec<Vec<u32>>,
@@ -53,7 +53,7 @@ struct Execution<'a> {
     startable: VecDeque<u32>,
     running: Vec<(u32, Task)>,
     left: usize,
-    /// Messages that were started, and those of them that were posted: in the same order, as they share the core.
+    /// Messages that were started, and those of them that were posted: in one order, as they share the core.
     started: u64,
     posted: Rc<Cell<u64>>,
 }
@@ -88,7 +88,7 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// Does what can be done. `waiting`: one that is under way, for what is told of a deadlock.
+    /// Executes all ready operations. `waiting`: an active operation, for the description of a deadlock.
     fn poll(&mut self, context: &mut Context<'_>, waiting: &Cell<Option<u32>>) -> Poll<()> {
         loop {
             while let Some(place) = self.startable.pop_front() {
@@ -106,7 +106,7 @@ impl<'a> Execution<'a> {
             });
             self.left -= done.len();
             if done.is_empty() {
-                // Where nothing is under way although something is left, operations wait for each other.
+                // If operations are left and none is active, they wait for each other.
                 waiting.set(self.running.first().map(|(place, _)| *place));
                 return if self.left == 0 { Poll::Ready(()) } else { Poll::Pending };
             }
@@ -143,7 +143,7 @@ impl<'a> Execution<'a> {
                 Box::pin(async move {
                     poll_fn(|_| if posted.get() >= before { Poll::Ready(()) } else { Poll::Pending }).await;
                     mpi.compute(time).await;
-                    // Others may have waited for this core to look at the network.
+                    // Other operations may have waited for this core to poll the network.
                     mpi.progress();
                 })
             }
@@ -161,7 +161,7 @@ impl<'a> Execution<'a> {
 
 /// Ranks that wait for ever, and for what.
 fn describe(program: &Program, ranks: &[u32], waiting: &[Cell<Option<u32>>]) -> String {
-    const MOST: usize = 8;
+    const MAX_LISTED: usize = 8;
     let one = |rank: &u32| {
         let operations = &program.ranks[*rank as usize];
         match waiting[*rank as usize].get().map(|place| operations[place as usize].action) {
@@ -171,7 +171,8 @@ fn describe(program: &Program, ranks: &[u32], waiting: &[Cell<Option<u32>>]) -> 
             Some(Action::Receive { from, tag, .. }) => format!("rank {rank} receives from rank {from} with tag {tag}"),
         }
     };
-    let told: Vec<String> = ranks.iter().take(MOST).map(one).collect();
-    let more = if ranks.len() > MOST { format!("; and {} more", ranks.len() - MOST) } else { String::new() };
+    let told: Vec<String> = ranks.iter().take(MAX_LISTED).map(one).collect();
+    let more =
+        if ranks.len() > MAX_LISTED { format!("; and {} more", ranks.len() - MAX_LISTED) } else { String::new() };
     format!("ranks wait for ever: {}{more}", told.join("; "))
 }

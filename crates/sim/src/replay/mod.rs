@@ -2,11 +2,11 @@
 //! engine and the collective operations of the simulator, and computes for as long as it did.
 //!
 //! - `rank`: one rank goes through its trace;
-//! - `requests`: what is under way meanwhile;
+//! - `requests`: active requests;
 //! - `communicators`, `collective`: operations of several ranks;
 //! - `processors`: which ranks compute at a time;
 //! - `deadlock`, `order`: why a program does not go on;
-//! - [`graph`]: programs of others, in GOAL; [`export`]: a trace as one of these.
+//! - [`graph`]: programs in GOAL; [`export`]: a trace as such a program.
 
 mod collective;
 mod communicators;
@@ -40,13 +40,13 @@ use processors::Processors;
 pub struct Computation {
     /// Time that is no processor time counts too: of disks, of other threads.
     pub with_idle: bool,
-    /// All of it takes so many times as long as it did.
+    /// Computation takes this multiple of the recorded time.
     pub scale: f64,
     /// Processors that all ranks share; nothing: each has one of its own.
     pub processors: Option<u32>,
 }
 
-/// What came out.
+/// Result of a replay.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// When the last rank came to its end.
@@ -57,13 +57,13 @@ pub struct Outcome {
     pub events: u64,
     /// Calls that were replayed.
     pub calls: u64,
-    /// What the run time was spent on.
+    /// Run time by category.
     pub path: CriticalPath,
-    /// What rails have carried.
+    /// Bytes carried by rails.
     pub rails: RailBytes,
 }
 
-/// What the end of the rank that comes to it last was waited for, back to the start of the program.
+/// The critical path: causes of the end of the last rank, back to the start of the program.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CriticalPath {
     /// The sum is the run time.
@@ -83,7 +83,7 @@ pub struct RankOutcome {
     pub computed: Time,
 }
 
-/// What is found out while ranks run.
+/// Results collected while ranks run.
 struct Found {
     ranks: Vec<RankOutcome>,
     /// By rank, if that is wanted.
@@ -99,7 +99,7 @@ impl Found {
         Rc::new(RefCell::new(Found { ranks: outcomes, calls, last: Chain::default() }))
     }
 
-    /// A rank has come to its end.
+    /// A rank ended.
     fn add(&mut self, mpi: &Mpi, outcome: RankOutcome) {
         self.ranks[mpi.rank() as usize] = outcome;
         if let Some(cause) = mpi.cause().filter(|cause| cause.at() > self.last.at()) {
@@ -124,7 +124,7 @@ impl Outcome {
     }
 }
 
-/// Where a rank is in its trace, for what is told of a deadlock.
+/// Position of a rank in its trace, for the description of a deadlock.
 type Places = Rc<Vec<Cell<usize>>>;
 
 /// Replays a trace.
@@ -135,7 +135,7 @@ pub fn run(machine: &Machine, trace: &Arc<Trace>, computation: Computation) -> R
     Ok(replayed(machine, trace, computation, Wanted::Outcome)?.0)
 }
 
-/// The same, and when each call of each rank began and ended: 16 bytes for each.
+/// Like [`run`], and also returns when each call of each rank began and ended: 16 bytes for each call.
 ///
 /// # Errors
 /// As [`run`].
@@ -151,7 +151,7 @@ pub fn run_with_calls(
 /// When calls of a rank began and ended, step by step of its trace.
 pub type CallTimes = Vec<[Time; 2]>;
 
-/// What is to be found out.
+/// Results to be collected.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     Outcome,
@@ -205,7 +205,7 @@ fn replayed(
     Ok((outcome, world.take_log(), std::mem::take(&mut found.calls)))
 }
 
-/// The world of a program with so many ranks, and the longest message that its senders do not wait for.
+/// The world of a program with `ranks` ranks, and the longest message that is sent eagerly.
 fn world(machine: &Machine, ranks: u32) -> Result<(World, u64), String> {
     if machine.placement.ranks() != ranks {
         return Err(format!("the program has {ranks} ranks, the machine is for {}", machine.placement.ranks()));

@@ -12,7 +12,7 @@ struct Call {
     kind: Kind,
 }
 
-/// What has to be alike on all ranks.
+/// Attributes that must be equal on all ranks.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Collective(CollectiveKind),

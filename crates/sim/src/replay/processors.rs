@@ -25,13 +25,13 @@ struct Shared {
 }
 
 impl Processors {
-    /// One for each rank, or so many for all.
+    /// One processor for each rank, or a number of processors for all.
     pub fn new(count: Option<u32>, ranks: u32) -> Processors {
         let shared = |free| Shared { free, waiting: VecDeque::new(), granted: vec![false; ranks as usize] };
         Processors(count.filter(|count| *count < ranks).map(|count| Rc::new(RefCell::new(shared(count)))))
     }
 
-    /// The rank computes for so long.
+    /// The rank computes for this time.
     pub async fn compute(&self, mpi: &Mpi, time: Time) {
         let Some(shared) = &self.0 else { return mpi.compute(time).await };
         let mut left = time;

@@ -66,13 +66,13 @@ struct Buffered {
 }
 
 impl Buffered {
-    /// Those of a communicator with a buffer of its own.
+    /// Buffered sends on a communicator with an attached buffer.
     fn take_of(&mut self, communicator: u32) -> Vec<Request> {
         self.apart.insert(communicator);
         self.sends.extract_if(.., |(of, _)| *of == communicator).map(|(_, request)| request).collect()
     }
 
-    /// Those of all others.
+    /// Buffered sends on all other communicators.
     fn take_shared(&mut self) -> Vec<Request> {
         self.sends.extract_if(.., |(of, _)| !self.apart.contains(of)).map(|(_, request)| request).collect()
     }
@@ -154,7 +154,7 @@ impl Rank {
         self.mpi.irecv_any(receive.from, tag, receive.bytes).await
     }
 
-    /// A call that makes a request goes on, another one waits.
+    /// A call that creates a request returns at once; others wait.
     async fn complete(&mut self, slot: Option<u32>, requests: &[Request]) {
         if let Some(slot) = slot {
             self.requests.begin(slot);

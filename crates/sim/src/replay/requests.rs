@@ -1,4 +1,4 @@
-//! What a rank has under way while it goes on.
+//! Active requests of a rank.
 
 use std::future::poll_fn;
 use std::task::Poll;
@@ -27,7 +27,7 @@ enum UnderWay {
 }
 
 impl Requests {
-    /// A new request has this number: messages of the one before go on, and nobody waits for them.
+    /// Begins a request. If its number is in use, the previous request was freed: its messages continue without a waiter.
     pub fn begin(&mut self, slot: Slot) {
         self.slot(slot).retain(|under_way| matches!(under_way, UnderWay::Collective(_)));
     }
@@ -56,7 +56,7 @@ impl Requests {
                 UnderWay::Strand(strand) => strands.push(strand),
             }
         }
-        // Its messages may have come while the rank computed, and nobody has looked since.
+        // Its messages may have arrived while the rank computed and did not poll.
         if !collectives.is_empty() {
             mpi.progress();
         }

@@ -10,7 +10,7 @@ use super::experiments::{Experiments, Setting};
 use crate::models::time::Time;
 use crate::replay::{self, Computation};
 
-/// Iterations that are simulated; what each run begins with is the same in all.
+/// Number of simulated iterations; the startup is independent of it.
 const ITERATIONS: u32 = 3;
 
 /// Name, class and ranks as one word, and the file.
@@ -35,7 +35,7 @@ const RECORDED: &[(&str, &[u8])] = &[
     ("visualization-8", include_bytes!("../../applications/visualization-8.cycle")),
 ];
 
-/// What an iteration takes.
+/// Time of an iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Iteration {
     /// Until the last rank is done, in seconds.

@@ -3,7 +3,7 @@
 use super::experiments::Values;
 use super::published::{Check, Fact, Kind};
 
-/// What became of a row.
+/// Verdict of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
     /// The row.
@@ -14,14 +14,14 @@ pub struct Judged {
     pub values: Values,
 }
 
-/// What became of a check.
+/// Verdict of a check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgedCheck {
     /// The check.
     pub check: Check,
-    /// What was simulated; nothing: the programs do not find such a value.
+    /// The simulated value; `None` if the programs do not yield such a value.
     pub simulated: Option<f64>,
-    /// What it was compared with.
+    /// The published value.
     pub expected: Option<f64>,
     /// Whether it holds.
     pub holds: bool,
@@ -33,7 +33,7 @@ impl JudgedCheck {
         self.check.near.zip(self.simulated).map(|(paper, simulated)| simulated / paper - 1.0)
     }
 
-    /// What the paper says, in words.
+    /// The statement of the paper.
     pub fn paper(&self) -> String {
         let check = &self.check;
         let percent = 100.0 * check.tolerance();

@@ -1,4 +1,4 @@
-//! The table of published results. Only [`super::judge`] reads it.
+//! The table of published results. Only [`super::judge()`] reads it.
 
 use serde::Deserialize;
 
@@ -37,7 +37,7 @@ pub struct Fact {
     /// Under which hypothesis the values would be those of the check's null values: nothing of what the row claims is there.
     #[serde(default)]
     pub null_is: Option<String>,
-    /// What has to hold.
+    /// The condition that must hold.
     pub checks: Vec<Check>,
 }
 

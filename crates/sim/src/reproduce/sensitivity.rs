@@ -1,4 +1,4 @@
-//! What assumptions matter: each is set to the ends of its range. Rows that change are told, and how far numbers move.
+//! Sensitivity to assumptions: each is set to both ends of its range. Reports the rows that change, and the change of numbers.
 
 use super::experiments::Experiments;
 use super::judge::{Judged, JudgedCheck, judge};
@@ -22,9 +22,9 @@ pub struct Varied {
     pub testbed: &'static str,
     /// Parameter.
     pub path: String,
-    /// What it is assumed to be.
+    /// The assumed value.
     pub assumed: f64,
-    /// What it was set to.
+    /// The value that it was set to.
     pub value: f64,
     /// Rows that change.
     pub flips: Vec<Flip>,

@@ -12,7 +12,7 @@ use super::turns::Turns;
 use crate::models::time::Time;
 use crate::mpi::program::{Mpi, Task, join};
 
-/// A client; its copies are the same one.
+/// A client; copies share its state.
 #[derive(Clone)]
 pub struct Client {
     mpi: Mpi,
@@ -59,7 +59,7 @@ impl Client {
         }
     }
 
-    /// What one server has of an access, in requests: (server, bytes, places).
+    /// The part of an access on one server, as requests: (server, bytes, places).
     fn requests_of(&self, part: &Part) -> Vec<(u32, u64, u64)> {
         let most = self.system.storage().request_bytes.as_ref().map_or(part.bytes, |most| most.value as u64).max(1);
         let places = part.places.div_ceil(part.bytes.div_ceil(most).max(1));

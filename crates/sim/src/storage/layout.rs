@@ -11,7 +11,7 @@ pub struct Piece {
     pub bytes: u64,
 }
 
-/// What one server has of an access.
+/// The part of an access on one server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Part {
     /// Which server.
@@ -22,7 +22,7 @@ pub(super) struct Part {
     pub places: u64,
 }
 
-/// What each server has of some pieces, in the order of servers; nothing of those that have none.
+/// The parts of pieces on each server, in the order of servers; servers without a part are omitted.
 pub(super) fn parts(pieces: &[Piece], stripe: u64, servers: u32) -> Vec<Part> {
     let mut parts: BTreeMap<u32, Part> = BTreeMap::new();
     for piece in pieces {
@@ -47,7 +47,7 @@ pub(super) fn parts(pieces: &[Piece], stripe: u64, servers: u32) -> Vec<Part> {
     parts.into_values().collect()
 }
 
-/// Lengths of what so many bytes are cut into, none greater than `most`.
+/// Lengths of the pieces of `bytes` bytes, each at most `most`.
 pub(super) fn cut(bytes: u64, most: u64) -> impl Iterator<Item = u64> {
     (0..bytes.div_ceil(most)).map(move |number| most.min(bytes - number * most))
 }

@@ -1,4 +1,4 @@
-//! What clients and servers of a file system have in common: its description, ranks, and requests under way.
+//! State shared by clients and servers of a file system: its description, ranks, and active requests.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,11 +16,11 @@ pub struct FileSystem {
     clients: u32,
     /// Messages that carry data in one go: one a rail, as sockets stripe it.
     ways: u64,
-    /// What the requests under way say, by client, server and credit: messages of the model have a length only.
+    /// Contents of active requests, by client, server and credit: messages of the model have only a length.
     requests: RefCell<BTreeMap<(u32, u32, u32), Request>>,
 }
 
-/// What is wanted of a server.
+/// Kind of a request to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Request {
     /// Whether data goes to the server.
@@ -34,7 +34,7 @@ pub(super) struct Request {
 /// Messages of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Message {
-    /// What is wanted.
+    /// Kind of the request.
     Request,
     /// The server waits for data, or has none left to send.
     Answer,
@@ -83,7 +83,7 @@ impl FileSystem {
         self.requests.borrow_mut().insert((client, server, credit), request);
     }
 
-    /// What it asked; nothing: it has closed.
+    /// The request; `None` if the client has closed.
     pub(super) fn asked(&self, name: (u32, u32, u32)) -> Option<Request> {
         self.requests.borrow_mut().remove(&name)
     }
@@ -93,7 +93,7 @@ impl FileSystem {
         self.message_bytes() + PIECE_BYTES * request.places
     }
 
-    /// Whether what is written goes right behind its request.
+    /// Whether written data follows its request directly.
     pub(super) fn writes_at_once(&self) -> bool {
         !self.storage.rdma && !self.storage.asks_before_writing
     }

@@ -9,7 +9,7 @@ use super::turns::Turns;
 use crate::models::time::Time;
 use crate::mpi::program::{Mpi, Task, join};
 
-/// Room for a request, with what is written behind it.
+/// Size of the buffer for a request and the written data that follows it.
 const ANY_LENGTH: u64 = 1 << 40;
 
 /// Serves until all clients have closed.
@@ -23,7 +23,7 @@ pub async fn serve(mpi: &Mpi, system: &Rc<FileSystem>) {
     join(names.map(one).collect()).await;
 }
 
-/// What serves the requests that a client makes with one credit, which come one after the other.
+/// Serves the requests of one credit of a client, which are sequential.
 struct Service {
     mpi: Mpi,
     system: Rc<FileSystem>,
@@ -52,7 +52,7 @@ impl Service {
         self.turns.take(&self.mpi, work).await;
     }
 
-    /// What every request costs.
+    /// Cost of each request.
     async fn begin(&self, request: Request) {
         let storage = self.system.storage();
         let places = Time::ns(storage.piece_ns.value * request.places as f64);
@@ -63,7 +63,7 @@ impl Service {
         self.mpi.send(self.client, tag(self.credit, Message::Answer), self.system.message_bytes()).await;
     }
 
-    /// Between the memory file system and what is sent or received.
+    /// Copying between the memory file system and the send and receive buffers.
     async fn copies(&self, bytes: u64) {
         let rate = self.system.storage().server_copy_mb_s.as_ref().map(|rate| rate.value);
         self.mpi.work(copy(bytes, rate)).await;

@@ -35,7 +35,7 @@ pub(super) async fn send(
     mpi.wait_all(&requests).await;
 }
 
-/// Receives the same; `after` is done for each flow's length when it is there.
+/// Receives such messages; `after` is called after each of them.
 pub(super) async fn receive(
     mpi: &Mpi,
     system: &FileSystem,

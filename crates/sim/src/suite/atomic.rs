@@ -12,7 +12,7 @@ use crate::mpi::program::{Mpi, Tag};
 /// An origin has done all of its operations.
 const DONE: Tag = 14;
 
-/// What is done to a word of 8 bytes.
+/// Operation on a word of 8 bytes.
 fn operation(benchmark: Benchmark) -> Option<Atomic> {
     let operation = match benchmark {
         Benchmark::CompareAndSwap => AtomicOperation::SwapIfEqual,

@@ -49,7 +49,7 @@ pub enum Benchmark {
     Stream,
     /// Compute, exchange both ways, compute.
     Exchange,
-    /// What a computation leaves of a transfer.
+    /// The part of a transfer that a computation does not hide.
     Overlap,
     /// Files: each client a region.
     IoContiguous,
@@ -59,7 +59,7 @@ pub enum Benchmark {
     IoThreads,
 }
 
-/// What a benchmark's values are.
+/// Quantity of a benchmark's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Time of one operation.
@@ -114,7 +114,7 @@ impl Benchmark {
         Benchmark::ALL.iter().find(|(_, benchmark)| *benchmark == self).map_or("", |(name, _)| *name)
     }
 
-    /// What its values are.
+    /// Quantity of its values.
     pub fn unit(self) -> Unit {
         match self {
             Bandwidth | Bibandwidth | DisplacedRing | PutBandwidth | GetBandwidth | PutBibandwidth | GetBibandwidth

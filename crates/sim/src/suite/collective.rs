@@ -15,7 +15,7 @@ use crate::mpi::program::{Mpi, Tag};
 const BARRIER: Tag = 20;
 const OPERATION: Tag = 30;
 
-/// The operation of a benchmark among so many ranks, in bytes.
+/// The operation of a benchmark among `ranks` ranks, with sizes in bytes.
 fn operation(benchmark: Benchmark, ranks: usize, size: u64) -> Option<Operation> {
     let (root, len) = (Rank(0), size as usize);
     Some(match benchmark {
@@ -29,7 +29,7 @@ fn operation(benchmark: Benchmark, ranks: usize, size: u64) -> Option<Operation>
     })
 }
 
-/// What `rank` does where a schedule was asked for.
+/// Program of `rank` if a schedule was requested.
 ///
 /// # Errors
 /// When the algorithm has none for this benchmark.

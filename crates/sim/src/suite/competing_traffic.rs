@@ -25,7 +25,7 @@ pub struct Disturbance {
     pub until: Time,
 }
 
-/// What was carried in one interval.
+/// Bytes carried in one interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Second {
     /// Its end, in seconds.
@@ -37,7 +37,7 @@ pub struct Second {
 /// Windows of `size` between two nodes, the value of each interval, while `disturbance` runs.
 ///
 /// # Errors
-/// As [`super::run`].
+/// As [`super::run()`].
 pub fn over_time(
     machine: &Machine,
     (size, window): (u64, u32),

@@ -18,7 +18,7 @@ pub(super) fn us(time: Time) -> f64 {
     time.as_ns() / 1e3
 }
 
-/// MB/s of so many bytes.
+/// Rate in MB/s of `bytes` bytes.
 pub(super) fn mb_s(bytes: u64, time: Time) -> f64 {
     bytes as f64 / time.as_ns() * 1e3
 }

@@ -3,7 +3,7 @@
 use crate::storage::Piece;
 
 /// Threads of a client, tiles, pixels and bytes of them, at most, each way.
-pub(super) const MOST: u64 = 1 << 16;
+pub(super) const MAX_COUNT: u64 = 1 << 16;
 
 /// How files are accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,9 +61,9 @@ impl FileAccess {
     pub(super) fn check_tiles(&self) -> Result<(), String> {
         let FileAccess { tiles, tile, overlap, element, .. } = *self;
         let numbers = [tiles.0, tiles.1, tile.0, tile.1, element];
-        if numbers.contains(&0) || numbers.iter().any(|number| *number > MOST) {
+        if numbers.contains(&0) || numbers.iter().any(|number| *number > MAX_COUNT) {
             return Err(format!(
-                "io_tile: {}x{} tiles of {}x{} pixels of {element} bytes: each number is from 1 to {MOST}",
+                "io_tile: {}x{} tiles of {}x{} pixels of {element} bytes: each number is from 1 to {MAX_COUNT}",
                 tiles.0, tiles.1, tile.0, tile.1
             ));
         }

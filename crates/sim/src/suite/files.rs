@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::benchmark::Benchmark;
 use super::exchange::mb_s;
-use super::file_access::{FileAccess, MOST};
+use super::file_access::{FileAccess, MAX_COUNT};
 use super::options::{Machine, Options};
 use super::timing::Measurements;
 use crate::events::Random;
@@ -17,7 +17,7 @@ const BARRIER: Tag = 20;
 /// Records that a thread accesses in an iteration.
 const RECORDS: u64 = 8;
 
-/// Whether a benchmark can run so with so many clients.
+/// Whether a benchmark supports this number of clients.
 ///
 /// # Errors
 /// When sizes or counts are 0, or do not fit each other.
@@ -34,8 +34,8 @@ pub(super) fn check(benchmark: Benchmark, options: &Options, clients: u32) -> Re
     }
     let FileAccess { threads, file_bytes, .. } = options.files;
     let all = u64::from(threads) * u64::from(clients);
-    if benchmark == Benchmark::IoThreads && !(1..=MOST).contains(&u64::from(threads)) {
-        return Err(format!("{name}: {threads} threads: there are 1 to {MOST}"));
+    if benchmark == Benchmark::IoThreads && !(1..=MAX_COUNT).contains(&u64::from(threads)) {
+        return Err(format!("{name}: {threads} threads: there are 1 to {MAX_COUNT}"));
     }
     if benchmark == Benchmark::IoThreads && file_bytes / size < all {
         return Err(format!(
@@ -63,7 +63,7 @@ pub(super) async fn run(
     client.close().await;
 }
 
-/// What this client moves from a barrier on, in MB/s.
+/// Rate of this client after a barrier, in MB/s.
 async fn turn(
     benchmark: Benchmark,
     mpi: &Mpi,

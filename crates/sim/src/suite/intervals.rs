@@ -20,7 +20,7 @@ const RECEIVER: u32 = 1;
 /// Windows of `size` from rank 0 to rank 1: what arrived in each interval, while rails change.
 ///
 /// # Errors
-/// As [`super::run`]; when a rail that changes is not emulated.
+/// As [`super::run()`]; when a rail that changes is not emulated.
 pub fn intervals(
     machine: &Machine,
     (size, window): (u64, u32),
@@ -30,7 +30,7 @@ pub fn intervals(
     let stack = machine.testbed.stack(&machine.stack)?;
     let world = testbed::changing_world(&machine.testbed, stack, &machine.placement, machine.seed, changes)?;
     let found = Measurements::default();
-    // What the header of a window says: it is the last one.
+    // Flag in the header of a window: it is the last one.
     let last = Rc::new(Cell::new(false));
     let program = |mpi: Mpi| -> Task {
         let (found, last) = (found.clone(), last.clone());

@@ -1,4 +1,4 @@
-//! The benchmark suite over modelled machines: the same benchmarks, options and values as those in `bench/`.
+//! The benchmark suite on modelled machines: its benchmarks, options and values are those of `bench/`.
 
 mod atomic;
 mod benchmark;

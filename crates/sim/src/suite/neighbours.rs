@@ -5,7 +5,7 @@ use crate::mpi::program::Mpi;
 /// How ranks are neighbours of each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Neighbourhood {
-    /// In a periodic grid of so many dimensions; two in each.
+    /// In a periodic grid of this number of dimensions, with two neighbours in each.
     Grid(u32),
     /// So many messages between pairs of ranks: with rank n-1-r, n-3-r and so on, modulo n.
     Pairs(u32),
@@ -16,9 +16,9 @@ pub enum Neighbourhood {
 pub(super) struct Neighbour {
     /// With whom.
     pub rank: u32,
-    /// Tag of what is sent.
+    /// Tag of sent messages.
     pub sends: u32,
-    /// Tag of what is received.
+    /// Tag of received messages.
     pub receives: u32,
 }
 
@@ -31,7 +31,7 @@ impl Neighbourhood {
         }
     }
 
-    /// Whether so many ranks can have them.
+    /// Whether this number of ranks can have such neighbours.
     ///
     /// # Errors
     /// When not, with the reason.

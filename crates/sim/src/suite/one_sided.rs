@@ -13,7 +13,7 @@ const COMPLETE: Tag = 11;
 const DATA: Tag = 12;
 const REQUEST: Tag = 13;
 
-/// What is done to the target's memory.
+/// Operation on the target's memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Access {
     Put,
@@ -29,7 +29,7 @@ fn access(benchmark: Benchmark) -> Access {
     }
 }
 
-/// Operations of one epoch: so many of `size` bytes each.
+/// Operations of one epoch: `count` operations of `size` bytes each.
 #[derive(Clone, Copy)]
 struct Epoch {
     how: Access,
@@ -68,7 +68,7 @@ async fn origin(mpi: &Mpi, target: u32, epoch: Epoch) {
     for _ in 0..count {
         requests.push(if by_message { mpi.isend(target, DATA, size).await } else { mpi.put(target, size).await });
     }
-    // On one connection nothing overtakes the data.
+    // On one connection no message overtakes the data.
     if !by_message {
         mpi.send(target, COMPLETE, 0).await;
     }

@@ -72,7 +72,7 @@ impl Default for Options {
     }
 }
 
-/// What came out.
+/// The results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// The value; where there are several, their mean.
@@ -92,7 +92,7 @@ pub struct Outcome {
 pub struct Pattern {
     /// The computation. None: nothing in `exchange`, and a quarter longer than the transfer takes alone in `overlap`.
     pub compute: Option<Time>,
-    /// By up to so much longer, random for each rank and iteration.
+    /// Maximum of a random addition to the computation, for each rank and iteration.
     pub imbalance: Time,
     /// With whom each rank exchanges.
     pub neighbours: Neighbourhood,

@@ -12,7 +12,7 @@ use crate::mpi::program::{Mpi, Tag};
 
 const BARRIER: Tag = 20;
 const OVERLAP: Tag = 1;
-/// Transfers that tell how long one takes when nobody computes.
+/// Number of transfers that measure the time of one without computation.
 const TRIALS: usize = 9;
 /// How much longer than that a computation is, unless told.
 const SPARE: f64 = 1.25;
@@ -53,7 +53,7 @@ async fn with_all(mpi: &Mpi, neighbours: &[Neighbour], options: &Options) {
     mpi.wait_all(&requests).await;
 }
 
-/// What is left to wait for of a transfer both ways after a computation.
+/// Time to wait for a transfer in both directions after a computation.
 pub(super) async fn overlap(mpi: &Mpi, options: &Options, found: &Measurements) {
     let compute = match options.pattern.compute {
         Some(time) => time,

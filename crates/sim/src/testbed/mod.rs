@@ -53,10 +53,10 @@ impl Description {
         all_parameters(&self.table)
     }
 
-    /// The same testbed with another value at `path`.
+    /// This testbed with another value at `path`.
     ///
     /// # Errors
-    /// When there is nothing of that name, or the value does not fit.
+    /// If the path does not exist, or the value is invalid.
     pub fn with(&self, path: &str, value: &str) -> Result<Description, String> {
         let mut other = self.clone();
         set(&mut other.table, path, value)?;
@@ -64,10 +64,10 @@ impl Description {
         Ok(other)
     }
 
-    /// What it says.
+    /// Parses a testbed.
     ///
     /// # Errors
-    /// When something is missing, unknown, or refers to what is not there.
+    /// If an entry is missing, unknown, or refers to a missing one.
     pub fn testbed(&self) -> Result<Testbed, String> {
         let mut testbed: Testbed = self.table.clone().try_into().map_err(|error: toml::de::Error| error.to_string())?;
         testbed.share_ports()?;
@@ -107,7 +107,7 @@ impl Testbed {
         Ok(())
     }
 
-    /// The same machine with emulated rails of these rates, in Mbit/s, all used by all stacks, in the place of its own.
+    /// This machine with emulated rails of these rates in Mbit/s, all used by all stacks, instead of its own rails.
     ///
     /// # Errors
     /// When its first rail is not emulated.
@@ -186,7 +186,7 @@ impl Stack {
         self.eager_limit_bytes.as_ref().map(|limit| limit.value as u64)
     }
 
-    /// What its code costs.
+    /// Costs of its code.
     pub fn costs(&self) -> Costs {
         let ns = |parameter: &Parameter| Time::ns(parameter.value);
         let optional = |parameter: &Option<Parameter>| parameter.as_ref().map_or(Time::default(), ns);
@@ -243,7 +243,7 @@ pub struct Change {
     pub mbit: u32,
 }
 
-/// The same, with rails that change.
+/// Like [`world()`], with rails that change over time.
 ///
 /// # Errors
 /// When the stack's policies are unknown, or a rail that changes is not emulated.

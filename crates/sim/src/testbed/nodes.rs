@@ -1,4 +1,4 @@
-//! What each node has for each rail: stations, an adapter, what emulates the rail.
+//! Components of each node for each rail: stations, an adapter, the emulation of the rail.
 
 use std::collections::BTreeMap;
 
@@ -71,7 +71,7 @@ pub(super) fn node(network: &mut Network, testbed: &Testbed, packet: (f64, f64),
     slots
 }
 
-/// What paces and what emulates a rail, for one sender.
+/// Pacing and emulation of a rail, for one sender.
 fn emulation(network: &mut Network, model: &EmulatedModel, (packet, headers): (f64, f64), seed: u64) -> (Place, Place) {
     let frame = model.frame_bytes.value as u64;
     let packet = (packet as u64, (headers + model.gap_bytes.value) as u64);

@@ -11,16 +11,16 @@ pub struct Parameter {
     /// A row of the facts (kind C), a sentence of the paper, or a specification.
     #[serde(default)]
     pub source: Option<String>,
-    /// Why this number, where nobody has published it.
+    /// Reason for this number, if it is not published.
     #[serde(default)]
     pub assumed: Option<String>,
-    /// What it might be as well: least and greatest.
+    /// Range of plausible values: minimum and maximum.
     #[serde(default)]
     pub range: Option<[f64; 2]>,
 }
 
 impl Parameter {
-    /// What is wrong with it, if anything.
+    /// Describes the first error, if any.
     pub fn check(&self) -> Result<(), String> {
         if !self.value.is_finite() || self.value < 0.0 {
             return Err(format!("{} is not a number from 0 on", self.value));
@@ -115,7 +115,7 @@ fn child<'t>(place: &'t mut toml::Value, name: &str) -> Option<&'t mut toml::Val
     }
 }
 
-/// What may come behind a dot.
+/// Names valid after a dot.
 fn keys(place: &toml::Value) -> Vec<String> {
     match place {
         toml::Value::Table(table) => table.keys().cloned().collect(),

@@ -14,7 +14,7 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// `ranks` in equal parts over so many clusters, `per_node` on each node.
+    /// `ranks` ranks in equal parts on the clusters, `per_node` on each node.
     pub fn new(ranks: u32, per_node: u32, clusters: usize) -> Placement {
         let clusters = clusters.max(1);
         let each = (ranks as usize).div_ceil(clusters);
@@ -22,7 +22,7 @@ impl Placement {
         Placement { ranks, per_node: per_node.max(1), servers: 0, clusters: vec![nodes; clusters] }
     }
 
-    /// The same ranks, all in the first cluster, and `servers` more after them, each on a node of its own, in the last.
+    /// All ranks in the first cluster, and then `servers` more ranks in the last cluster, each on a node of its own.
     pub fn serving(&self, servers: u32) -> Placement {
         let mut clusters = vec![0; self.clusters.len()];
         clusters[0] = self.ranks.div_ceil(self.per_node) as usize;

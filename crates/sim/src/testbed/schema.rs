@@ -1,4 +1,4 @@
-//! What a testbed's file says.
+//! Schema of a testbed's file.
 
 use std::collections::BTreeMap;
 
@@ -19,9 +19,9 @@ pub struct Testbed {
     pub host: Host,
     /// Groups of nodes, each with a switch.
     pub cluster: Vec<Cluster>,
-    /// What each node has one of.
+    /// Components that each node has.
     pub rail: Vec<Rail>,
-    /// What lies between two clusters.
+    /// The network between two clusters.
     #[serde(default)]
     pub wan: Option<Wan>,
     /// How data goes over rails.
@@ -47,7 +47,7 @@ pub struct Testbed {
 pub struct Host {
     /// Messages between processes of a node: from hand to hand.
     pub shm_latency_ns: Parameter,
-    /// The same, rate.
+    /// Rate.
     pub shm_mb_s: Parameter,
 }
 
@@ -87,7 +87,7 @@ pub struct Rail {
     pub emulated: Option<EmulatedModel>,
 }
 
-/// What a rail is made of.
+/// Components of a rail.
 pub enum Parts<'a> {
     /// Hardware.
     Hardware(&'a Bus, &'a AdapterModel, &'a LinkModel, &'a Switch),
@@ -96,7 +96,7 @@ pub enum Parts<'a> {
 }
 
 impl Rail {
-    /// What it is made of; nothing where parts are missing, or there are too many.
+    /// Its components; `None` if some are missing or contradictory.
     pub fn parts(&self) -> Option<Parts<'_>> {
         match (&self.bus, &self.adapter, &self.link, &self.switch, &self.emulated) {
             (Some(bus), Some(adapter), Some(link), Some(switch), None) => {
@@ -107,7 +107,7 @@ impl Rail {
         }
     }
 
-    /// What a driver learns of its speed, in bytes per second.
+    /// Speed reported to a driver, in bytes per second.
     pub fn speed(&self) -> f64 {
         let mbit = match self.parts() {
             Some(Parts::Hardware(_, _, link, _)) => link.mbit.value,
@@ -122,7 +122,7 @@ impl Rail {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EmulatedModel {
-    /// What holds the frames.
+    /// The mechanism that delays frames.
     pub by: Emulation,
     /// Rate, bits on the wire.
     pub mbit: Parameter,
@@ -130,21 +130,21 @@ pub struct EmulatedModel {
     pub delay_us: Parameter,
     /// How much later frames come than they should, with an emulator.
     pub late_us: Parameter,
-    /// What the emulator's process takes for each frame, whichever rail it is on.
+    /// Time of the emulator's process for each frame, shared by all rails.
     pub frame_us: Parameter,
     /// How late a shaper's timer is.
     pub timer_us: Parameter,
-    /// What a shaper lets through at once after a pause, as time at the rate.
+    /// Bucket of a shaper, as time at the rate.
     pub bucket_us: Parameter,
     /// Longest offload frame: payload that the kernel hands to an interface at once.
     pub frame_bytes: Parameter,
-    /// What a packet takes on the wire beyond its own headers: preamble, check sequence, gap. A shaper does not count it.
+    /// Bytes of a packet on the wire beyond its headers: preamble, check sequence, gap. A shaper does not count them.
     pub gap_bytes: Parameter,
     /// Rate that the interface tells.
     pub told_mbit: Parameter,
 }
 
-/// What holds the frames of an emulated rail.
+/// Mechanisms that delay the frames of an emulated rail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Emulation {
@@ -158,7 +158,7 @@ pub enum Emulation {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bus {
-    /// Rails with the same one share it.
+    /// Rails with equal names share it.
     pub name: String,
     /// Both directions take turns (PCI, PCI-X), or not (PCI Express).
     pub shared: bool,
@@ -206,7 +206,7 @@ pub struct LinkModel {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Switch {
-    /// A packet goes on while it still comes in.
+    /// Cut-through: a packet is forwarded while it is being received.
     pub cut_through: bool,
     /// Through one crossbar.
     pub latency_ns: Parameter,
@@ -335,7 +335,7 @@ pub struct Stack {
     /// See `mpi::costs`; absent: 0, what a byte costs is the transport's.
     #[serde(default)]
     pub send_byte_ps: Option<Parameter>,
-    /// The same of what is received.
+    /// Likewise for received data.
     #[serde(default)]
     pub receive_byte_ps: Option<Parameter>,
     /// See `mpi::costs`: how far interruptions are apart.
@@ -388,6 +388,6 @@ pub struct Stack {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Application {
-    /// What a process takes for a byte that it has read.
+    /// Time of a process for a byte read.
     pub compute_ns_per_byte: Parameter,
 }

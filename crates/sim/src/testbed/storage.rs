@@ -1,4 +1,4 @@
-//! What a testbed says of a file system.
+//! Description of a file system in a testbed.
 
 use serde::Deserialize;
 
@@ -17,7 +17,7 @@ pub struct Storage {
     /// Most data of a request; absent: all that an access wants of a server.
     #[serde(default)]
     pub request_bytes: Option<Parameter>,
-    /// What a server moves at a time of a request's data.
+    /// Chunk size of a server for the data of a request.
     pub flow_bytes: Parameter,
     /// Pieces of a file that one access names at most: more of them are several accesses in turn.
     pub pieces: Parameter,
@@ -37,16 +37,16 @@ pub struct Storage {
     pub server_request_ns: Parameter,
     /// Code of the server: for each piece.
     pub piece_ns: Parameter,
-    /// Between the server's memory file system and what it sends or receives; absent: nothing is copied.
+    /// Copying between the server's memory file system and its send and receive buffers; absent: no copy.
     #[serde(default)]
     pub server_copy_mb_s: Option<Parameter>,
-    /// Between what the client receives or sends and its program; absent: nothing is copied.
+    /// Copying between the client's send and receive buffers and its program; absent: no copy.
     #[serde(default)]
     pub client_copy_mb_s: Option<Parameter>,
 }
 
 impl Storage {
-    /// What is wrong with it, if anything.
+    /// Describes the first error, if any.
     pub(super) fn check(&self) -> Result<(), String> {
         let request = self.request_bytes.iter().map(|request| ("request_bytes", request, f64::MAX));
         let counts = [

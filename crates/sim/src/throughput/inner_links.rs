@@ -60,7 +60,7 @@ fn append_lines(text: &mut String) -> Result<(), String> {
     Ok(())
 }
 
-/// What each exchange takes, in any unit.
+/// Time of each exchange, in any unit.
 fn times(stack: &str, uplinks: usize) -> Result<Vec<(Exchange, f64)>, String> {
     let description = Description::parse(shipped("fat-tree").ok_or("there is no testbed fat-tree")?)?;
     let description = description.with("rail.ndr.switch.uplinks", &uplinks.to_string())?;

@@ -63,7 +63,7 @@ pub fn table() -> String {
     text
 }
 
-/// A whole number: what is behind the point says nothing, and would change with everything.
+/// A whole number: decimals are not significant, and would change with any modification.
 fn percent(delay: Duration, ratio: u64, loss: f64, striping: Striping) -> u64 {
     let rates = [FAST_MBIT, FAST_MBIT / ratio];
     let bytes_per_s = goodput(setup(delay, rates, loss, striping), STREAM);

@@ -15,7 +15,7 @@ const SIZES: [u64; 4] = [32 << 10, 128 << 10, 512 << 10, 2 << 20];
 const COMPUTATIONS_MS: [u64; 2] = [0, 1];
 /// What two ranks get into depends on chance, and they stay in it: the value is the mean over some seeds,
 const SEEDS: std::ops::Range<u64> = 1..4;
-/// of exchanges after so many
+/// of exchanges after this number of
 const WARMUP: u32 = 60;
 /// of which this many count.
 const ITERATIONS: u32 = 120;

@@ -1,17 +1,17 @@
-//! What atomic operations make of contents.
+//! Effects of atomic operations on memory.
 
 use fishplate_engine::{Atomic, BounceId};
 
 use super::data::Data;
 
-/// What an operation needs, and where its result goes.
+/// Operands of an operation, and the destination of its result.
 #[derive(Clone, Copy)]
 pub(super) struct Buffers {
     pub operands: Option<BounceId>,
     pub result: Option<BounceId>,
 }
 
-/// What becomes of `old`, an array of the operation's type.
+/// New value of `old`, an array of the operation's type.
 pub(super) fn combined(what: &Atomic, old: &[u8], operands: &[u8]) -> Vec<u8> {
     let len = what.datatype().size() as usize;
     let value = |bytes: &[u8], at: usize| {

@@ -15,9 +15,9 @@ use crate::events::Duration;
 
 /// How often a closing endpoint is called.
 const CALL: Duration = Duration::ms(50);
-/// For so long nothing has come: peers that have not answered are not in MPI.
+/// Idle time after which peers that have not answered are assumed to be outside of MPI.
 const LINGER: Duration = Duration::s(1);
-/// After so long a planted bug gives up.
+/// Time after which a planted bug gives up.
 const IMPATIENCE: Duration = Duration::s(5);
 
 impl World {
@@ -94,7 +94,7 @@ impl World {
         }
     }
 
-    /// Whether a peer has answered, or is gone; or nothing has come for long, and its kernel has everything.
+    /// Whether a peer has answered or ended; or no data arrived for long, and the peer's kernel has acknowledged all data.
     fn has_parted(&self, host: HostId, peer: HostId) -> bool {
         let it = &self.hosts[host.0];
         if peer == host || it.lost.contains(&peer) || it.parted.contains(&peer) || self.hosts[peer.0].is_dead {
@@ -112,7 +112,7 @@ impl World {
         is_quiet && streams.peek().is_some() && streams.all(has_all)
     }
 
-    /// Closes everything. A socket with unread bytes resets its connection, others send what they have.
+    /// Closes all connections. A socket with unread bytes resets its connection, others send their buffered data.
     fn end_endpoint(&mut self, host: HostId) {
         for (connection, end) in self.hosts[host.0].links.iter().flatten().copied().collect::<Vec<_>>() {
             if self.connections[connection.0].ends[end.0].is_closed {

@@ -1,4 +1,4 @@
-//! What users can ask for, as they ask for it through the provider.
+//! Commands of users, as issued through the provider.
 
 use fishplate_engine::{
     Completion, Context, Envelope, Extent, Operation, Pattern, Payload, PeekAction, PeekRequest, PostError,
@@ -263,7 +263,7 @@ impl World {
         }
     }
 
-    /// One piece of memory, or now and then the same in several.
+    /// One piece of memory, or sometimes the same bytes in several pieces.
     fn pieces(&mut self, region: Region, len: u64, may_be_many: bool) -> Payload {
         let extent = Extent { region, offset: 0, len };
         if !may_be_many || !self.random.percent(10) {

@@ -31,7 +31,7 @@ pub struct ConnectionEnd {
     pub goodbye_sent: bool,
     /// The peer has sent one.
     pub goodbye_received: bool,
-    /// Nothing more is sent.
+    /// No more data is sent.
     pub is_shut: bool,
 }
 
@@ -41,9 +41,9 @@ pub struct Connection {
     pub ends: [ConnectionEnd; 2],
     /// Which rail; shared memory is behind the last.
     pub rail: usize,
-    /// It was set up while others carried.
+    /// Whether it was set up while others carried data.
     pub is_additional: bool,
-    /// Nothing gets through any more, not even that it is broken.
+    /// No data gets through any more, nor an error.
     pub is_silent: bool,
     /// By the end that sends.
     pub flows: [Box<dyn LinkKind>; 2],

@@ -29,7 +29,7 @@ impl World {
         let flow = FlowId { connection, from: end.other() };
         let now = self.queue.now();
         self.flow_mut(flow).arrive(now);
-        // What is in memory is read only once the peer has ended.
+        // Shared memory is drained only once the peer has ended.
         let is_read = !self.flow(flow).is_in_memory() || self.connections[connection.0].ends[end.other().0].is_closed;
         while is_read && self.flow(flow).has_unread() && !self.connections[connection.0].ends[end.0].is_closed {
             self.read(connection, end);
@@ -38,7 +38,7 @@ impl World {
         self.progress(host);
     }
 
-    /// A connection has failed. Failover: its unacknowledged frames go over others, or wait for one.
+    /// A connection failed. Failover: its unacknowledged frames are sent over other connections, or wait for one.
     pub(super) fn link_failed(&mut self, connection: ConnectionId, end: End, why: &str) {
         let (host, subchannel) = self.connections[connection.0].at(end);
         if self.connections[connection.0].ends[end.0].is_closed {
@@ -77,7 +77,7 @@ impl World {
         }
     }
 
-    /// The last way to a peer has failed, and nobody listens at its end: its process has ended.
+    /// The last connection to a peer failed, and no process listens there: the peer has ended.
     fn find_gone(&mut self, connection: ConnectionId, host: HostId, peer: HostId) {
         let it = &self.hosts[host.0];
         if it.is_dead || it.lost.contains(&peer) || !self.hosts[peer.0].is_dead {
@@ -93,7 +93,7 @@ impl World {
         }
     }
 
-    /// Whether nothing gets through over a rail at present.
+    /// Whether a rail is down at present.
     pub(super) fn is_out(&self, a: HostId, b: HostId, rail: usize) -> bool {
         let now = self.queue.now();
         self.outages.iter().any(|(outage, until)| *until > now && outage.is_on([a, b], rail))
@@ -145,7 +145,7 @@ impl World {
         self.flow_mut(FlowId { connection, from: end }).close();
     }
 
-    /// Breaks both directions of a connection, at any byte of what is in flight.
+    /// Breaks both directions of a connection, at a random byte of the data in flight.
     pub(super) fn cut(&mut self, connection: ConnectionId) {
         let now = self.queue.now();
         for end in End::BOTH {

@@ -11,7 +11,7 @@ use super::ledger::{Command, Count, vc};
 use super::mutation::Mutation;
 use super::world::World;
 
-/// The key of every host's counter. Those of other memory are contexts.
+/// Memory key of every host's counter. Keys of other memory are contexts.
 const KEY: u64 = 1 << 40;
 /// Its length, in bytes.
 const LEN: u64 = 8;
@@ -24,7 +24,7 @@ impl World {
             self.ledger.counters.push(region);
             let memory = Payload::One(Extent { region, offset: 0, len: LEN });
             let registration = Registration { key: KEY, memory, base: 0, readable: true, writable: true };
-            // Nothing else is registered yet.
+            // No other memory is registered yet.
             let _ = self.hosts[host].engine.register(registration);
         }
     }

@@ -1,4 +1,4 @@
-//! What is in memory and on rails: real bytes, or where each byte comes from.
+//! Contents of memory and rails: real bytes, or the origin of each byte.
 
 /// How contents are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,10 +52,10 @@ pub enum Data {
 #[derive(Clone, Debug, Default)]
 pub struct Runs(Vec<Run>);
 
-/// What fresh memory holds.
+/// Contents of fresh memory.
 const BLANK: u8 = 0xee;
 
-/// Byte `offset` of the payload of operation `id`: no two payloads, and no two places of one, look alike for long.
+/// Byte `offset` of the payload of operation `id`: different payloads, and different offsets of one, soon differ.
 fn byte(id: u64, offset: u64) -> u8 {
     let mixed = (id << 40 ^ offset).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9).to_be_bytes()[0]
@@ -153,7 +153,7 @@ impl Data {
         }
     }
 
-    /// Whether nothing was ever written here.
+    /// Whether it was never written.
     pub fn is_blank(&self) -> bool {
         match self {
             Data::Bytes(bytes) => bytes.iter().all(|byte| *byte == BLANK),

@@ -139,7 +139,7 @@ impl World {
         }
     }
 
-    /// False if the connection is gone.
+    /// False if the connection is closed.
     fn receive_header(&mut self, connection: ConnectionId, end: End, encoded: &Encoded) -> bool {
         let now = self.queue.now();
         let (host, subchannel) = self.connections[connection.0].at(end);

@@ -84,7 +84,7 @@ impl World {
             let flow = FlowId { connection, from };
             if !self.flow(flow).is_cut() {
                 self.flow_mut(flow).slow(now, factor, more_delay);
-                // What is in flight may arrive earlier now, so the next event is scheduled anew.
+                // Data in flight may arrive earlier now, so the next event is rescheduled.
                 self.queue.at(now, Event::Flow(flow));
             }
         }

@@ -7,10 +7,10 @@ use super::shape::Shape;
 use crate::events::{Duration, Random, Time};
 
 /// The longest silence.
-const LONGEST_SILENCE: Duration = Duration::s(300);
+const MAX_SILENCE: Duration = Duration::s(300);
 
 /// The longest time from the end of a connection that is given back to a cut of its path.
-const MOST_UNTIL_CUT: Duration = Duration::ms(1);
+const MAX_CUT_DELAY: Duration = Duration::ms(1);
 
 /// Two hosts and a rail between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,17 +44,17 @@ impl Outage {
 /// Something that goes wrong, and heals by itself after a while if it can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The connections break, at any byte of what is on its way.
+    /// The connections break, at a random byte of the data in flight.
     Cut {
         /// Where.
         path: Path,
     },
-    /// The connections carry nothing any more, without an error.
+    /// The connections carry no more data, without an error.
     Silence {
         /// Where.
         path: Path,
     },
-    /// Nothing arrives for a while.
+    /// No data arrives for a while.
     Stall {
         /// Where.
         path: Path,
@@ -90,7 +90,7 @@ pub enum Fault {
         /// Who.
         by: HostId,
     },
-    /// All connections between two hosts break that nobody lets go.
+    /// All connections between two hosts break, except retiring ones.
     Sever {
         /// One.
         a: HostId,
@@ -107,7 +107,7 @@ pub enum Fault {
         /// Whose.
         host: HostId,
     },
-    /// Nothing gets through, and nobody is told: all rails of two hosts, or one.
+    /// A silent outage: of all rails between two hosts, or of one.
     Outage {
         /// Where.
         outage: Outage,
@@ -150,7 +150,7 @@ impl Fault {
         let mut faults = Vec::new();
         for _ in 0..silences {
             let (a, b) = pair(random, shape);
-            let lasts = Duration(random.of_any_size(LONGEST_SILENCE.0));
+            let lasts = Duration(random.of_any_size(MAX_SILENCE.0));
             let rail = random.percent(40).then(|| random.index(shape.rails));
             let fault = match random.percent(50) {
                 true => Fault::Outage { outage: Outage { a, b, rail }, lasts },
@@ -175,7 +175,7 @@ impl Fault {
             let at = Time(random.below(until.0));
             faults.push((at, Fault::Eviction { path, by: random.pick(&[path.a, path.b]) }));
             if random.percent(cuts) {
-                faults.push((at + Duration(random.of_any_size(MOST_UNTIL_CUT.0)), Fault::Cut { path }));
+                faults.push((at + Duration(random.of_any_size(MAX_CUT_DELAY.0)), Fault::Cut { path }));
             }
         }
         faults

@@ -1,4 +1,4 @@
-//! One direction of a stream: a socket that takes so much, a link, and a socket that keeps what was not read yet.
+//! One direction of a stream: a send buffer, a link, and a receive buffer.
 //!
 //! Like TCP it keeps order and loses nothing while it lives. What the link loses comes again a round trip later, what is
 //! behind it waits, and the sender slows down: additive increase, multiplicative decrease. The acknowledgements of this
@@ -15,17 +15,17 @@ use super::link_kind::{Flushed, LinkKind};
 use super::memory::Memory;
 use crate::events::{Duration, Time};
 
-/// Bytes of payload in a packet of Ethernet, and what is around them there: headers of TCP, IP and Ethernet, preamble, gap.
+/// Payload bytes of an Ethernet packet, and its overhead: headers of TCP, IP and Ethernet, preamble, gap.
 const PACKET_PAYLOAD: u64 = 1448;
 const PACKET_EXTRA: u64 = 90;
 /// What a sender begins with, and never goes below when packets get lost, in bytes: ten packets (RFC 6928), and two.
 const FIRST_WINDOW: u64 = 10 * PACKET_PAYLOAD;
-const LEAST_WINDOW: u64 = 2 * PACKET_PAYLOAD;
+const MIN_WINDOW: u64 = 2 * PACKET_PAYLOAD;
 
-/// What a socket is like.
+/// Parameters of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Socket {
-    /// Takes no more while so many bytes wait to be sent (`TCP_NOTSENT_LOWAT`).
+    /// Not writable while this number of bytes waits to be sent (`TCP_NOTSENT_LOWAT`).
     pub unsent_bytes: u64,
     /// Bytes on their way, or at the receiver and not read.
     pub window_bytes: u64,
@@ -40,7 +40,7 @@ struct Congestion {
     threshold_bytes: u64,
     /// Sent, as far as the sender knows not arrived.
     in_flight_bytes: u64,
-    /// Losses until then are the same trouble.
+    /// End of the recovery episode: losses until then do not reduce the rate again.
     slowed_until: Time,
 }
 
@@ -61,14 +61,14 @@ pub struct Flow {
     expected: u64,
     /// Arrived, and the sender does not know.
     unacknowledged_bytes: u64,
-    /// Arrived before what is ahead of them.
+    /// Segments that arrived out of order.
     early: BTreeMap<u64, Segment>,
     unread: VecDeque<Segment>,
-    /// Nothing arrives before.
+    /// No data arrives before this time.
     stalled_until: Time,
-    /// Nothing will ever arrive.
+    /// No data will ever arrive.
     is_cut: bool,
-    /// Nothing more is sent.
+    /// No more data is sent.
     is_shut: bool,
     /// The driver waits to hear that the socket takes more.
     is_blocked: bool,
@@ -120,13 +120,13 @@ impl Flow {
     fn slow_down(&mut self, now: Time, round_trip: Duration) {
         let Some(congestion) = &mut self.congestion else { return };
         if now >= congestion.slowed_until {
-            congestion.window_bytes = (congestion.window_bytes / 2).max(LEAST_WINDOW);
+            congestion.window_bytes = (congestion.window_bytes / 2).max(MIN_WINDOW);
             congestion.threshold_bytes = congestion.window_bytes;
             congestion.slowed_until = now + round_trip;
         }
     }
 
-    /// Without queues: what is found out later than this was lost.
+    /// Round trip time without queues: a segment not acknowledged within it counts as lost.
     fn round_trip(&self) -> Duration {
         Duration(2 * self.link.settings().delay_ns) + Duration::us(100)
     }
@@ -315,7 +315,7 @@ fn allows(congestion: &Option<Congestion>) -> bool {
     congestion.as_ref().is_none_or(|congestion| congestion.in_flight_bytes < congestion.window_bytes)
 }
 
-/// What so many bytes of a flow take on the wire.
+/// Bytes on the wire of `bytes` bytes of a flow.
 fn wire_bytes(bytes: u64) -> u32 {
     (bytes + bytes.div_ceil(PACKET_PAYLOAD).max(1) * PACKET_EXTRA) as u32
 }

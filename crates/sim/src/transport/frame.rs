@@ -26,12 +26,12 @@ impl Encoded {
         &self.bytes[..self.len]
     }
 
-    /// What it says, if that can be read.
+    /// Its decoded header, if valid.
     pub fn header(&self) -> Option<Header> {
         wire::decode(self.bytes()).ok().flatten().map(|(header, _)| header)
     }
 
-    /// The same with other bytes, as long as they then say.
+    /// The frame with other bytes, with the length that they then encode.
     pub fn spoilt(mut self, spoil: impl FnOnce(&mut [u8])) -> Encoded {
         spoil(&mut self.bytes);
         if let Ok(Some((_, len))) = wire::decode(&self.bytes) {
@@ -40,7 +40,7 @@ impl Encoded {
         self
     }
 
-    /// The same with one bit the other way round.
+    /// The frame with one bit flipped.
     pub fn with_flipped_bit(mut self, bit: usize) -> Encoded {
         let bit = bit % (8 * self.len);
         self.bytes[bit / 8] ^= 1 << (bit % 8);
@@ -66,7 +66,7 @@ pub struct Frame {
     sent: u64,
 }
 
-/// What travels together: a header with the start of its payload, or more of one.
+/// A unit of transmission: a header with the start of its payload, or a continuation of one.
 #[derive(Debug)]
 pub struct Segment {
     /// Position in its flow.
@@ -77,7 +77,7 @@ pub struct Segment {
     pub data: Data,
     /// In its place, where the payload is in the sender's memory.
     pub lent: Option<Payload>,
-    /// Nothing comes after it.
+    /// No data follows it.
     pub is_end: bool,
 }
 
@@ -123,7 +123,7 @@ impl Frame {
         Some(Segment { number: 0, header: self.header.take(), data, lent, is_end: false })
     }
 
-    /// The place of its payload, of which nothing was sent, in user memory.
+    /// Address of its payload in user memory, of which no byte was sent.
     pub fn place(&self) -> Option<&Payload> {
         match &self.load {
             Load::Late(Source::User(payload)) if self.header.is_some() => Some(payload),
@@ -145,13 +145,13 @@ impl Frame {
     pub fn detach(&mut self, ended: &Payload, memory: &mut Memory) {
         let Load::Late(source @ Source::User(payload)) = &self.load else { return };
         if overlap(payload, ended) {
-            // What is sent already is not needed again; it is gathered with the rest only to keep the count.
+            // The part already sent is not needed again; it is gathered with the rest only to keep offsets.
             self.load = Load::Copied(memory.gather(source, 0, self.len));
         }
     }
 }
 
-/// Whether two payloads are of the same memory.
+/// Whether two payloads are in one memory.
 pub fn overlap(one: &Payload, other: &Payload) -> bool {
     let is_of_other = |extent: &Extent| other.extents().iter().any(|end| end.region == extent.region);
     one.extents().iter().any(is_of_other)

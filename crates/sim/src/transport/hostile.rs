@@ -12,7 +12,7 @@ use crate::events::Random;
 /// In a thousand frames, how many are tampered with: few enough to get far.
 const TAMPERED: u64 = 20;
 /// Longest payload that is made up.
-const MOST_MADE_UP: u64 = 100_000;
+const MAX_FORGED_PAYLOAD: u64 = 100_000;
 /// Numbers that the kind of a made-up frame is drawn from: 0, the 22 kinds, and one that there is not.
 const KINDS: u64 = 24;
 
@@ -59,7 +59,7 @@ fn spoil(chance: &mut Random, bytes: &mut [u8]) {
             0 => bytes[0] = chance.below(KINDS) as u8,
             1 => bytes[1] ^= 1 << chance.below(4),
             2 => {
-                let len = chance.of_any_size(MOST_MADE_UP) as u32;
+                let len = chance.of_any_size(MAX_FORGED_PAYLOAD) as u32;
                 bytes[4..8].copy_from_slice(&len.to_le_bytes());
             }
             3 => spoil_word(chance, &mut bytes[8..12]),

@@ -128,7 +128,7 @@ impl World {
         };
         self.check_read(sender, host);
         if fetched.is_none() {
-            // What was read is anything.
+            // The contents read are undefined.
             if let Placement::User(place) = placement {
                 self.memories[host.0].scatter(&place, 0, &blank);
             }

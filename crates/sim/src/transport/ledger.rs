@@ -90,11 +90,11 @@ pub struct Count {
 #[derive(Clone, Debug)]
 pub enum Target {
     Registered(Region),
-    /// What was in it when that ended.
+    /// Its contents when the operation ended.
     Ended(Data),
 }
 
-/// Fresh bytes around those that are accessed: nobody may touch them.
+/// Guard bytes around the accessed ones, which must never be accessed.
 pub const MARGIN: u64 = 64;
 
 /// A command, by its context.
@@ -120,7 +120,7 @@ pub struct Ledger {
     parted: BTreeSet<(HostId, HostId)>,
     /// Senders can announce whatever they have; else those behind the oldest may have to wait.
     pub announces_all: bool,
-    /// Hosts of which nothing is expected: dead, or not keeping to the protocol.
+    /// Hosts exempt from the invariants: dead, or violating the protocol.
     pub hostile_hosts: BTreeSet<HostId>,
     /// The one of these that does not keep to the protocol.
     pub hostile: Option<HostId>,
@@ -131,7 +131,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Nothing yet. `announces_all`: senders can announce whatever they have.
+    /// An empty ledger. `announces_all`: senders can announce all their messages.
     pub fn new(announces_all: bool) -> Ledger {
         Ledger { announces_all, ..Ledger::default() }
     }

@@ -48,7 +48,7 @@ pub trait LinkKind: Debug {
     /// Whether there is something for the sender's driver: room that it waits for, or news of what was taken.
     fn wants_sender(&self) -> bool;
 
-    /// What waits of memory that ends is copied. False if the receiver may yet read of it.
+    /// Copies waiting data of memory that ends. False if the receiver may still read from the memory.
     fn detach(&mut self, ended: &Payload, memory: &mut Memory) -> bool;
 
     /// Whether the receiver may yet read of `payload`, which is the sender's memory.
@@ -80,7 +80,7 @@ pub trait LinkKind: Debug {
     /// The oldest of what has arrived.
     fn read(&mut self, now: Time) -> Option<Segment>;
 
-    /// What is to be read again: a planted bug.
+    /// Data to be read again: a planted bug.
     fn read_again(&mut self) {}
 
     /// Whether what a segment names of the sender's memory may be read: not once the sender has ended the link, or itself.
@@ -101,13 +101,13 @@ pub trait LinkKind: Debug {
         false
     }
 
-    /// The sender's kernel has learned of so many bytes.
+    /// The sender's kernel received an acknowledgement of this number of bytes.
     fn acknowledged(&mut self, _bytes: u64) {}
 
     /// When something happens by itself next.
     fn next_event(&self, now: Time) -> Option<Time>;
 
-    /// Breaks: of what is on its way, `bytes` arrive, if they can get lost.
+    /// Breaks the link: of the data in flight, only `bytes` bytes arrive, if the link can lose data.
     fn cut(&mut self, now: Time, bytes: u64);
 
     /// Whether it is broken.
@@ -119,10 +119,10 @@ pub trait LinkKind: Debug {
     /// The sender's driver shuts it in good order: what it has sent arrives, and then its end.
     fn shut(&mut self, now: Time, nothing: Data);
 
-    /// Nothing arrives before `until`.
+    /// No data arrives before `until`.
     fn stall(&mut self, until: Time);
 
-    /// So many times slower than when healthy, with so much more delay.
+    /// Slows the link down by a factor, with an additional delay.
     fn slow(&mut self, now: Time, factor: u64, more_delay: Duration);
 
     /// As it was at first, from `now` on.

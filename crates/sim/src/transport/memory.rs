@@ -17,7 +17,7 @@ struct UserBuffer {
 
 /// A buffer of the driver.
 struct Bounce {
-    /// Whose message is in it; nobody's for copies of own ones.
+    /// Peer whose message is in it; `None` for copies of own messages.
     owner: Option<HostId>,
     data: Data,
     /// Payload bytes that it is for.
@@ -46,7 +46,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Nothing yet.
+    /// No memory yet.
     pub fn new(contents: Contents) -> Memory {
         Memory {
             contents,
@@ -137,7 +137,7 @@ impl Memory {
         }
     }
 
-    /// A buffer for a message of `owner`, or for what is not counted as anybody's, to be filled bit by bit.
+    /// A buffer to be filled in parts, for a message of `owner`; `None`: not counted for any peer.
     pub fn open_bounce(&mut self, id: BounceId, owner: Option<HostId>, len: u64) {
         let data = Data::blank(self.contents, 0);
         self.add_bounce(id, Bounce { owner, data, len });

@@ -17,15 +17,15 @@ use super::shared_memory::SharedMemory;
 use crate::events::{Duration, Random, Time};
 
 /// Most payload of one record, as in `crates/rails`: what is injected fits into one.
-const MOST_PAYLOAD: u64 = 16 << 10;
+const MAX_PAYLOAD: u64 = 16 << 10;
 /// Most pieces of memory that one record names.
-const MOST_PIECES: usize = 16;
+const MAX_PIECES: usize = 16;
 /// Bytes of a record that are in its slot.
 const IN_SLOT: u64 = 56;
 /// Records of more bytes are taken as soon as they are read, not with all that are read in one call.
 const LONG: u64 = 120;
-/// What was taken and nobody waits for is looked at so late, at most.
-const MOST_UNTIL_LOOKED: Duration = Duration::ms(20);
+/// Maximum delay of polling for taken records on which no operation waits.
+const MAX_POLL_DELAY: Duration = Duration::ms(20);
 
 /// A record in a slot, until the sender knows that it is taken.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ pub struct MemoryFlow {
     read: u64,
     published: u64,
     is_long: bool,
-    /// The sender looks what was taken.
+    /// The sender polls for taken records.
     looks_at: Option<Time>,
     looks: bool,
     stalled_until: Time,
@@ -112,7 +112,7 @@ impl MemoryFlow {
         self.taken + self.slots.len() as u64
     }
 
-    /// Whether a record of so many bytes fits, as far as the sender knows.
+    /// Whether a record of `bytes` bytes fits, as far as the sender knows.
     fn fits(&self, len: u64) -> bool {
         self.next() - self.taken < self.slots_in_all - 1 && self.ring_bytes + in_ring(len) <= self.ring_in_all
     }
@@ -121,7 +121,7 @@ impl MemoryFlow {
     fn write(&mut self, now: Time, waiting: &mut Waiting, memory: &mut Memory) -> bool {
         let Waiting { frame, is_counted, is_awaited } = waiting;
         if self.lends(frame) {
-            if !self.fits((MAX_HEADER_LEN + 16 * MOST_PIECES) as u64) {
+            if !self.fits((MAX_HEADER_LEN + 16 * MAX_PIECES) as u64) {
                 return false;
             }
             let len = frame.header_len() + 8;
@@ -130,11 +130,11 @@ impl MemoryFlow {
             self.put(now, segment, len, *is_counted);
         } else {
             while !frame.is_sent() {
-                let len = frame.next_len(MOST_PAYLOAD);
+                let len = frame.next_len(MAX_PAYLOAD);
                 if !self.fits(len) {
                     return false;
                 }
-                let segment = frame.take(0, MOST_PAYLOAD, memory);
+                let segment = frame.take(0, MAX_PAYLOAD, memory);
                 self.put(now, segment, len, *is_counted && frame.is_sent());
             }
         }
@@ -147,7 +147,7 @@ impl MemoryFlow {
     /// Whether the payload of a frame stays where it is.
     fn lends(&self, frame: &Frame) -> bool {
         let is_long = |payload: &&Payload| {
-            self.least_lent.is_some_and(|least| payload.len() >= least) && payload.extents().len() <= MOST_PIECES
+            self.least_lent.is_some_and(|least| payload.len() >= least) && payload.extents().len() <= MAX_PIECES
         };
         frame.place().filter(is_long).is_some()
     }
@@ -218,7 +218,7 @@ impl LinkKind for MemoryFlow {
 
     fn takes_copy(&self, len: u64, is_borrowed: bool) -> bool {
         (is_borrowed || self.least_lent.is_none_or(|least| len < least))
-            && len <= MOST_PAYLOAD
+            && len <= MAX_PAYLOAD
             && self.waiting.is_empty()
             && self.fits(MAX_HEADER_LEN as u64 + len)
     }
@@ -294,7 +294,7 @@ impl LinkKind for MemoryFlow {
             return;
         }
         self.published = taken;
-        let most = if self.is_awaited() { self.most_until_seen.0 } else { MOST_UNTIL_LOOKED.0 };
+        let most = if self.is_awaited() { self.most_until_seen.0 } else { MAX_POLL_DELAY.0 };
         let at = now + Duration(self.random.of_any_size(most));
         self.looks_at = Some(self.looks_at.map_or(at, |before| before.min(at)));
     }
@@ -305,7 +305,7 @@ impl LinkKind for MemoryFlow {
         seen_at.into_iter().chain(self.looks_at).min()
     }
 
-    /// All that is there stays readable, so nothing gets lost but what is lent.
+    /// Records in memory stay readable, so that only lent memory is lost.
     fn cut(&mut self, _: Time, _: u64) {
         self.is_cut = true;
     }
@@ -319,7 +319,7 @@ impl LinkKind for MemoryFlow {
         self.is_closed = true;
     }
 
-    /// It is never let go while its processes stay.
+    /// It is never closed while its processes live.
     fn shut(&mut self, _: Time, _: Data) {
         self.close();
     }
@@ -328,7 +328,7 @@ impl LinkKind for MemoryFlow {
         self.stalled_until = self.stalled_until.max(until);
     }
 
-    /// Nothing makes memory slower.
+    /// Memory is never slowed down.
     fn slow(&mut self, _: Time, _: u64, _: Duration) {}
 
     fn heal(&mut self, now: Time) {

@@ -12,16 +12,16 @@ use super::world::{Event, World};
 use crate::events::Duration;
 
 /// Longest time from the set-up of a connection until its hosts begin to share memory.
-const MOST_UNTIL_SHARED: Duration = Duration::ms(5);
+const MAX_SETUP_DELAY: Duration = Duration::ms(5);
 /// Longest time from when one of them uses it until the other does.
-const MOST_UNTIL_PROVEN: Duration = Duration::us(200);
+const MAX_PROOF_DELAY: Duration = Duration::us(200);
 
 impl World {
     /// `a` has connected to `b`: if they are on one machine and share no memory, they will soon.
     pub(super) fn offer_memory(&mut self, a: HostId, b: HostId) {
         let is_shared = self.setup.shared_memory.as_ref().is_some_and(|memory| memory.is_shared(a, b));
         if is_shared && !self.shares_memory(a, b) {
-            let after = Duration(self.sharing.of_any_size(MOST_UNTIL_SHARED.0));
+            let after = Duration(self.sharing.of_any_size(MAX_SETUP_DELAY.0));
             self.queue.after(after, Event::Share(a, b));
         }
     }
@@ -41,7 +41,7 @@ impl World {
             return;
         }
         let rail = self.setup.rails.len();
-        // Connections over rails have said what is granted.
+        // The grants were sent when connections over rails were set up.
         let Ok(subchannel) = self.hosts[b.0].engine.subchannel_up(vc(a), RailId(rail as u8), None, 0) else { return };
         let id = ConnectionId(self.connections.len());
         let contents = self.setup.contents;
@@ -52,7 +52,7 @@ impl World {
         connection.ends[0].is_closed = true;
         self.connections.push(connection);
         self.memory_up(id, End(1));
-        let after = self.sharing.up_to(MOST_UNTIL_PROVEN);
+        let after = self.sharing.up_to(MAX_PROOF_DELAY);
         self.queue.after(after, Event::Shared(id));
     }
 

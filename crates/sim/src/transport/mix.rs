@@ -106,11 +106,11 @@ impl Mix {
     }
 }
 
-/// What users do with counters.
+/// The users' operations on counters.
 pub(super) struct Counting {
     /// Draws them.
     pub random: Random,
-    /// In a hundred commands, so many counts go along.
+    /// Number of counter operations per hundred commands.
     pub percent: u64,
 }
 

@@ -24,7 +24,7 @@ macro_rules! mutations {
                 match self { $(Mutation::$variant => $oracle),* }
             }
 
-            /// What it does.
+            /// Its effect.
             pub fn what(self) -> &'static str {
                 match self { $(Mutation::$variant => $what),* }
             }

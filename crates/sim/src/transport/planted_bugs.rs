@@ -1,4 +1,4 @@
-//! What planted bugs do to what a driver sends.
+//! Effects of planted bugs on the frames that a driver sends.
 
 use fishplate_engine::Envelope;
 use fishplate_engine::wire::{Body, Header};
@@ -21,7 +21,7 @@ impl World {
                 *envelope = Envelope::Tagged(0x203);
             }
             if self.setup.mutation == Some(Mutation::SwappedSequence) {
-                // Pairs change places: the same numbers in another order.
+                // Swaps pairs: equal numbers in another order.
                 seq.0 ^= 1;
             }
         }

@@ -24,7 +24,7 @@ const MULTIPLEXING: [Multiplexing; 4] =
 const STRIPING: [Striping; 4] =
     [Striping::Binding, Striping::Even, Striping::Adaptive { alpha: 0.25 }, Striping::Earliest];
 
-/// In a hundred seeds, so many have hosts that share memory.
+/// Percentage of seeds with hosts that share memory.
 const WITH_SHARED_MEMORY: u64 = 40;
 
 /// The setup of a seed.
@@ -145,7 +145,7 @@ fn rail(random: &mut Random) -> Rail {
 }
 
 fn socket(random: &mut Random, longest: u64) -> Socket {
-    // Long messages in short segments are the same again and again.
+    // Long messages in short segments only repeat.
     let least = (longest / 200).min(9000);
     Socket {
         unsent_bytes: random.pick(&[1, 16 << 10, 128 << 10, 1 << 20]),

@@ -14,7 +14,7 @@ use crate::events::{Duration, Time};
 /// Time for everything to complete after all faults have healed.
 const PATIENCE: Duration = Duration::s(1000);
 
-/// What has come of a run.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// Commands in all.
@@ -63,7 +63,7 @@ pub fn run(setup: Setup, logged: bool) -> Outcome {
 impl World {
     fn run_through(&mut self) {
         while self.hosts.iter().any(|host| host.commands_left > 0 && !host.is_dead) && self.step(Time::NEVER) {}
-        // What is planned for later still happens.
+        // Events planned for later still occur.
         self.run_until(self.last_planned());
         self.heal_all();
         self.run_out();
@@ -76,14 +76,14 @@ impl World {
         while self.queue.now() < until && self.step(until) {}
     }
 
-    /// Until nothing happens any more.
+    /// Runs until no events are left.
     fn run_out(&mut self) {
         let until = self.queue.now() + PATIENCE;
         while self.step(until) {}
         self.observe(Observation::Settled);
     }
 
-    /// Lets every message find a receive, then ends what is left over; all must then have ended.
+    /// Posts a receive for every message, then cancels the remaining operations; all must then have ended.
     fn finish(&mut self) {
         for host in (0..self.setup.hosts).map(HostId) {
             let is_dead = self.hosts[host.0].is_dead || self.ledger.closed.contains(&host);
@@ -135,7 +135,7 @@ impl World {
                     Envelope::Message => Space::Message,
                     Envelope::Tagged(_) => Space::Tagged { tag: 0, ignore: u64::MAX },
                 };
-                // From there only: messages of others may be too long.
+                // Only from this peer: messages of others may be too long.
                 let source = Some(super::ledger::vc(from));
                 self.receive(to, Pattern { space, source }, len, None);
             }

@@ -15,7 +15,7 @@ use super::shared_memory::SharedMemory;
 use super::stream_changes::Change;
 use crate::events::Time;
 
-/// A rail, the same between all hosts and both ways.
+/// A rail, equal between all hosts and in both directions.
 #[derive(Clone, Debug)]
 pub struct Rail {
     /// The link.
@@ -43,11 +43,11 @@ pub struct Setup {
     pub shared_memory: Option<SharedMemory>,
     /// How payloads are kept.
     pub contents: Contents,
-    /// What users do.
+    /// The users' commands.
     pub mix: Mix,
-    /// What goes wrong, in order of time.
+    /// Faults, in order of time.
     pub faults: Vec<(Time, Fault)>,
-    /// Streams that are set up while others carry, and let go, in order of time.
+    /// Additional streams that are set up and retired, in order of time.
     pub changes: Vec<(Time, Change)>,
     /// Does not keep to the protocol.
     pub hostile: Option<HostId>,
@@ -56,7 +56,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Two hosts whose users do nothing by themselves, and nothing goes wrong.
+    /// Two hosts with idle users and without faults.
     pub fn quiet_pair(rails: Vec<Rail>, config: Config, socket: Socket) -> Setup {
         Setup {
             seed: 0,

@@ -14,9 +14,9 @@ pub struct SharedMemory {
     pub machines: Vec<usize>,
     /// Records on their way in one direction, and one more.
     pub slots: u64,
-    /// Bytes of records on their way, beside what is in their slots.
+    /// Bytes of records in flight, without the contents of their slots.
     pub ring_bytes: u64,
-    /// Payloads of so many bytes are read where they are; `None` where hosts may not read each other's memory.
+    /// Minimum size of payloads read directly from the sender's memory; `None` if processes may not read each other's memory.
     pub least_lent: Option<u64>,
     /// Longest time until the other side sees something, if it looks.
     pub most_until_seen: Duration,

@@ -68,7 +68,7 @@ impl World {
             notify: false,
             context: Context(u64::MAX),
         };
-        // Only a peer that is lost is refused, and nothing goes wrong here.
+        // Only a lost peer is refused, and no peer is lost here.
         let _ = self.hosts[FROM.0].engine.post_send(request);
         self.progress(TO);
         self.progress(FROM);

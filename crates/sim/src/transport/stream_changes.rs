@@ -7,8 +7,8 @@ use super::ids::HostId;
 use super::shape::Shape;
 use crate::events::{Duration, Random, Time};
 
-/// Longest time from the retirement of a stream to the failure of all others between the hosts.
-const MOST_UNTIL_SEVERED: Duration = Duration::ms(5);
+/// Maximum time from the retirement of a stream to the failure of all others between the hosts.
+const MAX_FAILURE_DELAY: Duration = Duration::ms(5);
 
 /// A host changes how many connections it has to another over a rail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct Streams {
 /// Changes and faults that go with them, each in order of time.
 #[derive(Clone, Debug, Default)]
 pub struct StreamChanges {
-    /// What hosts do.
+    /// Actions of hosts.
     pub changes: Vec<(Time, Change)>,
     /// Faults meanwhile.
     pub faults: Vec<(Time, Fault)>,
@@ -70,7 +70,7 @@ impl StreamChanges {
             }
         }
         if random.percent(severs) {
-            let at = ends + Duration(random.of_any_size(MOST_UNTIL_SEVERED.0));
+            let at = ends + Duration(random.of_any_size(MAX_FAILURE_DELAY.0));
             self.faults.push((at, Fault::Sever { a: streams.by, b: streams.to }));
         }
     }

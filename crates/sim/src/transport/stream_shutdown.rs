@@ -68,7 +68,7 @@ impl World {
         links.filter(|(connection, end)| !self.connections[connection.0].ends[end.0].is_closed).collect()
     }
 
-    /// Retires a link, unless it is the last to the peer: sends LEAVE, and after that nothing but acknowledgements.
+    /// Retires a link, unless it is the last to the peer: sends LEAVE, and then only acknowledgements.
     fn send_leave(&mut self, connection: ConnectionId, end: End) {
         let (host, subchannel) = self.connections[connection.0].at(end);
         if self.setup.mutation != Some(Mutation::LeaveUnmeant) && !self.hosts[host.0].engine.retire(subchannel) {
@@ -144,7 +144,7 @@ impl World {
         answers && links.iter().filter(|link| carries(link)).count() > 1
     }
 
-    /// Whether both sides have sent LEAVE on a link that this one has set up, and nothing is in flight.
+    /// Whether both sides have sent LEAVE on a link set up by this side, and no data is in flight.
     fn may_shut(&self, connection: ConnectionId, end: End) -> bool {
         let at = &self.connections[connection.0];
         let is_own = end == End(0) && at.ends[end.0].retirement.leave_received;

@@ -1,4 +1,4 @@
-//! What happened, in order: a number that tells two runs apart, and lines to read.
+//! Log of events: a hash that distinguishes runs, and readable lines.
 
 use std::fmt::{self, Write};
 use std::hash::{Hash, Hasher};
@@ -19,7 +19,7 @@ pub enum Note<'a> {
     Came(ConnectionId, HostId, &'a [u8]),
     /// A payload has been placed.
     Placed(ConnectionId, HostId),
-    /// An operation ends, with so many bytes.
+    /// An operation completes, with `bytes` bytes.
     Ended(HostId, u64, u64, Text<'a>),
     /// A connection has been set up, over a rail.
     Up(ConnectionId, HostId, HostId, usize),
@@ -55,7 +55,7 @@ pub struct Trace {
     log: Option<String>,
 }
 
-/// FNV-1a: the same on every machine, unlike the library's.
+/// FNV-1a: equal on every machine, unlike the standard library's hash.
 #[derive(Debug)]
 struct Fnv(u64);
 

@@ -113,7 +113,7 @@ impl World {
         let len = if inject { len.min(INJECT_SIZE) } else { len };
         let wrong =
             self.random.percent(10).then(|| self.random.pick(&[Refusal::Key, Refusal::Bounds, Refusal::Rights]));
-        // Nothing is asked of a peer for a read of no bytes.
+        // A read of zero bytes sends no request.
         let wrong = wrong.filter(|_| is_write || len > 0 || to == host);
         let with_data = is_write && self.random.percent(30);
         let notify = self.random.percent(90);

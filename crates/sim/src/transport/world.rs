@@ -20,12 +20,12 @@ use super::stage::Stage;
 use super::trace::{Note, Trace};
 use crate::events::{Duration, EventQueue, Random, Time};
 
-/// More events than any run needs: engines that keep each other busy with nothing are found out.
-const MOST_EVENTS: u64 = 20_000_000;
-/// One in so many chances for a planted bug is taken.
+/// Limit of the number of events: detects engines that keep each other busy without progress.
+const MAX_EVENTS: u64 = 20_000_000;
+/// A planted bug strikes at one in this number of opportunities.
 const MUTATION_EVERY: u64 = 10;
 
-/// What is going to happen.
+/// A future event.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Event {
     /// A flow has data, or is writable.
@@ -80,7 +80,7 @@ pub(super) struct Host {
     pub is_dead: bool,
     /// How far its user has closed it.
     pub closing: Stage,
-    /// When something has come last.
+    /// Time of the last reception.
     pub heard_at: Time,
     /// Peers that have shut their sides after a goodbye.
     pub parted: BTreeSet<HostId>,
@@ -96,18 +96,18 @@ pub(super) struct Host {
 pub(super) struct World {
     pub setup: Setup,
     pub queue: EventQueue<Event>,
-    /// What users do.
+    /// The users' commands.
     pub random: Random,
     /// Draws faults and delays.
     pub chance: Random,
-    /// The same for shared memory.
+    /// Likewise for shared memory.
     pub sharing: Random,
-    /// What users count.
+    /// The users' counters.
     pub counting: Counting,
     pub hosts: Vec<Host>,
     pub memories: Vec<Memory>,
     pub connections: Vec<Connection>,
-    /// Paths over which nothing gets through, and until when.
+    /// Paths that are down, and until when.
     pub outages: Vec<(Outage, Time)>,
     pub ledger: Ledger,
     pub trace: Trace,
@@ -117,7 +117,7 @@ pub(super) struct World {
     pub retired: u64,
     /// Ends of connections that were given back.
     pub evicted: u64,
-    /// Messages that have gone a short way through shared memory.
+    /// Number of messages on the short path through shared memory.
     pub short: u64,
     /// Receives so far, where completions are only counted.
     pub observed: Option<u64>,
@@ -227,7 +227,7 @@ impl World {
         if self.violation.is_some() {
             return false;
         }
-        if self.queue.scheduled() > MOST_EVENTS {
+        if self.queue.scheduled() > MAX_EVENTS {
             self.observe(Observation::Endless);
             return false;
         }

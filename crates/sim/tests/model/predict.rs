@@ -217,7 +217,7 @@ fn bursts_shorten_latency_and_leave_the_peak() {
     assert!((peaks - 1.0).abs() < 0.01, "{peaks}");
 }
 
-/// The emulated machine with so many rails.
+/// The emulated machine with `rails` rails.
 fn emulated(rails: usize) -> Machine {
     let mut testbed = Description::parse(shipped("emulated").unwrap()).unwrap().testbed().unwrap();
     testbed.stack.values_mut().for_each(|stack| stack.rails.truncate(rails));
@@ -227,7 +227,7 @@ fn emulated(rails: usize) -> Machine {
 
 /// How much longer a message takes after short ones than without them: a cell of ping-pong over unequal rails, which
 /// `tests/history.rs` counts as a miss.
-const MOST_AFTER_SHORT: f64 = 1.10;
+const MAX_AFTER_SHORT: f64 = 1.10;
 
 #[test]
 fn what_a_program_has_learned_of_its_rails_it_keeps() {
@@ -235,7 +235,7 @@ fn what_a_program_has_learned_of_its_rails_it_keeps() {
     let short = Options { size: 4 << 10, iterations: 5000, ..Options::default() };
     let alone = sweep(&emulated(2), Benchmark::Latency, std::slice::from_ref(&long)).unwrap()[0].value;
     let after = sweep(&emulated(2), Benchmark::Latency, &[short, long]).unwrap()[1].value;
-    assert!(after < MOST_AFTER_SHORT * alone, "{after} us after short messages, {alone} us without");
+    assert!(after < MAX_AFTER_SHORT * alone, "{after} us after short messages, {alone} us without");
 }
 
 /// A program that waits for each of its sends does not wait for a round trip each time, as over real sockets.

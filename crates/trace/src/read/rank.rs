@@ -10,7 +10,7 @@ use crate::operation::Operation;
 use crate::rank_file::{Header, MAGIC, TAIL, chunk, read_chunk};
 use crate::write::{self, OwnTail};
 
-/// Reads a file, and what was not in it yet.
+/// Reads a file and its tail.
 pub fn read(path: &Path) -> Result<RankTrace, ReadError> {
     let bytes = fs::read(path).map_err(|error| ReadError::Io(path.into(), error))?;
     let mut rest = chunks(path, &bytes)?;
@@ -44,7 +44,7 @@ pub fn read(path: &Path) -> Result<RankTrace, ReadError> {
     Ok(trace)
 }
 
-/// What follows the magic number.
+/// The chunks after the magic number.
 fn chunks<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a [u8], ReadError> {
     let Some((magic, rest)) = bytes.split_first_chunk::<8>() else { return Err(ReadError::NotATrace(path.into())) };
     if magic[..7] != MAGIC[..7] {
@@ -58,9 +58,9 @@ fn chunks<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a [u8], ReadError> {
 
 struct Reader {
     trace: RankTrace,
-    /// Blocks so far.
+    /// Number of blocks so far.
     blocks: u64,
-    /// Place of the operation with number 0.
+    /// Index of the operation with number 0.
     first: usize,
 }
 
@@ -70,7 +70,7 @@ impl Reader {
         Reader { trace, blocks: 0, first: 0 }
     }
 
-    /// Nothing if a call does what is not defined.
+    /// `None` if a call refers to an undefined operation.
     fn add(&mut self, block: &Block) -> Option<()> {
         for definition in &block.definitions {
             self.trace.operations.push(postcard::from_bytes::<Operation>(definition).ok()?);

@@ -1,12 +1,12 @@
-//! What is known of a message only where it was waited for: what a receive from any rank or with any tag has got, and
-//! that there was none, as it was cancelled.
+//! Propagates the result of a receive from the call that completes it to the call that posts it: source and tag if posted
+//! with wildcards, and whether it was cancelled.
 
 use rustc_hash::FxHashMap;
 
 use super::RankTrace;
 use crate::operation::{Operation, Receive, Slot};
 
-/// Gives receives the source and tag that they have got, and takes away what was cancelled.
+/// Replaces wildcards of receives by the source and tag of their message, and removes cancelled requests.
 pub fn resolve(trace: &mut RankTrace) {
     let is_open = |operation: &Operation| match operation {
         Operation::Wait(completed) => completed.iter().any(|one| one.is_cancelled),
@@ -42,9 +42,9 @@ pub fn resolve(trace: &mut RankTrace) {
 }
 
 struct Found {
-    /// Of operations that are needed with a source.
+    /// Indexes of the operations created by replacement.
     places: FxHashMap<Operation, u32>,
-    /// Steps that have posted what is not complete yet.
+    /// Steps that posted requests that are not complete yet.
     open: FxHashMap<Slot, usize>,
 }
 
@@ -57,7 +57,7 @@ impl Found {
         self.place(trace, step, operation);
     }
 
-    /// A step does something else.
+    /// Replaces the operation of a step.
     fn place(&mut self, trace: &mut RankTrace, step: usize, operation: Operation) {
         let place = *self.places.entry(operation).or_insert_with_key(|operation| {
             trace.operations.push(operation.clone());

@@ -1,27 +1,28 @@
-//! What a message is to both of its ranks, where time-independent traces have only a tag: its communicator, and whether its
-//! sender waits until it is received.
+//! Tags of messages. In time-independent traces the tag is all that sender and receiver agree on: it also encodes the
+//! communicator, and whether the send is synchronous.
 //!
-//! They have no synchronous sends. A receiver of one says that it is ready, by an empty message, when it posts the receive,
-//! and the sender waits for that: so neither waits for more than in MPI.
+//! Time-independent traces have no synchronous sends. A synchronous send is written as follows: the receiver sends an empty
+//! message when it posts the receive, and the sender waits for this message. So neither side waits longer than in MPI.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::operation::{Mode, Operation, Receive, Send};
 use crate::read::{RankTrace, Trace};
 
-/// Messages that match in the order in which they are posted: context, sender, receiver, tag.
+/// Key of messages that match in order: context, sender, receiver, tag.
 type Stream = (u64, u32, u32, i32);
 
 /// The messages of all ranks.
 #[derive(Default)]
 pub struct Messages {
-    /// Places in their streams of those that are sent synchronously.
+    /// Indexes of the synchronous sends within each stream.
     synchronous: BTreeMap<Stream, BTreeSet<usize>>,
-    /// New tags, by context, tag, and whether it is that of a ready receiver; none: tags are as they were.
+    /// New tags, by context, original tag, and whether the message is the empty one of a ready receiver. Empty map: tags are
+    /// unchanged.
     tags: BTreeMap<(u64, i32, bool), i32>,
 }
 
-/// Those of one rank, in order.
+/// The messages of one rank, in order.
 pub struct OfRank<'a> {
     all: &'a Messages,
     rank: u32,
@@ -29,17 +30,17 @@ pub struct OfRank<'a> {
     received: BTreeMap<Stream, usize>,
 }
 
-/// How a message is written.
+/// Tags with which a message is written.
 #[derive(Clone, Copy, Debug)]
 pub struct Words {
-    /// Its tag.
+    /// Tag of the message.
     pub tag: i32,
-    /// The tag by which its receiver says that it is ready, if the sender is to wait for that.
+    /// For a synchronous send: tag of the receiver's empty message, for which the sender waits.
     pub ready: Option<i32>,
 }
 
 impl Messages {
-    /// Those of a trace.
+    /// The messages of a trace.
     pub fn of(trace: &Trace) -> Messages {
         let mut messages = Messages::default();
         let mut used = BTreeSet::new();
@@ -53,7 +54,7 @@ impl Messages {
         messages
     }
 
-    /// Looks at what a rank sends.
+    /// Collects the sends of a rank.
     fn look(&mut self, rank: &RankTrace, used: &mut BTreeSet<(u64, i32, bool)>) {
         let (mut contexts, mut sent) = (BTreeMap::new(), BTreeMap::new());
         for step in &rank.steps {
@@ -76,7 +77,7 @@ impl Messages {
         }
     }
 
-    /// Those of one rank.
+    /// The messages of one rank.
     pub fn of_rank(&self, rank: u32) -> OfRank<'_> {
         OfRank { all: self, rank, contexts: BTreeMap::new(), received: BTreeMap::new() }
     }
@@ -87,18 +88,18 @@ impl Messages {
 }
 
 impl OfRank<'_> {
-    /// A communicator has this number from here on.
+    /// Defines the communicator of a number, from here on.
     pub fn define(&mut self, number: u32, context: u64) {
         self.contexts.insert(number, context);
     }
 
-    /// A message that the rank sends.
+    /// Tags of a message that the rank sends.
     pub fn sent(&self, send: &Send) -> Words {
         let context = self.context(send.communicator);
         self.words(context, send.tag, send.mode == Mode::Synchronous)
     }
 
-    /// The next message that the rank receives; nothing if it is not known from whom.
+    /// Tags of the next message that the rank receives; `None` if its source is unknown.
     pub fn received(&mut self, receive: &Receive) -> Option<(u32, Words)> {
         let (from, tag) = (receive.from?, receive.tag?);
         let stream = (self.context(receive.communicator), from, self.rank, tag);
@@ -117,7 +118,7 @@ impl OfRank<'_> {
     }
 }
 
-/// The place of the next message of a stream.
+/// Index of the next message of a stream.
 fn next(places: &mut BTreeMap<Stream, usize>, stream: Stream) -> usize {
     let next = places.entry(stream).or_default();
     *next += 1;

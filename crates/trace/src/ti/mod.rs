@@ -4,8 +4,8 @@
 //! - [`read`](mod@read): a [`Trace`](crate::Trace) from them;
 //! - [`write`](mod@write): and the other way.
 //!
-//! Their collective operations are of all ranks, so there is one communicator. Messages of several, and synchronous sends, are
-//! told apart by tags.
+//! Their collective operations are of all ranks, so there is one communicator. Messages of further communicators, and
+//! synchronous sends, are distinguished by their tags.
 
 mod messages;
 pub mod read;
@@ -13,16 +13,16 @@ pub mod write;
 
 use std::fmt;
 
-/// Bytes of the datatypes, by the number that traces give them: double, int, char, short, long, float, byte, long long,
+/// Sizes in bytes of the datatypes, by their numbers in traces: double, int, char, short, long, float, byte, long long,
 /// signed and unsigned char, unsigned short, int, long and long long.
 const TYPE_BYTES: [u64; 14] = [8, 4, 1, 2, 8, 4, 1, 8, 1, 1, 2, 4, 8, 8];
 
-/// What is wrong, and where.
+/// An error in a trace, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TiError {
     /// The file.
     pub file: String,
-    /// Its line; the first is 1.
+    /// Line of the file, counted from 1.
     pub line: usize,
     /// The reason.
     pub what: String,
@@ -43,7 +43,7 @@ pub fn is_trace(text: &str) -> bool {
     matches!(words[..], [rank, "init", ..] if rank.parse::<u32>().is_ok())
 }
 
-/// Empty lines and comments.
+/// Whether a line is empty or a comment.
 fn is_left_out(line: &str) -> bool {
     line.is_empty() || line.starts_with('#')
 }
@@ -75,7 +75,7 @@ mod tests {
         let wanted = "0 init\n0 compute 1000000\n0 isend 1 7 400\n0 irecv 1 8 16\n0 waitall\n0 allreduce 32 0\n0 compute 2000\n\
             0 barrier\n0 alltoallv 12 4 8 12 4 8\n0 finalize\n";
         assert_eq!(written[0], wanted);
-        // What is written is read again as the same.
+        // Reading the written trace yields an equal one.
         let again = read::traces(&[("0".into(), written[0].clone()), ("1".into(), written[1].clone())], Some(1e9));
         assert_eq!(again.unwrap().ranks[0], trace.ranks[0]);
     }

@@ -1,4 +1,4 @@
-//! A trace from the files of all ranks.
+//! Reads the files of all ranks.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -10,14 +10,15 @@ use crate::operation::{Collective, CollectiveKind, Completed, Mode, Operation, R
 use crate::rank_file::Header;
 use crate::read::{RankTrace, Step, Trace};
 
-/// The number of the communicator of all ranks.
+/// Number of the communicator of all ranks.
 const WORLD: u32 = 0;
 const NS_PER_S: f64 = 1e9;
 
-/// Reads files, each with its name, of one rank or of several. `flops`: what a processor does in a second.
+/// Reads files, given as name and text, each of one rank or several. `flops`: floating-point operations per second of a
+/// processor.
 ///
 /// # Errors
-/// With file and line of what is wrong.
+/// The first error, with file and line.
 pub fn traces(files: &[(String, String)], flops: Option<f64>) -> Result<Trace, TiError> {
     let mut lines = Vec::new();
     for (file, text) in files {
@@ -32,7 +33,7 @@ pub fn traces(files: &[(String, String)], flops: Option<f64>) -> Result<Trace, T
     let count = ranks.len() as u32;
     let error = |(file, line): (&String, usize), what| TiError { file: file.clone(), line, what };
     if let Some(missing) = (0..count).find(|rank| !ranks.contains_key(rank)) {
-        // There is a greater one, and so a line with it.
+        // A greater rank exists, and so a line with it.
         let found = lines.iter().find(|(rank, ..)| *rank > missing);
         let at = found.map_or((&files[0].0, 1), |(_, _, file, line)| (*file, *line));
         return Err(error(at, format!("rank {missing} is missing")));
@@ -45,7 +46,7 @@ pub fn traces(files: &[(String, String)], flops: Option<f64>) -> Result<Trace, T
     Ok(Trace { ranks: ranks.into_iter().map(|(number, rank)| rank.finish(number, count)).collect() })
 }
 
-/// What is known of a rank.
+/// State of reading the lines of one rank.
 #[derive(Default)]
 struct Rank {
     operations: Vec<Operation>,
@@ -53,9 +54,9 @@ struct Rank {
     steps: Vec<Step>,
     /// Computation and sleep since the last call.
     pending: [f64; 2],
-    /// Bytes of an element, where no datatype is given.
+    /// Bytes of an element if no datatype is given.
     element: u64,
-    /// What is under way: sender, receiver, tag, request.
+    /// Active requests: [sender, receiver, tag], request.
     open: Vec<([i64; 3], Slot)>,
 }
 
@@ -69,7 +70,7 @@ impl Rank {
         self.steps.push(Step { operation: place, processor_ns, idle_ns });
     }
 
-    /// The lowest number that is free.
+    /// Begins a request, with the lowest free number.
     fn begin(&mut self, message: [i64; 3]) -> Slot {
         let slot = (0..).find(|slot| self.open.iter().all(|(_, used)| used != slot)).unwrap_or_default();
         self.open.push((message, slot));
@@ -105,14 +106,14 @@ impl Reader<'_> {
         let Some((name, arguments)) = words.split_first() else { return Err("a rank, and no action".into()) };
         match *name {
             "init" => {
-                // An argument means that sizes are counts of doubles where no datatype is given.
+                // With an argument to `init`, sizes without a datatype are counts of doubles.
                 self.rank.element = if arguments.is_empty() { 1 } else { 8 };
                 let members = (0..self.ranks).collect();
                 self.rank.push(Operation::Communicator { number: WORLD, context: 1, members });
             }
-            // They take no time in replays of SimGrid's.
+            // These take no time in replays by SimGrid.
             "finalize" | "comm_size" | "comm_split" | "comm_dup" | "location" => {}
-            // Whether it finds something depends on time; what it waits for is waited for later.
+            // The result of a test depends on time; a later call waits for the request.
             "test" => {}
             "compute" => {
                 let [flops] = *arguments else { return Err("compute FLOPS".into()) };
@@ -183,7 +184,7 @@ impl Reader<'_> {
         let (communicator, neighbors, request) = (WORLD, None, None);
         let collective = Collective { kind, communicator, root, sent, received, neighbors, request };
         self.rank.push(Operation::Collective(collective));
-        // What is combined is computed in the operation; here after it.
+        // In these traces the computation of a reduction is part of the operation; here it follows the operation.
         match name {
             "reduce" | "allreduce" | "scan" | "exscan" => self.compute(arguments[1]),
             "reducescatter" => self.compute(arguments[self.ranks as usize]),
@@ -299,7 +300,7 @@ impl Reader<'_> {
     }
 }
 
-/// Says how an action is written, unless it has as many arguments.
+/// Checks the number of arguments of an action. The error contains the `usage`.
 fn check(name: &str, arguments: &[&str], counts: RangeInclusive<usize>, usage: &str) -> Result<(), String> {
     if counts.contains(&arguments.len()) { Ok(()) } else { Err(format!("{name} {usage}")) }
 }
@@ -308,7 +309,7 @@ fn no_action(name: &str) -> String {
     format!("there is no action \"{name}\"")
 }
 
-/// A size, or an amount of computation: what is written as a number of any kind.
+/// A size or an amount of computation: integer or floating-point number.
 fn size(text: &str) -> Result<f64, String> {
     let value: Option<f64> = text.parse().ok().filter(|value: &f64| (0.0..1e18).contains(value));
     value.ok_or_else(|| format!("\"{text}\" is no size"))

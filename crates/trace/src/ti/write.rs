@@ -1,4 +1,4 @@
-//! Traces as SimGrid reads them. A nanosecond of computation is one flop.
+//! Writes traces that SimGrid reads. A nanosecond of computation is written as one floating-point operation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
@@ -7,11 +7,11 @@ use super::messages::{Messages, OfRank};
 use crate::operation::{Collective, CollectiveKind, Mode, Operation, Receive, Send, Sizes, Slot};
 use crate::read::{RankTrace, Trace};
 
-/// A call that these traces have no words for.
+/// A call that cannot be expressed in time-independent traces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wordless {
     rank: u32,
-    /// Counted from 1.
+    /// Index of the call, counted from 1.
     call: usize,
     what: String,
 }
@@ -25,10 +25,10 @@ impl fmt::Display for Wordless {
 
 impl std::error::Error for Wordless {}
 
-/// The text of each rank; sizes are in bytes. `with_idle`: time that is no processor time is computation too.
+/// The text of each rank; sizes are in bytes. `with_idle`: idle time counts as computation too.
 ///
 /// # Errors
-/// With the first call that these traces have no words for.
+/// The first call that cannot be expressed.
 pub fn ranks(trace: &Trace, with_idle: bool) -> Result<Vec<String>, Wordless> {
     let messages = Messages::of(trace);
     trace.ranks.iter().map(|rank| Writer::new(rank, &messages).write(with_idle)).collect()
@@ -38,15 +38,15 @@ struct Writer<'a> {
     trace: &'a RankTrace,
     text: String,
     messages: OfRank<'a>,
-    /// Messages under way, by request: sender, receiver, tag.
+    /// Active messages, by request: [sender, receiver, tag].
     open: BTreeMap<Slot, Vec<[i64; 3]>>,
-    /// Others go on by themselves.
+    /// Whether a request was freed that is still active: no call waits for it.
     has_freed: bool,
     /// Buffered sends, with their communicators.
     buffered: Vec<(u32, [i64; 3])>,
-    /// Communicators with a buffer of their own.
+    /// Communicators with an attached buffer.
     apart: BTreeSet<u32>,
-    /// How many ranks a communicator has, and whether they are in order from 0 on.
+    /// By communicator: its number of ranks, and whether they are 0, 1, 2, …
     communicators: BTreeMap<u32, (usize, bool)>,
 }
 
@@ -80,7 +80,7 @@ impl<'a> Writer<'a> {
     }
 
     fn line(&mut self, what: fmt::Arguments<'_>) {
-        // A string takes whatever is written to it.
+        // Writing to a string cannot fail.
         let _ = writeln!(self.text, "{} {what}", self.trace.header.rank);
     }
 
@@ -125,7 +125,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// A new request has this number: the one before was freed, and nobody waits for it.
+    /// Begins a request. If its number is in use, the previous request was freed, and no call waits for it.
     fn begin(&mut self, request: Option<Slot>) {
         self.has_freed |= request.is_some_and(|slot| self.open.remove(&slot).is_some());
     }
@@ -175,7 +175,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// As two messages, which are waited for together.
+    /// Written as two messages and a wait for both.
     fn exchange(&mut self, send: &Send, receive: &Receive) -> Result<(), String> {
         let slot = send.request.unwrap_or(Slot::MAX);
         self.begin(Some(slot));
@@ -199,7 +199,7 @@ impl<'a> Writer<'a> {
         self.line(format_args!("wait {from} {to} {tag}"));
     }
 
-    /// The program itself does not wait for them.
+    /// Waits for buffered sends, of which the program has no requests.
     fn wait_for_buffered(&mut self, sent: Vec<(u32, [i64; 3])>) {
         sent.into_iter().for_each(|(_, message)| self.wait_for(message));
     }
@@ -212,7 +212,7 @@ impl<'a> Writer<'a> {
         let ranks = self.trace.header.ranks as usize;
         let members = self.communicators.get(&collective.communicator).copied();
         if members.is_some_and(|(count, _)| count == 1) && ranks > 1 {
-            // Of one rank alone: nothing to be done.
+            // A communicator of one rank: no communication.
             return Ok(());
         }
         if members != Some((ranks, true)) {
@@ -228,7 +228,7 @@ impl<'a> Writer<'a> {
             Broadcast => self.line(format_args!("bcast {} {root}", first.max(last))),
             Reduce => self.line(format_args!("reduce {first} 0 {root}")),
             Allreduce => self.line(format_args!("allreduce {first} 0")),
-            // What the ranks tell each other when they make a communicator.
+            // Creating a communicator involves agreement between the ranks.
             Make => self.line(format_args!("allreduce 8 0")),
             Alltoall if is_each(sent) && is_each(received) => self.line(format_args!("alltoall {first} {last}")),
             Alltoall => {
@@ -237,7 +237,7 @@ impl<'a> Writer<'a> {
             }
             Allgather if is_each(received) => self.line(format_args!("allgather {first} {last}")),
             Allgather => self.line(format_args!("allgatherv {first} {}", all(received))),
-            // Only the root knows what it gets, or sends, so all have it as sizes of their own.
+            // The sizes are known to the root only, so each rank writes its own size.
             Gather if is_each(received) => self.line(format_args!("gather {first} {first} {root}")),
             Scatter if is_each(sent) => self.line(format_args!("scatter {last} {last} {root}")),
             Gather | Scatter => return Err("gathers and scatters with a size for each rank".into()),

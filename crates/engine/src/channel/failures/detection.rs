@@ -11,27 +11,27 @@ use crate::limits::MAX_SUBCHANNELS;
 use crate::time::Instant;
 use crate::wire::Body;
 
-/// A subchannel without progress for so long, in nanoseconds, and a round trip, is suspect: a kernel
-/// that has lost packets has retransmitted them twice by then.
+/// A subchannel without progress for this time, in nanoseconds, plus a round trip is suspect: a kernel that has lost packets
+/// has retransmitted them twice by then.
 pub const SILENCE_NS: u64 = 150_000_000;
-/// The same while others of its rail make progress: it has lost packets, and its kernel, which retransmits after
-/// 200 ms and after 400 more, is given both tries,
+/// [`SILENCE_NS`] of a subchannel while others of its rail make progress: it has lost packets, and its kernel, which
+/// retransmits after 200 ms and after 400 ms more, is given both tries.
 const LOSSY_SILENCE_NS: u64 = 700_000_000;
-/// and so many round trips: the kernel's timeout grows with these.
+/// Round trips that are added to [`LOSSY_SILENCE_NS`]: the kernel's retransmission timeout grows with them.
 const KERNEL_BACKOFF_ROUND_TRIPS: u64 = 4;
-/// The same for one in quarantine. A connection that is only slow answers in time, or is set up again.
+/// [`SILENCE_NS`] of a subchannel in quarantine. A connection that is only slow answers in time, or is set up again.
 const QUARANTINE_SILENCE_NS: u64 = 50_000_000;
-/// A frame that is not acknowledged so long after it should have left, in nanoseconds, and two round trips, is overdue: the
-/// peer is probed over the same subchannel,
+/// A frame is overdue if it is not acknowledged this time, in nanoseconds, plus two round trips after it should have left:
+/// the peer is probed over the same subchannel.
 const OVERDUE_NS: u64 = 10_000_000;
-/// and again after twice as long, up to so many times: it may be computing.
+/// Probes of one overdue frame, each after twice the time of the one before: the peer may be computing.
 const MAX_PROBES: u8 = 4;
-/// So long after the peer has answered over another subchannel, in nanoseconds, a suspect one counts as failed. A peer
-/// that was away reads its subchannels one after the other, and may hold acknowledgements for a while.
+/// A suspect subchannel fails this time, in nanoseconds, after the peer has answered over another one. A peer that was away
+/// reads its subchannels one after the other, and may delay acknowledgements.
 const GRACE_NS: u64 = 40_000_000;
 
 impl Subchannel {
-    /// When its oldest frame is overdue, if ever.
+    /// When its oldest frame becomes overdue; `None` if no frame is in flight or all probes were sent.
     fn probe_at(&self) -> Option<Instant> {
         let oldest = self.oldest().filter(|_| self.liveness.probes_sent < MAX_PROBES)?;
         let due_ns = 2 * self.estimate.min_rtt_ns() + self.estimate.time_of(oldest.queued);
@@ -106,7 +106,7 @@ impl VirtualChannel {
         failed
     }
 
-    /// Probes the peer over subchannel `index` if its oldest frame is overdue. Whether it is.
+    /// Probes the peer over subchannel `index` if its oldest frame is overdue, and returns whether it was.
     pub fn probe_if_overdue(&mut self, now: Instant, index: usize) -> bool {
         let is_due = self.carries(index) && self.subchannels[index].probe_at().is_some_and(|due| due <= now);
         if is_due {

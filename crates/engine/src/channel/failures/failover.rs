@@ -1,4 +1,4 @@
-//! Failover: what a failed or retired subchannel leaves behind goes over the others.
+//! Failover: frames and messages of a failed or retired subchannel go over the others.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::matching::unmatched::UnmatchedMessage;
 use crate::time::Instant;
 use crate::wire::{Access, Body, REPETITIONS, Refusal};
 
-/// Causes of failures that are kept for the user: those of the last few subchannels.
+/// Causes of failures that are kept for the user's error message: the newest.
 const MAX_CAUSES: usize = 8;
 
 /// An eager message whose payload was cut off by a failure: it will be retransmitted.
@@ -26,7 +26,7 @@ pub enum InterruptedMessage {
     Unmatched(Key<UnmatchedMessage>),
 }
 
-/// What subchannels that have ended leave behind.
+/// Frames and messages that subchannels had not delivered when they ended.
 #[derive(Default)]
 pub struct LeftBehind {
     /// Frames that were not acknowledged over subchannels that have failed.
@@ -42,8 +42,8 @@ pub struct LeftBehind {
 }
 
 impl VirtualChannel {
-    /// Subchannel `index` has failed, because of `why`, or was closed: what is not acknowledged is retransmitted over
-    /// others. Whether it was one that had not retired.
+    /// Subchannel `index` has failed, because of `why`, or was closed: unacknowledged frames are retransmitted over others.
+    /// Returns whether it took new frames until now, that is, had not retired.
     pub fn remove_subchannel(&mut self, now: Instant, index: usize, why: &str) -> bool {
         let is_retired = !self.carries(index) && !self.standby.contains(&(index as u8));
         self.subchannels[index].sample_lateness_at_end(now);
@@ -59,7 +59,7 @@ impl VirtualChannel {
         true
     }
 
-    /// Subchannel `index` has ended: what is not acknowledged is retransmitted over others, or waits for one.
+    /// Subchannel `index` has ended: unacknowledged frames are retransmitted over others, or wait for one.
     pub fn end_subchannel(&mut self, index: usize) {
         let subchannel = &mut self.subchannels[index];
         // The peer has no acknowledgement of these writes: it retransmits them, and they are refused again.
@@ -81,7 +81,7 @@ impl VirtualChannel {
         self.peer_grant.advertisement_lost();
     }
 
-    /// Subchannel `index` gets no new frames from now on. False: there is no other.
+    /// Subchannel `index` gets no new frames from now on. Returns false, and does nothing, if it is the only live one.
     pub fn retire(&mut self, index: usize) -> bool {
         let stands_by = self.standby.contains(&(index as u8));
         if !stands_by && (self.live.len() < 2 || !self.carries(index)) {
@@ -108,13 +108,13 @@ impl VirtualChannel {
         }
     }
 
-    /// Whether nothing of subchannels that have ended waits to be sent.
+    /// Whether no frame or message of an ended subchannel waits to be sent.
     pub(in crate::channel) fn has_left_nothing(&self) -> bool {
         let is_nothing = |left: &LeftBehind| left.retransmit_queue.is_empty() && left.to_reassign.is_empty();
         self.left_behind.as_deref().is_none_or(is_nothing)
     }
 
-    /// When the peer counts as lost if no subchannel comes up.
+    /// When the peer counts as lost unless a subchannel comes up.
     pub fn peer_timeout_at(&self) -> Option<Instant> {
         self.left_behind.as_ref()?.peer_timeout_at
     }
@@ -162,7 +162,7 @@ impl VirtualChannel {
                         copy = self.copies_responses && send.is_response();
                     }
                 }
-                // Not recovered: there is nothing to send.
+                // The driver has not recovered its payload: there is nothing to send.
                 FrameOwner::Message => {
                     waiting.pop_front();
                     continue;

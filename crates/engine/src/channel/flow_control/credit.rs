@@ -2,32 +2,31 @@
 
 use super::{MAX_GRANT, MESSAGE_CHARGE};
 
-/// The sender's side: credit granted by the peer.
+/// All counters are in bytes since the channel was opened.
 #[derive(Debug)]
 pub struct Credit {
     reserve: u64,
     used: u64,
-    /// The first grant; what is above it is returned when it is idle.
+    /// Initial grant; credit above it is returned when idle.
     first: u64,
-    /// All that may be used, counted from the start.
+    /// Bytes that may be used since the start.
     limit: u64,
-    /// How much of `limit` came in headers.
+    /// Part of `limit` that headers have granted.
     received: u64,
-    /// Credit that was returned.
     relinquished: u64,
 }
 
-/// The peer grants more than it can.
+/// The peer grants more than [`MAX_GRANT`](super::MAX_GRANT).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadCredit;
 
 impl Credit {
-    /// Nothing granted yet; RTS frames may go `reserve` bytes beyond what will be.
+    /// Without any grant. RTS frames may exceed later grants by `reserve` bytes.
     pub fn new(reserve: u64) -> Self {
         Credit { reserve, used: 0, first: 0, limit: 0, received: 0, relinquished: 0 }
     }
 
-    /// The first grant, in bytes. Every connection says the same.
+    /// Sets the first grant, in bytes. Later connections of the channel repeat it, which changes nothing.
     pub fn set_grant(&mut self, grant: u64) {
         let grant = grant.min(MAX_GRANT);
         self.limit += grant.saturating_sub(self.first);
@@ -58,12 +57,12 @@ impl Credit {
         self.used += charge;
     }
 
-    /// Bytes used so far: tells whether any were used since.
+    /// Bytes used since the start.
     pub fn used(&self) -> u64 {
         self.used
     }
 
-    /// The peer has granted so much in all beside the first grant, modulo 2^32. True if that is more than before.
+    /// The peer has granted `total` bytes since the start beside the first grant, modulo 2^32. True if that is more than before.
     pub fn update(&mut self, total: u32) -> Result<bool, BadCredit> {
         let news = total.wrapping_sub(self.received as u32);
         // An older count may come over a slower subchannel: more than half of the range ahead means behind.
@@ -84,7 +83,7 @@ impl Credit {
         self.left() > self.first
     }
 
-    /// Returns unused credit above the first grant. How much was returned since the start.
+    /// Returns unused credit above the first grant to the peer. The result counts all that was returned since the start.
     pub fn relinquish(&mut self) -> u64 {
         let surplus = self.left().saturating_sub(self.first);
         self.used += surplus;

@@ -1,10 +1,10 @@
-//! Flow control: how much of a peer's memory may be filled with messages that no receive has matched.
+//! Flow control: how many bytes of messages that no receive has matched a sender may leave at its peer.
 //!
 //! Counted in bytes of payload plus a fixed charge a message, cumulatively and modulo 2^32, so that a header with
 //! credit may come late, twice, or never. Payload stays within the grant. RTS frames may exceed it by the *reserve*:
 //! they are small, and a receive may wait for a message behind others that nothing has matched. [`Credit`] is the
-//! sender's side, used by the scheduler; [`PeerGrant`] the receiver's, used by `engine/flow_control.rs` and whoever
-//! handles messages.
+//! sender's side, used by the scheduler; [`PeerGrant`] the receiver's, used by `engine/flow_control.rs` and by the files
+//! of `engine/` that handle messages.
 
 mod credit;
 mod peer_grant;

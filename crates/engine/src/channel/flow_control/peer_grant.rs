@@ -1,30 +1,30 @@
-//! The receiver's side of flow control: what a peer is granted, and what it has used of that.
+//! The receiver's side of flow control: the grant of a peer, and how much of it the peer has used.
 
 use super::MESSAGE_CHARGE;
 
-/// The receiver's side: what the peer has used of this endpoint's grant.
+/// All fields are in bytes.
 #[derive(Debug)]
 pub struct PeerGrant {
     first: u64,
     grant: u64,
     reserve: u64,
-    /// Charged for messages with their payload. Apart, as RTS frames overtake them on other rails.
-    held_eager: u64,
-    held: u64,
+    /// Charges of eager messages and early data, without RTS frames, which overtake these on other rails.
+    charged_eager: u64,
+    charged: u64,
     /// Bytes of early data that have overtaken the RTS of their message, with which they will be charged.
     early_unannounced: u64,
-    /// Of what is held: bytes beyond the grant that were requested. What is released counts against them first.
+    /// Part of `charged` that was requested beyond the grant. Releases reduce it first.
     requested: u64,
     /// Bytes released, and growth of the grant, since the start.
-    freed: u64,
-    /// Credit granted beside the first grant: the same, less what counted against requested bytes.
+    released: u64,
+    /// Credit granted beside the first grant: `released`, less the releases that reduced `requested`.
     credited: u64,
     advertised: u64,
     /// The last advertisement may be lost: a subchannel has failed, and pure acknowledgements are not retransmitted.
     is_advertisement_lost: bool,
     relinquished: u64,
-    /// `freed` when [`PeerGrant::is_in_use`] was last true.
-    freed_at_last_check: u64,
+    /// `released` when [`PeerGrant::is_in_use`] was last true.
+    released_at_last_check: u64,
 }
 
 /// The peer has sent more than it was granted.
@@ -34,23 +34,23 @@ pub struct OverGrant;
 impl PeerGrant {
     /// For a peer that is granted `grant` bytes, and `reserve` more for RTS frames.
     pub fn new(grant: u64, reserve: u64) -> Self {
-        let (held_eager, held, early_unannounced, requested, freed) = (0, 0, 0, 0, 0);
-        let (credited, advertised, relinquished, freed_at_last_check) = (0, 0, 0, 0);
+        let (charged_eager, charged, early_unannounced, requested, released) = (0, 0, 0, 0, 0);
+        let (credited, advertised, relinquished, released_at_last_check) = (0, 0, 0, 0);
         let is_advertisement_lost = false;
         PeerGrant {
             first: grant,
             grant,
             reserve,
-            held_eager,
-            held,
+            charged_eager,
+            charged,
             early_unannounced,
             requested,
-            freed,
+            released,
             credited,
             advertised,
             is_advertisement_lost,
             relinquished,
-            freed_at_last_check,
+            released_at_last_check,
         }
     }
 
@@ -64,12 +64,11 @@ impl PeerGrant {
         self.reserve
     }
 
-    /// The same from now on.
     pub fn set_reserve(&mut self, reserve: u64) {
         self.reserve = reserve;
     }
 
-    /// Bytes beyond the grant that are held, or on their way, as they were requested.
+    /// Bytes of early data beyond the grant that were requested: they have come, or are on their way.
     pub fn requested(&self) -> u64 {
         self.requested
     }
@@ -79,29 +78,29 @@ impl PeerGrant {
         self.first
     }
 
-    // What is released and not yet advertised cannot have been used by the peer, but to enforce that would need another
-    // counter: the bound on memory is what matters, and it holds.
+    // The peer cannot have used credit that is released and not advertised. That is not checked: it would take another counter,
+    // and the bound on memory holds without it.
 
     /// Charges an eager message, or an RTS with its early data.
     pub fn charge_eager(&mut self, charge: u64) -> Result<(), OverGrant> {
         let most = self.grant + self.requested;
-        if self.held_eager + charge > most || self.held + charge > most + self.reserve {
+        if self.charged_eager + charge > most || self.charged + charge > most + self.reserve {
             return Err(OverGrant);
         }
-        self.held_eager += charge;
-        self.held += charge;
+        self.charged_eager += charge;
+        self.charged += charge;
         Ok(())
     }
 
-    /// The message that was charged last is looked at again.
+    /// Takes back the last charge: the message is about to be handled, and charged, in another way.
     pub fn undo_charge(&mut self, charge: u64) {
-        self.held_eager -= charge;
-        self.held -= charge;
+        self.charged_eager -= charge;
+        self.charged -= charge;
     }
 
     /// Charges a piece of `len` bytes of early data that has come before its RTS.
     pub fn charge_early_data(&mut self, len: u64) -> Result<(), OverGrant> {
-        if self.held_eager + self.early_unannounced + len > self.grant + self.requested {
+        if self.charged_eager + self.early_unannounced + len > self.grant + self.requested {
             return Err(OverGrant);
         }
         self.early_unannounced += len;
@@ -115,27 +114,27 @@ impl PeerGrant {
 
     /// Charges an RTS without early data.
     pub fn charge_request(&mut self) -> Result<(), OverGrant> {
-        if self.held + MESSAGE_CHARGE > self.grant + self.requested + self.reserve {
+        if self.charged + MESSAGE_CHARGE > self.grant + self.requested + self.reserve {
             return Err(OverGrant);
         }
-        self.held += MESSAGE_CHARGE;
+        self.charged += MESSAGE_CHARGE;
         Ok(())
     }
 
     /// A message of `charge` bytes has matched a receive.
     pub fn release_eager(&mut self, charge: u64) {
         let good = charge.min(self.requested);
-        self.held_eager -= charge;
-        self.held -= charge;
-        self.freed += charge;
+        self.charged_eager -= charge;
+        self.charged -= charge;
+        self.released += charge;
         self.requested -= good;
         self.credited += charge - good;
     }
 
     /// An RTS without early data has matched a receive.
     pub fn release_request(&mut self) {
-        self.held -= MESSAGE_CHARGE;
-        self.freed += MESSAGE_CHARGE;
+        self.charged -= MESSAGE_CHARGE;
+        self.released += MESSAGE_CHARGE;
         self.credited += MESSAGE_CHARGE;
     }
 
@@ -154,15 +153,15 @@ impl PeerGrant {
         self.release_request();
         let charge = len + MESSAGE_CHARGE;
         self.requested += charge;
-        self.held += charge;
-        self.held_eager += charge;
+        self.charged += charge;
+        self.charged_eager += charge;
     }
 
     /// Whether the peer has used a good part of its grant since this was last true: a larger one may help.
     pub fn is_in_use(&mut self) -> bool {
-        let in_use = self.freed - self.freed_at_last_check >= self.grant / 4;
+        let in_use = self.released - self.released_at_last_check >= self.grant / 4;
         if in_use {
-            self.freed_at_last_check = self.freed;
+            self.released_at_last_check = self.released;
         }
         in_use
     }
@@ -170,14 +169,14 @@ impl PeerGrant {
     /// The peer is granted `more` bytes.
     pub fn grow(&mut self, more: u64) {
         self.grant += more;
-        self.freed += more;
+        self.released += more;
         self.credited += more;
     }
 
-    /// The peer has returned `total` bytes of its grant since the start. How many of these are new.
+    /// The peer has returned `total` bytes of its grant since the start. The result is how many of these are new.
     pub fn relinquished(&mut self, total: u64) -> Result<u64, OverGrant> {
         let news = total.saturating_sub(self.relinquished);
-        if news > self.grant - self.first || self.held_eager + news > self.grant + self.requested {
+        if news > self.grant - self.first || self.charged_eager + news > self.grant + self.requested {
             return Err(OverGrant);
         }
         self.relinquished += news;
@@ -197,8 +196,8 @@ impl PeerGrant {
 
     /// Whether the peer is blocked for lack of credit that is released but not advertised.
     pub fn blocks_peer(&self) -> bool {
-        debug_assert!(self.held >= self.requested, "what is requested is held for the peer");
-        let next = self.held.saturating_sub(self.requested) + MESSAGE_CHARGE;
+        debug_assert!(self.charged >= self.requested, "what is requested is charged for the peer");
+        let next = self.charged.saturating_sub(self.requested) + MESSAGE_CHARGE;
         let unadvertised = self.credited - self.advertised;
         [self.grant, self.grant + self.reserve].iter().any(|most| next <= *most && *most < next + unadvertised)
     }

@@ -2,27 +2,25 @@
 
 use crate::time::Instant;
 
-/// A window that has grown by this factor within a round trip or two is still growing, as in slow start.
+/// A window that has grown by this factor within one to two round trips is in slow start.
 const GROWTH: f64 = 1.25;
-/// A path that carries this part of a window each round trip may be limited by the window.
+/// A sender that delivers this part of a window each round trip may be limited by the window.
 const WINDOW_LIMITED_PART: f64 = 0.8;
 
 /// In bytes; `u64::MAX`: not known.
 #[derive(Clone, Debug)]
 pub struct CongestionWindow {
     now: u64,
-    /// What it was one to two round trips before.
+    /// Its value one to two round trips before.
     earlier: u64,
-    /// What it was less than a round trip before, and when.
+    /// Its value less than a round trip before, and when it was measured.
     latest: (u64, Instant),
 }
 
 impl CongestionWindow {
-    /// Nothing is known of it.
     pub const UNKNOWN: CongestionWindow =
         CongestionWindow { now: u64::MAX, earlier: u64::MAX, latest: (u64::MAX, Instant(0)) };
 
-    /// What the driver says.
     pub fn driver_measured(&mut self, now: Instant, window: u64, round_trip_ns: u64) {
         if now.since_ns(self.latest.1) >= round_trip_ns {
             self.earlier = self.latest.0;
@@ -31,13 +29,12 @@ impl CongestionWindow {
         self.now = window.max(1);
     }
 
-    /// What it is.
     pub fn bytes(&self) -> u64 {
         self.now
     }
 
-    /// Whether the window, rather than the path, may be why so many bytes, of which the last has just been
-    /// acknowledged, took so many nanoseconds.
+    /// Whether the window, rather than the path's rate, may be the reason why `bytes`, of which the last has just been
+    /// acknowledged, took `took_ns`.
     pub fn explains(&self, bytes: u64, took_ns: u64, round_trip_ns: u64) -> bool {
         let windows = bytes as f64 / self.now.min(self.latest.0) as f64;
         // While it opens, a sender also paces itself, and each window waits for the one before, however few bytes it is.

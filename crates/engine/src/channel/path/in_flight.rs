@@ -21,14 +21,13 @@ impl InFlight {
         self.in_flight
     }
 
-    /// Bytes that still queue before the bottleneck. Acknowledgements come late and in batches, so never more than the rate
-    /// leaves.
+    /// Bytes that still queue before the bottleneck. Never more than follow from the rate, as acknowledgements come late and in
+    /// batches.
     pub fn queued_ahead(&self, now: Instant, rate: &Rate) -> u64 {
         let modelled = self.busy_until.since_ns(now) as f64 * rate.measured() / 1e9;
         self.in_flight.min(modelled as u64)
     }
 
-    /// A frame of so many bytes is sent.
     pub fn add(&mut self, now: Instant, bytes: u64, rate: &Rate) -> SentFrame {
         let queued = self.queued_ahead(now, rate) + bytes;
         self.in_flight += bytes;
@@ -37,7 +36,7 @@ impl InFlight {
         SentFrame { at: now, bytes, queued }
     }
 
-    /// The last `bytes` sent were held back by the driver.
+    /// The driver has batched the last `bytes`: they are not sent yet.
     pub fn retract(&mut self, now: Instant, bytes: u64, rate: &Rate) {
         let ahead = self.queued_ahead(now, rate).saturating_sub(bytes);
         debug_assert!(bytes <= self.in_flight, "what was held back was in flight");
@@ -45,14 +44,13 @@ impl InFlight {
         self.busy_until = now.plus_ns(rate.time_of(ahead));
     }
 
-    /// A frame has been acknowledged.
     pub fn acknowledged(&mut self, frame: SentFrame) {
         debug_assert!(frame.bytes <= self.in_flight, "each frame is acknowledged once");
         self.in_flight = self.in_flight.saturating_sub(frame.bytes);
     }
 
-    /// What was acknowledged passed the bottleneck between these times; what is in flight follows: `behind`, the oldest
-    /// first. So the end of the queue is known as well as those times are, and errors of the rate do not accumulate.
+    /// The acknowledged frames left the bottleneck within `left`; the frames in flight follow: `behind`, the oldest first. So the
+    /// end of the queue is as exact as `left`, and errors of the rate do not accumulate.
     pub fn adjust<'a>(&mut self, left: TimeRange, rate: &Rate, behind: impl DoubleEndedIterator<Item = &'a SentFrame>) {
         let in_flight_ns = rate.time_of(self.in_flight);
         let earliest = left.earliest.plus_ns(in_flight_ns);

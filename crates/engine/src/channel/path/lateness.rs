@@ -3,24 +3,24 @@
 
 use crate::time::Instant;
 
-/// Less than this is not late, in nanoseconds: estimates may be wrong, and processes descheduled, by as much.
+/// A frame is late if it arrives more than this, in nanoseconds, after the estimate: estimates may be wrong, and processes
+/// descheduled, by as much.
 const NOISE_NS: u64 = 1_000_000;
-/// The mean is that of so many acknowledgements at most,
+/// Acknowledgements that the mean is taken over, at most.
 const MAX_SAMPLES: f32 = 1024.0;
-/// and counts as that of so many at least: the first one may have been bad luck.
+/// The mean is divided by at least this number of acknowledgements: the first one may have been bad luck.
 const MIN_SAMPLES: f32 = 64.0;
-/// A shorter mean counts as none, in nanoseconds.
+/// A mean below this, in nanoseconds, counts as 0.
 const MIN_MEAN_NS: f32 = 1_000.0;
-/// What was seen so long ago, in nanoseconds, counts half: a subchannel that is avoided must get another chance.
+/// A measurement counts half after this time, in nanoseconds: a subchannel that is avoided must get another chance.
 const HALF_LIFE_NS: u64 = 1_000_000_000;
 
-/// What is known of it.
 #[derive(Clone, Debug, Default)]
 pub struct Lateness {
     mean_ns: f32,
-    /// Of how many.
+    /// Number of acknowledgements in the mean.
     samples: f32,
-    /// When the mean was that.
+    /// When the mean was computed.
     sampled_at: Instant,
 }
 

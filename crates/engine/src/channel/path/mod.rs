@@ -1,4 +1,4 @@
-//! What is known of a subchannel's path: rate, round trip, one-way delay, congestion window, what is in flight.
+//! Measurements and estimates of a subchannel's path: rate, round trip, one-way delay, congestion window, bytes in flight.
 //!
 //! [`estimate::Estimate`] is the face: the subchannel tells it of frames sent and acknowledged, the driver of what the
 //! kernel has measured ([`Path`]), and the scheduler asks it when a frame would arrive. The other files hold one
@@ -18,7 +18,7 @@ pub mod sent_frames;
 
 use crate::ids::RailId;
 
-/// What a driver has measured of a subchannel's path.
+/// A driver's measurements of a subchannel's path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Path {
     /// Smoothed round trip time, in nanoseconds; 0: not known.
@@ -31,16 +31,16 @@ pub struct Path {
     pub window: u64,
 }
 
-/// What is estimated of a subchannel's path, for people.
+/// Estimates of a subchannel's path, for display.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathEstimate {
-    /// The rail.
+    /// The rail that the path begins at.
     pub rail: RailId,
     /// Smoothed round trip time, in nanoseconds; 0: not known.
     pub rtt_ns: u64,
     /// Least round trip time of late, in nanoseconds; 0: not known.
     pub min_rtt_ns: u64,
-    /// Bytes per second.
+    /// Estimated rate, in bytes per second.
     pub rate: f64,
     /// Bytes sent and not acknowledged.
     pub in_flight: u64,

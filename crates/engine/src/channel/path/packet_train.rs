@@ -3,7 +3,7 @@
 
 use crate::time::Instant;
 
-/// When something may have happened.
+/// Bounds of an event's time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeRange {
     /// At the earliest.
@@ -13,7 +13,7 @@ pub struct TimeRange {
 }
 
 impl TimeRange {
-    /// The part that lies in `other`; all of it where they contradict each other.
+    /// The intersection with `other`, or `self` where they do not overlap.
     pub fn within(self, other: TimeRange) -> TimeRange {
         let (earliest, latest) = (self.earliest.max(other.earliest), self.latest.min(other.latest));
         if earliest <= latest { TimeRange { earliest, latest } } else { self }
@@ -24,22 +24,22 @@ impl TimeRange {
     }
 }
 
-/// A train ends, and a new one begins, once it takes so many times as long as its ends are uncertain: what a path
-/// did longer ago does not count against what it does.
+/// A train ends, and a new one begins, once its duration exceeds the uncertainty of its ends by this factor: the estimate
+/// follows a path whose rate changes.
 const MAX_LENGTH: u64 = 16;
 
-/// How long some bytes took to pass the path, within bounds.
+/// Bounds of the time that some bytes took to pass the path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Elapsed {
     /// At least, in nanoseconds.
     pub min_ns: u64,
     /// At most, in nanoseconds.
     pub max_ns: u64,
-    /// How many.
+    /// Number of bytes.
     pub bytes: u64,
 }
 
-/// What has arrived back to back, without a pause of the sender.
+/// Frames that arrived back to back, without a pause of the sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PacketTrain {
     start: TimeRange,
@@ -54,8 +54,8 @@ impl PacketTrain {
         !after_pause && first <= self.end.earliest && !self.is_long()
     }
 
-    /// So many bytes more have arrived by `end`. The first of them could not be there before `first`, and was sent
-    /// after a pause or not. How long the train took so far.
+    /// `bytes` more have arrived by `end`. The first of them could not arrive before `first`; `after_pause` says whether the
+    /// sender paused before it. Returns how long the train has taken so far.
     pub fn extend(&mut self, first: Instant, after_pause: bool, end: TimeRange, bytes: u64) -> Elapsed {
         if after_pause || first > self.end.earliest {
             let start = TimeRange { earliest: first, latest: first.max(self.end.latest) };
@@ -69,7 +69,7 @@ impl PacketTrain {
         Elapsed { min_ns, max_ns, bytes: self.bytes }
     }
 
-    /// What has arrived so far does not count any more.
+    /// The next frames begin a new train.
     pub fn restart(&mut self) {
         *self = PacketTrain { start: self.end, end: self.end, bytes: 0 };
     }

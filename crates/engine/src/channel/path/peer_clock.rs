@@ -6,19 +6,20 @@
 
 use crate::time::Instant;
 
-/// Least times are those of the present and the last window of so many nanoseconds: clocks drift apart, by 40 us in
-/// this time if they are poor ones (20 parts in a million).
+/// Length of a window, in nanoseconds; a minimum is that of the present and the last window. Clocks drift apart: poor ones (20
+/// parts in a million) by 40 us in this time.
 const WINDOW_NS: u64 = 2_000_000_000;
-/// If the peer held the acknowledgement longer, in microseconds, its process may have been away when the frame arrived.
-const MAX_HELD_US: u16 = 64;
+/// With a longer acknowledgement delay, in microseconds, the peer's process may have been away when the frame arrived.
+const MAX_ACK_DELAY_US: u16 = 64;
 
-/// What a header says of the times of its acknowledgement.
+/// The times in a header that carries an acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckTiming {
     /// When the peer sent it, by its clock, in microseconds, wrapping.
     pub sent_at_us: u32,
-    /// For how long the peer may have held it, in microseconds; [`u16::MAX`]: for that or longer.
-    pub held_us: u16,
+    /// Acknowledgement delay: upper bound of the time between the arrival of the newest frame and this header, in microseconds;
+    /// [`u16::MAX`]: that or longer.
+    pub ack_delay_us: u16,
 }
 
 /// By how many nanoseconds a frame was late.
@@ -30,44 +31,44 @@ pub struct LatenessRange {
     pub max_ns: u64,
 }
 
-/// What is known of the peer's clock. Times are in microseconds, and wrap.
+/// Offset of the peer's clock. Times are in microseconds, and wrap.
 #[derive(Clone, Debug, Default)]
 pub struct PeerClock {
-    /// Any difference of the two clocks: others are close to it.
+    /// The first measured difference of the two clocks, to which the minima below are relative.
     base_us: Option<u32>,
     window_start: Instant,
-    present_least_us: Option<i32>,
-    last_least_us: Option<i32>,
+    window_min_us: Option<i32>,
+    last_window_min_us: Option<i32>,
 }
 
 impl PeerClock {
     /// A frame that was sent at `sent_at`, found nothing ahead of it, and takes `least_ns` at least, is acknowledged.
     pub fn sample(&mut self, now: Instant, sent_at: Instant, least_ns: u64, ack: AckTiming) {
-        if ack.held_us > MAX_HELD_US {
+        if ack.ack_delay_us > MAX_ACK_DELAY_US {
             return;
         }
-        let difference_us = difference_us(sent_at, least_ns, ack.sent_at_us.wrapping_sub(ack.held_us.into()));
+        let difference_us = difference_us(sent_at, least_ns, ack.sent_at_us.wrapping_sub(ack.ack_delay_us.into()));
         let base_us = *self.base_us.get_or_insert(difference_us);
         if now.since_ns(self.window_start) >= WINDOW_NS {
             self.window_start = now;
-            self.last_least_us = self.present_least_us.take();
+            self.last_window_min_us = self.window_min_us.take();
         }
         let late_us = difference_us.wrapping_sub(base_us) as i32;
-        self.present_least_us = Some(self.present_least_us.map_or(late_us, |min_us| min_us.min(late_us)));
+        self.window_min_us = Some(self.window_min_us.map_or(late_us, |min_us| min_us.min(late_us)));
     }
 
     /// How late a frame was that was sent at `sent_at`, takes `least_ns` at least, and is acknowledged. `None`: nothing is
     /// known of the peer's clock. A frame that is earlier than the fastest one of late shows that this one was late itself.
     pub fn lateness(&mut self, sent_at: Instant, least_ns: u64, ack: AckTiming) -> Option<LatenessRange> {
-        let min_us = self.last_least_us.into_iter().chain(self.present_least_us).min()?;
+        let min_us = self.last_window_min_us.into_iter().chain(self.window_min_us).min()?;
         let difference_us = difference_us(sent_at, least_ns, ack.sent_at_us).wrapping_sub(self.base_us?) as i32;
         if difference_us < min_us {
-            self.present_least_us = Some(difference_us);
+            self.window_min_us = Some(difference_us);
         }
         let late_us = difference_us.saturating_sub(min_us).max(0) as u64;
-        let held_us = if ack.held_us == u16::MAX { late_us } else { u64::from(ack.held_us) };
+        let ack_delay_us = if ack.ack_delay_us == u16::MAX { late_us } else { u64::from(ack.ack_delay_us) };
         // Both clocks are read to a microsecond.
-        Some(LatenessRange { min_ns: 1000 * late_us.saturating_sub(held_us + 1), max_ns: 1000 * (late_us + 1) })
+        Some(LatenessRange { min_ns: 1000 * late_us.saturating_sub(ack_delay_us + 1), max_ns: 1000 * (late_us + 1) })
     }
 }
 
@@ -89,13 +90,13 @@ mod tests {
 
     fn sample(clock: &mut PeerClock, at_ms: u64, took_us: u32) {
         let sent_at = Instant(at_ms * MS);
-        let ack = AckTiming { sent_at_us: sent_at_us(at_ms, took_us + 10), held_us: 10 };
+        let ack = AckTiming { sent_at_us: sent_at_us(at_ms, took_us + 10), ack_delay_us: 10 };
         clock.sample(sent_at.plus_ns(MS), sent_at, 25_000, ack);
     }
 
     /// In microseconds.
-    fn lateness(clock: &mut PeerClock, at_ms: u64, took_us: u32, held_us: u16) -> Option<(u64, u64)> {
-        let ack = AckTiming { sent_at_us: sent_at_us(at_ms, took_us), held_us };
+    fn lateness(clock: &mut PeerClock, at_ms: u64, took_us: u32, ack_delay_us: u16) -> Option<(u64, u64)> {
+        let ack = AckTiming { sent_at_us: sent_at_us(at_ms, took_us), ack_delay_us };
         let late = clock.lateness(Instant(at_ms * MS), 25_000, ack)?;
         Some((late.min_ns / 1000, late.max_ns / 1000))
     }

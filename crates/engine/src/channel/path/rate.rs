@@ -11,50 +11,50 @@ use crate::time::Instant;
 pub const ASSUMED_RATE: f64 = 125e6;
 /// Rates are kept above this, so that times stay finite.
 const MIN_RATE: f64 = 1e3;
-/// Shorter queueing times, in nanoseconds, are within the noise of when a process polls: they count as so much, and
-/// only where that shows the path to be faster than was known.
+/// Queueing times below this, in nanoseconds, are within the noise of when a process polls: they count as this time, and only
+/// where that shows the path to be faster than was known.
 const MIN_QUEUED_NS: u64 = 10_000;
-/// On a long path these are longer, as its delay varies: this part of the round trip.
+/// On a long path, whose delay varies, the minimum is the round trip divided by this.
 const MIN_QUEUED_PART: u64 = 16;
 /// Weight of a rate that the driver has measured.
 const DRIVER_SAMPLE_WEIGHT: f64 = 0.125;
-/// Less than so many bytes in flight show nothing of a path's rate: other delays are longer than theirs.
+/// Fewer bytes in flight do not show a path's rate: other delays exceed theirs.
 const MIN_QUEUED_BYTES: u64 = 512;
-/// The rate is that of about so many queued bytes measured last.
+/// The rate is an average over about this number of queued bytes, the newest.
 const MEMORY_BYTES: f64 = 512.0 * 1024.0;
-/// A measurement by no more bytes than these counts against at least so many before it: a process or a whole machine that
-/// stands still for a moment looks like a slow path.
+/// A measurement of fewer bytes is averaged with at least this number of bytes at the rate before it: a process or a machine
+/// that stands still for a moment looks like a slow path.
 const MIN_MEMORY_BYTES: f64 = 16.0 * 1024.0;
-/// Nor does it lower the rate by more than this factor.
+/// Such a measurement lowers the rate by at most this factor.
 const MAX_DECREASE: f64 = 2.0;
-/// A measurement that would allow a rate higher by this factor does not tell how fast a path is.
+/// A measurement whose bounds allow a rate higher by this factor does not tell how fast a path is.
 const MAX_UNCERTAINTY: f64 = 1.25;
-/// What was measured so long ago, in nanoseconds, counts half.
+/// A measurement counts half after this time, in nanoseconds.
 const HALF_LIFE_NS: u64 = 100_000_000;
-/// A train that follows a pause may begin with so many bytes that pass at once, in bytes: a shaper lets the largest segment of
-/// a kernel pass, and makes up for it later. They do not show that a path is faster.
+/// Bytes at the start of a train after a pause that a shaper may let pass at once, and delay the following for: the largest
+/// segment of a kernel. They do not show that a path is faster.
 const MAX_FREE_BYTES: u64 = 64 << 10;
-/// A train that is no longer than that, and faster than expected, raises the rate by this part. Not by more: where messages leave
-/// a shaper time to rest, all of them pass at once.
+/// A train of at most [`MAX_FREE_BYTES`] that is faster than expected raises the rate by this part. Not by more: where the pauses
+/// between messages refill a shaper's bucket, all of them pass at once.
 const FREE_INCREASE: f64 = 1.0 / 64.0;
-/// Longest message that goes in one frame, in bytes; longer ones are announced and cut. A path is given as much to show
-/// that it is fast.
+/// Longest message that goes in one frame, in bytes; longer ones are announced and cut. A path also gets at least this many
+/// bytes in flight, so that it can show that it is fast.
 pub const MAX_EAGER_SIZE: u64 = 64 << 10;
 
-/// What is known of it, in bytes per second.
+/// Rates are in bytes per second.
 #[derive(Clone, Debug)]
 pub struct Rate {
-    /// By driver or assumption.
+    /// The rail's speed as the driver gave it, or [`ASSUMED_RATE`].
     nominal: f32,
-    /// That of the rail's port; 0: not known.
+    /// Rate of the rail's port; 0: not known.
     port: f32,
     measured: f64,
     last_measured: Instant,
-    /// Bytes by which it was measured, the older the less.
+    /// Weight of `measured`: bytes that it was measured by, the older the less.
     measured_bytes: f32,
-    /// What has arrived of late; the times are those when the peer had that, plus half a round trip.
+    /// The frames that arrived last. Its times are arrivals at the peer, plus half a round trip.
     train: PacketTrain,
-    /// What was known before that: the rate, and by how many bytes.
+    /// `measured` and `measured_bytes` before this train.
     known_rate: f64,
     known_bytes: f32,
 }
@@ -76,37 +76,33 @@ impl Rate {
         }
     }
 
-    /// What driver or assumption say.
     pub fn nominal(&self) -> f64 {
         self.nominal.into()
     }
 
-    /// What the rail's port carries for all processes of the host; 0: not known.
+    /// Rate of the rail's port for all processes of the host, in bytes per second; 0: unknown.
     pub fn of_port(&self) -> f64 {
         self.port.into()
     }
 
-    /// The port carries that.
     pub fn port_measured(&mut self, rate: f64) {
         self.port = rate as f32;
     }
 
-    /// When it was measured; the origin of time: never.
+    /// When the rate was measured last; the origin of time: never.
     pub fn last_measured(&self) -> Instant {
         self.last_measured
     }
 
-    /// As it was measured, however long ago.
+    /// The last measured rate, in bytes per second, however old.
     pub fn measured(&self) -> f64 {
         self.measured
     }
 
-    /// How long so many bytes take, in nanoseconds.
     pub fn time_of(&self, bytes: u64) -> u64 {
         (bytes as f64 / self.measured * 1e9) as u64
     }
 
-    /// The driver has measured it.
     pub fn driver_measured(&mut self, now: Instant, rate: f64) {
         if rate > self.measured && rate.is_finite() {
             self.measured += (rate - self.measured) * DRIVER_SAMPLE_WEIGHT;
@@ -114,7 +110,7 @@ impl Rate {
         }
     }
 
-    /// Whether that was longer (`Greater`) than is known.
+    /// Compares a measured time with the rate: `Greater` if it was longer than the rate says.
     pub fn compare(&self, took: Elapsed) -> Ordering {
         let expected_ns = took.bytes as f64 / self.measured * 1e9;
         if took.min_ns as f64 > expected_ns * MAX_UNCERTAINTY {
@@ -126,7 +122,7 @@ impl Rate {
         }
     }
 
-    /// It was probed, with bytes that nothing waits for. What was known counts only if it may be right.
+    /// Padding took `took`. The rate from before counts only if it is within the measured bounds.
     pub fn probed(&mut self, now: Instant, (min_rtt_ns, window): (u64, &CongestionWindow), took: Elapsed) {
         self.last_measured = now;
         let Elapsed { min_ns, max_ns, bytes } = took;
@@ -143,13 +139,13 @@ impl Rate {
         (self.known_rate, self.known_bytes) = (self.measured, self.measured_bytes);
     }
 
-    /// Another one over the same path has shown that.
+    /// Starts from the rate of another connection over the same path.
     pub fn inherit(&mut self, before: &Rate) {
         (self.measured, self.known_rate, self.port) = (before.measured, before.measured, before.port);
     }
 
-    /// Frames have arrived by `end`, plus a round trip, over a path of this least
-    /// round trip, in nanoseconds, and window.
+    /// Frames `acked` have arrived by `end`, which includes half a round trip, over a path of minimum round trip `min_rtt_ns` and
+    /// congestion window `window`.
     pub fn sample(
         &mut self,
         now: Instant,
@@ -178,7 +174,7 @@ impl Rate {
         if expected_ns <= max_ns && expected_ns >= min_ns * MAX_UNCERTAINTY {
             self.measured = rate;
             if took.min_ns <= MIN_QUEUED_NS && noise_ns == MIN_QUEUED_NS {
-                // It is as fast as can be told.
+                // The bounds do not tell the rate from a higher one: it stays, and is fresh.
                 self.last_measured = now;
             }
             // Or as if nothing had been measured: the acknowledgement was held back, or the sender had no more to send. What may
@@ -189,7 +185,7 @@ impl Rate {
             return;
         }
         self.last_measured = now;
-        // What passed at once may have been all.
+        // All bytes may have passed a shaper at once.
         let surely = took.bytes.saturating_sub(MAX_FREE_BYTES) as f64 / took.bytes as f64;
         if expected_ns > max_ns && expected_ns * surely <= max_ns {
             self.measured = rate * (1.0 + FREE_INCREASE);
@@ -199,21 +195,21 @@ impl Rate {
         self.update(took.bytes as f64, expected_ns.clamp(min_ns.min(most_ns), most_ns));
     }
 
-    /// The bytes of the present train took so many nanoseconds. What was known before it counts as well; what its start
-    /// said alone does not: a link or its shaper may let a burst pass at once, and make up for it later.
+    /// The `queued` bytes of the present train took `ns`. The rate from before the train counts as well, but not what the start of
+    /// the train showed: a link or its shaper may let a burst pass at once, and delay the following for it.
     fn update(&mut self, queued: f64, ns: f64) {
         let (expected, known) = (self.known_rate, f64::from(self.known_bytes));
         let kept = known * (-queued / MEMORY_BYTES).exp();
         let is_brief = queued <= MIN_MEMORY_BYTES;
         let assumed = if is_brief { (MIN_MEMORY_BYTES - kept).max(0.0) } else { 0.0 };
-        // Sums, not an average of rates: what one acknowledgement was late, the next is early.
+        // Sums of bytes and times, not an average of rates: by as much as one acknowledgement is late, the next is early.
         let rate = (kept + assumed + queued) / ((kept + assumed) / expected + ns / 1e9);
         let least = if is_brief { expected / MAX_DECREASE } else { 0.0 };
         self.measured_bytes = (kept + assumed + queued) as f32;
         self.measured = rate.max(least).max(MIN_RATE);
     }
 
-    /// What is left of a measurement's weight.
+    /// The weight that the last measurement still has, from 0 to 1.
     fn decay(&self, now: Instant) -> f64 {
         now.decay_since(self.last_measured, HALF_LIFE_NS)
     }

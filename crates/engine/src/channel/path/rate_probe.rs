@@ -1,4 +1,4 @@
-//! Measures the rate of a path that carries nothing, by padding, for which no message waits, however slow the path is.
+//! Measures the rate of a path that carries nothing, by padding. No message waits for padding, however slow the path is.
 //!
 //! A probe is a packet train (Keshav 1991): frames are sent back to back, and the last one arrives later than the first by the
 //! time that its bytes, and those before it, took to pass the bottleneck. A shaper lets a segment pass at once and makes up for
@@ -12,28 +12,28 @@ use super::packet_train::Elapsed;
 use super::peer_clock::AckTiming;
 use crate::time::Instant;
 
-/// Bytes of padding that are a segment on most paths.
+/// Bytes of padding that fit into one TCP segment on most paths.
 pub const PADDING_SEGMENT: u32 = 1400;
-/// Lengths of the frames of a short train, in bytes: a segment, what takes 66 us at 1 Gbit/s, above the noise of when a process
-/// looks, and what waits until that is paid for.
+/// Lengths of the frames of a short train, in bytes: a segment; 8 KiB, which take 66 us at 1 Gbit/s, above the noise of when a
+/// process polls; and a segment that a shaper delays until its bucket has refilled.
 const SHORT: &[u32] = &[PADDING_SEGMENT, 8 << 10, PADDING_SEGMENT];
-/// Lengths of those of a long train.
+/// Lengths of the frames of a long train, in bytes.
 const LONG: &[u32] = &[64 << 10, 64 << 10];
-/// The third frame of a train is sent so long after the first one, in nanoseconds.
+/// Time from the first to the third frame of a train, in nanoseconds.
 const THIRD_AFTER_NS: u64 = 10_000;
-/// A train is sent when the peer was sent so many times its bytes since the last one.
+/// Bytes of messages sent to the peer for each byte of a train: bounds the share of padding.
 const BYTES_EACH: u64 = 2;
-/// A long train is not sent over a path that would carry nothing else for so long, in nanoseconds. There a short one that comes
-/// earlier than expected raises the rate by up to this factor.
+/// A long train is not sent over a path that it would occupy for longer than this, in nanoseconds. There a short one that comes
+/// earlier than expected raises the rate by up to [`SHORT_INCREASE`].
 const MAX_LONG_NS: u64 = 100_000_000;
 const SHORT_INCREASE: u64 = 16;
-/// The pause is so many times as long as the path needs for a short train.
+/// The pause between probes is at least this number of times as long as a short train takes.
 const PAUSE_EACH: u64 = 64;
-/// Least and longest pause between probes, in nanoseconds. It doubles while they show what was known.
+/// Bounds of the pause between probes, in nanoseconds. It doubles with each probe that confirms the rate.
 const MIN_PAUSE_NS: u64 = 100_000_000;
 const MAX_PAUSE_NS: u64 = 5_000_000_000;
 
-/// When the peer had a frame, by its clock, in microseconds, wrapping.
+/// When a frame arrived, by the peer's clock, in microseconds, wrapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Arrival {
     earliest_us: u32,
@@ -43,12 +43,12 @@ struct Arrival {
 /// How far a train has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
-    /// Nothing of it is sent.
+    /// No frame of the train is sent yet.
     #[default]
     Waiting,
     /// Some frames were sent, the first of them as the subchannel's frame of this number.
     Sending { frames: u8, first: u32 },
-    /// All were sent. The numbers of the first and the last one, and what is known of the first one's arrival.
+    /// All frames were sent. Numbers of the first and the last frame, and the arrival of the first one, once known.
     Sent { first: u32, last: u32, arrival: Option<Arrival> },
 }
 
@@ -58,12 +58,12 @@ pub struct RateProbe {
     stage: Stage,
     is_long: bool,
     /// A train has come through.
-    has_shown: bool,
-    /// Without messages, so many segments are to be in flight.
+    has_completed: bool,
+    /// Segments of padding to keep in flight while there are no messages; 0: none.
     filled: u16,
     /// When the first frame of the present train was sent.
     first_sent_at: Instant,
-    /// When the last one was.
+    /// When the newest frame of the present train was sent.
     last_sent_at: Instant,
     pause_ns: u64,
 }
@@ -73,8 +73,8 @@ impl RateProbe {
         if self.is_long { LONG } else { SHORT }
     }
 
-    /// The length of the frame that is to be sent now, if there is one. `measured`: when the rate was last measured in any way;
-    /// `sent`: bytes that the peer was sent since the last train to it.
+    /// The length of the frame to send now, if there is one. `measured`: when the rate was last measured in any way; `sent`: bytes
+    /// sent to the peer since the last train to it.
     pub fn next_frame(&self, now: Instant, measured: Instant, sent: u64) -> Option<u32> {
         let train = self.train();
         let is_due = || {
@@ -97,23 +97,23 @@ impl RateProbe {
     /// Whether the first train is under way.
     #[inline]
     pub fn is_first(&self) -> bool {
-        !self.has_shown && self.stage != Stage::Waiting
+        !self.has_completed && self.stage != Stage::Waiting
     }
 
-    /// Padding is sent while fewer than so many segments are in flight, however well the rate is known.
+    /// Padding is sent while fewer than `segments` are in flight, however well the rate is known.
     pub fn fill_up_to(&mut self, segments: u16) {
         self.filled = segments;
     }
 
-    /// The length of the frame that is to be sent for that: one leaves while the other is acknowledged.
+    /// The length of the frame to send now for [`RateProbe::fill_up_to`]: one is sent while another is being acknowledged.
     pub fn next_filling(&self, in_flight: u64) -> Option<u32> {
         let filled = u64::from(self.filled) * u64::from(PADDING_SEGMENT);
         let len = u32::from(self.filled / 2).max(1) * PADDING_SEGMENT;
         (in_flight < filled).then_some(len.min(LONG[0]))
     }
 
-    /// It is sent, as the subchannel's frame `number`. Whether that was the first one of a train. One that stands behind frames of
-    /// messages ends its train: it shows how long those take.
+    /// Padding is sent as the subchannel's frame `number`. Returns whether it is the first frame of a train. A frame that follows
+    /// frames of messages ends its train, as it would measure those too.
     pub fn sent(&mut self, now: Instant, number: u32) -> bool {
         self.last_sent_at = now;
         let (frames, first) = match self.stage {
@@ -134,11 +134,12 @@ impl RateProbe {
         frames == 1
     }
 
-    /// Frames up to number `acked` are acknowledged. Once all of a train are: how long those behind the first one took.
+    /// Frames up to number `acked` are acknowledged. Returns how long the frames behind the first one took, once all of a train
+    /// are acknowledged.
     pub fn acknowledged(&mut self, now: Instant, acked: u32, ack: AckTiming) -> Option<Elapsed> {
         let Stage::Sent { first, last, arrival } = self.stage else { return None };
         let is_acked = |number: u32| acked.wrapping_sub(number) <= u32::MAX / 2;
-        let earliest_us = ack.sent_at_us.wrapping_sub(u32::from(ack.held_us));
+        let earliest_us = ack.sent_at_us.wrapping_sub(u32::from(ack.ack_delay_us));
         let here = Arrival { earliest_us, latest_us: ack.sent_at_us };
         if !is_acked(last) {
             if is_acked(first) {
@@ -146,7 +147,7 @@ impl RateProbe {
             }
             return None;
         }
-        (self.stage, self.has_shown) = (Stage::Waiting, true);
+        (self.stage, self.has_completed) = (Stage::Waiting, true);
         let bytes = bytes_of(&self.train()[1..]);
         // Clocks are read to a microsecond.
         let between_ns = |from: u32, to: u32| u64::from((to.wrapping_sub(from) as i32).max(0) as u32) * 1000;
@@ -161,11 +162,11 @@ impl RateProbe {
         Some(Elapsed { min_ns, max_ns, bytes })
     }
 
-    /// A train took longer (`Greater`) than the rate that was known says, as long, or not as long. Whether that counts: a short
-    /// one that does not show a slow path is followed by a long one, unless it confirms what was measured. Over a path that
-    /// takes `byte_ns` for a byte, for which a long one would be too long, a short one counts.
+    /// A train took longer (`Greater`) than the known rate says, as long, or less. Returns whether the rate follows from it. A
+    /// short train that does not show a slow path is followed by a long one, unless it confirms a measured rate. Over a path so
+    /// slow, at `byte_ns` a byte, that a long train would take too long, a short one counts.
     pub fn judge(&mut self, order: Ordering, was_measured: bool, byte_ns: f64) -> bool {
-        let is_enough = self.is_long || order.is_gt() || (order.is_eq() && was_measured) || is_dear(byte_ns);
+        let is_enough = self.is_long || order.is_gt() || (order.is_eq() && was_measured) || is_expensive(byte_ns);
         self.is_long = !is_enough;
         if is_enough {
             let pause_ns = if order.is_eq() { 2 * self.pause_ns } else { 0 };
@@ -175,9 +176,9 @@ impl RateProbe {
         is_enough
     }
 
-    /// The least time that a train shows that was expected to take so long, in nanoseconds.
-    pub fn least_shown_ns(byte_ns: f64, expected_ns: u64) -> u64 {
-        if is_dear(byte_ns) { expected_ns / SHORT_INCREASE } else { 0 }
+    /// The shortest time, in nanoseconds, that a train which was expected to take `expected_ns` can prove.
+    pub fn min_measurable_ns(byte_ns: f64, expected_ns: u64) -> u64 {
+        if is_expensive(byte_ns) { expected_ns / SHORT_INCREASE } else { 0 }
     }
 }
 
@@ -185,7 +186,7 @@ fn bytes_of(train: &[u32]) -> u64 {
     train.iter().map(|len| u64::from(*len)).sum()
 }
 
-fn is_dear(byte_ns: f64) -> bool {
+fn is_expensive(byte_ns: f64) -> bool {
     byte_ns * bytes_of(LONG) as f64 > MAX_LONG_NS as f64
 }
 
@@ -196,8 +197,8 @@ mod tests {
     const BYTES: u32 = 2 * PADDING_SEGMENT + (8 << 10);
     const ENOUGH: u64 = BYTES_EACH * BYTES as u64;
 
-    fn ack(sent_at_us: u32, held_us: u16) -> AckTiming {
-        AckTiming { sent_at_us, held_us }
+    fn ack(sent_at_us: u32, ack_delay_us: u16) -> AckTiming {
+        AckTiming { sent_at_us, ack_delay_us }
     }
 
     /// Sends a short train as three frames from `number` on, the last one 10 us behind the first.

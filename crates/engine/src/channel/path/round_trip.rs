@@ -1,73 +1,70 @@
-//! The round trip time of a subchannel's path: least and smoothed.
+//! The round trip time of a subchannel's path: minimum and smoothed.
 
 use crate::time::Instant;
 
-/// Least times are those of the present and the last window of so many nanoseconds: a path may change.
+/// Length of a window, in nanoseconds; the minimum is that of the present and the last window, as a path may change.
 const WINDOW_NS: u64 = 5_000_000_000;
-/// A path has changed if acknowledgements have taken twice the driver's least time, and so much more, for a whole window:
-/// processes that share a core are as late now and then.
+/// A path has changed if acknowledgements have taken twice the driver's minimum plus this time, in nanoseconds, for a whole
+/// window. Processes that share a core are as late now and then, but not for a whole window.
 const CHANGED_NS: u64 = 1_000_000;
 
-/// What is known of it, in nanoseconds; 0 is nothing.
+/// All times are in nanoseconds; 0: not known.
 #[derive(Clone, Debug, Default)]
 pub struct RoundTrip {
-    /// As the driver says: better than what acknowledgements show, if the driver can know.
+    /// The driver's measurement: more exact than acknowledgements, where there is one.
     driver_min_ns: u64,
     driver_smoothed_ns: u64,
-    /// Least time of connections before over the same path: the first packets of this one may have stood in a queue.
+    /// Minimum of earlier connections over the same path: the first packets of this one may have been queued.
     before_ns: u64,
     smoothed: u64,
     window_start: Instant,
-    present_least: u64,
-    last_least: u64,
+    window_min: u64,
+    last_window_min: u64,
 }
 
 impl RoundTrip {
-    /// Least time.
     pub fn min_ns(&self) -> u64 {
-        let seen = least(self.present_least, self.last_least);
+        let seen = least(self.window_min, self.last_window_min);
         let changed =
-            self.last_least > 2 * self.driver_min_ns + CHANGED_NS && seen > 2 * self.driver_min_ns + CHANGED_NS;
+            self.last_window_min > 2 * self.driver_min_ns + CHANGED_NS && seen > 2 * self.driver_min_ns + CHANGED_NS;
         if self.driver_min_ns == 0 || changed { seen } else { self.driver_min_ns }
     }
 
-    /// Smoothed time.
     pub fn smoothed_ns(&self) -> u64 {
         if self.driver_smoothed_ns > 0 { self.driver_smoothed_ns } else { self.smoothed }
     }
 
-    /// The driver has measured.
     pub fn driver_measured(&mut self, smoothed_ns: u64, min_ns: u64) {
         (self.driver_smoothed_ns, self.driver_min_ns) = (smoothed_ns, least(min_ns, self.before_ns));
     }
 
-    /// Another connection over the same path has shown that.
+    /// Starts from the times of another connection over the same path.
     pub fn inherit(&mut self, before: &RoundTrip) {
         self.before_ns = before.min_ns();
         self.driver_min_ns = least(self.driver_min_ns, self.before_ns);
     }
 
-    /// A short frame with nothing ahead of it was acknowledged after so long.
+    /// A short frame with nothing queued ahead of it was acknowledged after `ns`.
     pub fn sample(&mut self, now: Instant, ns: u64) {
         // As TCP does (RFC 6298).
         self.smoothed = if self.smoothed == 0 { ns } else { (7 * self.smoothed + ns) / 8 };
         if now.since_ns(self.window_start) >= WINDOW_NS {
             self.window_start = now;
-            self.last_least = std::mem::take(&mut self.present_least);
+            self.last_window_min = std::mem::take(&mut self.window_min);
         }
-        self.present_least = least(self.present_least, ns);
+        self.window_min = least(self.window_min, ns);
     }
 
-    /// A frame with others ahead of it was acknowledged after so long: the path takes no longer. Without that, one sample of
-    /// a peer that was busy would stand for as long as there is always something ahead.
+    /// A frame with others queued ahead of it was acknowledged after `ns`: an upper bound of the round trip. Without it, one sample
+    /// of a busy peer would remain for as long as the queue is never empty.
     pub fn bound(&mut self, ns: u64) {
-        if ns < least(self.present_least, self.last_least) {
-            self.present_least = ns;
+        if ns < least(self.window_min, self.last_window_min) {
+            self.window_min = ns;
         }
     }
 }
 
-/// The smaller one that is known.
+/// The smaller one; 0 counts as not known.
 fn least(a: u64, b: u64) -> u64 {
     if a == 0 || b == 0 { a.max(b) } else { a.min(b) }
 }

@@ -5,42 +5,39 @@ use crate::time::Instant;
 /// A frame that was sent.
 #[derive(Clone, Copy, Debug)]
 pub struct SentFrame {
-    /// When.
+    /// When it was sent.
     pub at: Instant,
     /// Its length, in bytes.
     pub bytes: u64,
-    /// Bytes that queued before the bottleneck then, with its own.
+    /// Bytes queued before the bottleneck at that time, its own included.
     pub queued: u64,
 }
 
 impl SentFrame {
-    /// Nothing.
     const NONE: SentFrame = SentFrame { at: Instant(0), bytes: 0, queued: 0 };
 
-    /// Whether the path had nothing else to carry.
+    /// Whether nothing was queued ahead of it.
     pub fn found_path_idle(&self) -> bool {
         self.queued == self.bytes
     }
 }
 
-/// Frames that one acknowledgement covers, sent back to back: each before those before it had passed. They begin after
-/// the last pause of the sender within them, if there was one.
+/// Frames that one acknowledgement covers and that were sent back to back: each was sent before the ones ahead of it had passed
+/// the bottleneck. Frames before the sender's last pause are left out, but for `oldest`.
 #[derive(Clone, Copy, Debug)]
 pub struct AckedFrames {
-    /// The oldest of all.
+    /// The oldest frame that the acknowledgement covers.
     pub oldest: SentFrame,
-    /// When the first was sent.
+    /// When the first frame after the last pause was sent.
     pub first: Instant,
-    /// The last.
     pub newest: SentFrame,
-    /// Their length, in bytes.
+    /// Length of all from `first` on, in bytes.
     pub bytes: u64,
-    /// There was a pause before the first.
+    /// The sender paused before `first`.
     pub after_pause: bool,
 }
 
 impl AckedFrames {
-    /// None yet.
     pub const NONE: AckedFrames = AckedFrames {
         oldest: SentFrame::NONE,
         first: Instant(0),
@@ -49,7 +46,7 @@ impl AckedFrames {
         after_pause: false,
     };
 
-    /// The next one.
+    /// Adds the next acknowledged frame.
     pub fn add(&mut self, frame: &SentFrame) {
         if self.oldest.bytes == 0 {
             self.oldest = *frame;

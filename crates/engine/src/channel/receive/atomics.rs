@@ -14,13 +14,12 @@ use crate::wire::ReceiveRef;
 pub struct WaitingAtomic {
     /// The peer's name for it.
     pub operation: ReceiveRef,
-    /// On which memory.
+    /// Where the array begins.
     pub at: Remote,
-    /// What it is.
     pub what: Atomic,
-    /// What it needs.
+    /// Buffer of its operands; `None` where the operation has none.
     pub operands: Option<BounceId>,
-    /// Whether that is all here.
+    /// Whether the operands have arrived whole.
     pub is_complete: bool,
 }
 
@@ -31,76 +30,76 @@ impl WaitingAtomic {
     }
 }
 
-/// The peer has more under way than it may.
+/// The peer has more operations under way than its window allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyAtomics;
 
-/// All of one peer.
+/// The incoming operations of one peer.
 #[derive(Debug)]
 pub struct IncomingAtomics {
-    /// Number of the one that is next to be applied: all before it were.
+    /// Number of the operation that is applied next: all before it were applied.
     next: u64,
-    /// Those that have come, by number.
+    /// Operations that have come and are not applied, by number.
     waiting: BTreeMap<u64, WaitingAtomic>,
-    /// Charges of these, and of those whose answers are not sent: the peer counts them all as under way.
+    /// Charges of `waiting`, and of operations whose answers are not sent: the peer counts both as under way.
     unanswered: u64,
     /// Charges of results that the peer has not acknowledged.
     results: u64,
-    /// How many each of the two may be.
+    /// Bound of `unanswered` and of `results`, each.
     window: u64,
 }
 
 impl Default for IncomingAtomics {
-    /// None have come, and none may.
+    /// A window of 0: the peer may have no operations under way.
     fn default() -> IncomingAtomics {
         IncomingAtomics { next: 1, waiting: BTreeMap::new(), unanswered: 0, results: 0, window: 0 }
     }
 }
 
 impl IncomingAtomics {
-    /// The charges that those under way may have.
+    /// Charges that the operations under way may sum up to.
     pub fn window(&self) -> u64 {
         self.window
     }
 
-    /// They may have `more`.
+    /// Adds `more` to the window.
     pub fn widen(&mut self, more: u64) {
         self.window += more;
     }
 
-    /// Whether the operation of that number has come before.
+    /// Whether operation `number` has come before.
     pub fn has(&self, number: u64) -> bool {
         number < self.next || self.waiting.contains_key(&number)
     }
 
-    /// Whether one that has not may come.
+    /// Whether the window allows the new operation `number`.
     pub fn check(&self, number: u64, what: &Atomic) -> Result<(), TooManyAtomics> {
         let is_in_window = number - self.next < ATOMIC_WINDOW / charge(0);
         let is_allowed = is_in_window && self.unanswered + charge(what.operands_len()) <= self.window;
         if is_allowed { Ok(()) } else { Err(TooManyAtomics) }
     }
 
-    /// Adds one that has come.
+    /// Adds operation `number`.
     pub fn add(&mut self, number: u64, one: WaitingAtomic) {
         self.unanswered += charge(one.what.operands_len());
         self.waiting.insert(number, one);
     }
 
-    /// What that one needs is here.
+    /// The operands of operation `number` have arrived whole.
     pub fn complete(&mut self, number: u64) {
         if let Some(one) = self.waiting.get_mut(&number) {
             one.is_complete = true;
         }
     }
 
-    /// What one needs was cut off: it will be retransmitted. Its buffer.
+    /// The operands of operation `number` were cut off: it will be retransmitted. Returns their buffer.
     pub fn forget(&mut self, number: u64) -> Option<BounceId> {
         let one = self.waiting.remove(&number)?;
         self.unanswered -= charge(one.what.operands_len());
         one.operands
     }
 
-    /// The one that is to be applied now, if it is here, and the peer has taken enough of the results before it.
+    /// The operation to apply now, if it has come whole, and the peer has acknowledged enough of the results before it.
     pub fn take_next(&mut self) -> Option<WaitingAtomic> {
         let first = self.waiting.first_entry()?;
         let is_next = *first.key() == self.next && first.get().is_complete;
@@ -115,19 +114,19 @@ impl IncomingAtomics {
         Some(first.remove())
     }
 
-    /// The answer to one is sent, or about to be as a result.
+    /// The answer to an operation is sent, or queued as a result.
     pub fn answered(&mut self, what: &Atomic) {
         self.unanswered -= charge(what.operands_len());
     }
 
-    /// A result of `len` bytes is acknowledged, or there will be none.
+    /// A result of `len` bytes is acknowledged, or will not be sent.
     pub fn result_ended(&mut self, len: u64) {
         if len > 0 {
             self.results -= charge(len);
         }
     }
 
-    /// Forgets all that wait: the peer is lost. Their buffers.
+    /// Forgets the waiting operations, as the peer is lost. Returns their buffers.
     pub fn drain(&mut self) -> Vec<BounceId> {
         std::mem::take(&mut self.waiting).into_values().filter_map(|one| one.operands).collect()
     }

@@ -12,26 +12,23 @@ use crate::memory::BounceId;
 /// A piece of early data in a bounce buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct BufferedPiece {
-    /// The buffer.
     pub bounce: BounceId,
     /// First byte within the message.
     pub offset: u64,
     /// Length in bytes.
     pub len: u64,
-    /// Whether its bytes are there.
     pub is_complete: bool,
 }
 
 /// The early data of one message.
 #[derive(Debug, Default)]
 pub struct EarlyData {
-    /// How much there is, in bytes, as the RTS says; `None` before the RTS.
+    /// Length in bytes, from the RTS; `None` before the RTS.
     pub announced: Option<u64>,
     /// The message has a receive: key of its reassembly.
     pub reassembly: Option<Key<Reassembly>>,
-    /// Pieces in buffers.
     pub buffered: Vec<BufferedPiece>,
-    /// Bytes whose headers have come while it had no receive.
+    /// Bytes whose headers have come before the message had a receive.
     recorded: Intervals,
 }
 
@@ -86,7 +83,7 @@ impl EarlyData {
         if self.buffered.iter().all(|piece| piece.offset + piece.len <= early) { Ok(()) } else { Err(OutOfPlace) }
     }
 
-    /// Whether all of a message of `len` bytes is here.
+    /// Whether all of a message of `len` bytes has arrived as early data.
     pub fn is_complete_for(&self, len: u64) -> bool {
         self.announced == Some(len) && self.bytes() == len && self.buffered.iter().all(|piece| piece.is_complete)
     }
@@ -99,34 +96,33 @@ pub struct EarlyDataTable {
 }
 
 impl EarlyDataTable {
-    /// That of a message, whose RTS need not have come yet.
+    /// The early data of a message, whose RTS need not have come yet.
     pub fn entry(&mut self, seq: MessageSeq) -> &mut EarlyData {
         self.by_seq.entry(seq.0).or_default()
     }
 
-    /// That of a message, if some may still come or is buffered.
+    /// The early data of a message, if some may still come or is buffered.
     pub fn get_mut(&mut self, seq: MessageSeq) -> Option<&mut EarlyData> {
         self.by_seq.get_mut(&seq.0)
     }
 
-    /// Forgets the message.
     pub fn remove(&mut self, seq: MessageSeq) -> Option<EarlyData> {
         self.by_seq.remove(&seq.0)
     }
 
-    /// Buffers that are in use.
+    /// Number of buffers in use.
     pub fn buffered_count(&self) -> usize {
         self.by_seq.values().map(|early_data| early_data.buffered.len()).sum()
     }
 
-    /// Gives memory back if there are none: an emptied map keeps some.
+    /// Frees the memory that an emptied map keeps.
     pub fn release_unused_memory(&mut self) {
         if self.by_seq.is_empty() {
             self.by_seq.clear();
         }
     }
 
-    /// Forgets all but those that `stays` accepts.
+    /// Removes, and returns, all that `stays` does not accept.
     pub fn retain(&mut self, stays: impl Fn(MessageSeq, &EarlyData) -> bool) -> Vec<EarlyData> {
         let gone: Vec<u32> =
             self.by_seq.iter().filter(|(seq, one)| !stays(MessageSeq(**seq), one)).map(|(seq, _)| *seq).collect();

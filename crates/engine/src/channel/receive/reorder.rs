@@ -1,10 +1,10 @@
-//! The reorder buffer: messages that overtook others on a faster subchannel wait here.
+//! The reorder buffer: messages that overtook others on a faster subchannel wait for these.
 
 use std::collections::VecDeque;
 
 use crate::ids::MessageSeq;
 
-/// Messages ahead of the expected one. Bounded by what the peer may leave here, as every waiting message was charged to it.
+/// Messages ahead of the expected one. Bounded by the peer's grant, to which every waiting message is charged.
 pub struct Reorder<T> {
     expected: MessageSeq,
     /// Position `i` holds message `expected + 1 + i`.
@@ -27,7 +27,7 @@ impl<T> Reorder<T> {
         seq == self.expected
     }
 
-    /// The same, and nothing waits for it.
+    /// Whether `seq` is next, and no later message waits for it.
     pub fn is_only_next(&self, seq: MessageSeq) -> bool {
         seq == self.expected && self.waiting.is_empty()
     }
@@ -79,7 +79,7 @@ impl<T> Reorder<T> {
         self.waiting.drain(..).flatten()
     }
 
-    /// Gives memory back that nothing needs.
+    /// Frees the memory of an empty queue.
     pub fn release_unused_memory(&mut self) {
         self.waiting.shrink_to_fit();
     }

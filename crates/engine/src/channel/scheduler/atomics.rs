@@ -1,5 +1,5 @@
-//! Atomic operations in the scheduler: this side's, how many of them are under way, and answers to the peer's. Both ends count
-//! alike how many are: it belongs to the wire format.
+//! Atomic operations in the scheduler: this side's operations, the window of those under way, and answers to the peer's. Both
+//! ends count charges alike: [`charge`] and [`ATOMIC_WINDOW`] belong to the wire format.
 
 use std::collections::VecDeque;
 
@@ -11,14 +11,14 @@ use crate::generational_slab::{GenerationalSlab, Key};
 use crate::time::Instant;
 use crate::wire::{Access, Body, ReceiveRef, Refusal};
 
-/// Charges of operations to one peer that it has not answered, at most: what the peer has to keep of them. 8192 of 8 bytes or
-/// less, which is enough for 80 million a second at a round trip of 100 us.
+/// Maximum sum of charges of operations that a peer has not answered: the memory that it may need for them. 8192 operations of
+/// 8 bytes or less, enough for 80 million a second at a round trip of 100 us.
 pub const ATOMIC_WINDOW: u64 = 1 << 20;
 
-/// What an operation is charged beside its operands, or its result: what its record takes.
+/// Charge of an operation beside its operands or its result, in bytes: the size of its record.
 const RECORD: u64 = 128;
 
-/// The charge of an operation with so many bytes of operands, or of a result.
+/// The charge of an operation with `bytes` of operands, or of a result of `bytes`.
 pub const fn charge(bytes: u64) -> u64 {
     RECORD + bytes
 }
@@ -28,39 +28,39 @@ pub const fn charge(bytes: u64) -> u64 {
 pub struct OutgoingAtomics {
     /// Keys of sends that wait, in order.
     pub queue: VecDeque<Key<Send>>,
-    /// Number of the last one that was posted.
+    /// Number of the operation posted last.
     posted: u64,
-    /// Number of the last one that was sent: they are sent in order.
+    /// Number of the operation sent last: they are sent in order.
     sent: u64,
-    /// Charges of those that were sent and are not answered.
+    /// Charges of operations that were sent and are not answered.
     unanswered: u64,
 }
 
 impl OutgoingAtomics {
-    /// One is posted. Its number.
+    /// An operation is posted. Returns its number.
     pub fn post(&mut self) -> u64 {
         self.posted += 1;
         self.posted
     }
 
-    /// Whether one with so many bytes of operands may be sent.
+    /// Whether the window allows an operation with this number of bytes of operands.
     pub fn may_send(&self, operands: u64) -> bool {
         self.unanswered + charge(operands) <= ATOMIC_WINDOW
     }
 
-    /// The oldest one that waits is sent. Its number.
+    /// The oldest waiting operation is sent. Returns its number.
     pub fn sent(&mut self, operands: u64) -> u64 {
         self.unanswered += charge(operands);
         self.sent += 1;
         self.sent
     }
 
-    /// Whether the one of that number was sent: only then the peer can answer it.
+    /// Whether operation `number` was sent: only then can the peer answer it.
     pub fn was_sent(&self, number: u64) -> bool {
         number <= self.sent
     }
 
-    /// The peer has answered it. True if others may wait for that.
+    /// The peer has answered an operation. True if others may have waited for the window.
     pub fn answered(&mut self, operands: u64) -> bool {
         self.unanswered -= charge(operands);
         !self.queue.is_empty()
@@ -73,7 +73,7 @@ impl VirtualChannel {
         self.remote().atomics.queue.push_back(send);
     }
 
-    /// Queues the answer to an operation of the peer's without a result, or that is refused.
+    /// Queues the answer to an operation of the peer that has no result, or is refused.
     pub fn answer_atomic(&mut self, operation: ReceiveRef, what: Atomic, refusal: Option<Refusal>) {
         let body = match refusal {
             Some(why) => Body::Refused { what: Access::Read(operation), why },
@@ -82,8 +82,8 @@ impl VirtualChannel {
         self.replies.push_back(Reply { body, credit_return: CreditReturn::Atomic(what) });
     }
 
-    /// The oldest operation that waits. Numbers are given in order, whatever they go over: that is the order in which they
-    /// are applied.
+    /// The frame of the oldest waiting operation. Operations are numbered in the order of sending, whatever subchannel they go over,
+    /// and applied in that order.
     pub(super) fn queued_atomic(&mut self, now: Instant, sends: &mut GenerationalSlab<Send>) -> Option<Transmit> {
         loop {
             let atomics = &mut self.remote.as_mut()?.atomics;

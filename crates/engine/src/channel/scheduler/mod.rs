@@ -34,8 +34,9 @@ use crate::request::Remote;
 use crate::time::Instant;
 use crate::wire::{Body, Header, SendRef};
 
-/// Additional delay of a subchannel that may be much slower than assumed, in nanoseconds: more than a queue is let grow to over
-/// one that is known. A frame that is to come soon waits for a busy subchannel rather than come so much later over another one.
+/// Delay that is added to a subchannel that may be much slower than assumed, in nanoseconds: longer than the queue that a known
+/// subchannel is allowed. An urgent frame waits for a busy subchannel unless another one would deliver it earlier even with
+/// this delay.
 const UNKNOWN_NS: u64 = 50_000_000;
 
 impl VirtualChannel {
@@ -45,10 +46,10 @@ impl VirtualChannel {
             return None;
         }
         if self.live.is_empty() {
-            // What has come over a retiring one is still acknowledged over it.
+            // Frames that came over a retiring subchannel are still acknowledged over it.
             return self.next_refusal(now).or_else(|| self.acknowledgement(now));
         }
-        // The usual cases, that nothing waits or messages alone, need not pass all the others.
+        // Fast path: nothing waits, or messages alone.
         if self.has_only_messages() {
             let message = if self.queued.is_empty() { None } else { self.queued_message(now, sends) };
             if message.is_some() || self.striping_queue.is_empty() {
@@ -69,12 +70,12 @@ impl VirtualChannel {
             .or_else(|| self.upkeep(now))
     }
 
-    /// What the channel itself needs, behind all that waits.
+    /// Frames that the channel itself needs; all others go first.
     fn upkeep(&mut self, now: Instant) -> Option<Transmit> {
         self.filling(now).or_else(|| self.padding(now)).or_else(|| self.ping(now)).or_else(|| self.acknowledgement(now))
     }
 
-    /// Whether nothing waits but messages that no policy was asked about, and long ones behind these.
+    /// Whether nothing waits but messages without an assigned subchannel, and long ones behind these.
     fn has_only_messages(&self) -> bool {
         self.replies.is_empty()
             && self.surplus.to_relinquish.is_none()
@@ -87,7 +88,7 @@ impl VirtualChannel {
         let mut streams = [0u8; MAX_SUBCHANNELS];
         let rail_of = |index: &u8| self.subchannels[usize::from(*index)].rail.0;
         self.live.iter().for_each(|index| streams[usize::from(rail_of(index)) % MAX_SUBCHANNELS] += 1);
-        // Padding tells soon what a near path is worth that has not been measured: messages do not find it out.
+        // Padding soon measures the rate of an unmeasured near path: messages avoid it until then.
         let near = || {
             self.live.iter().map(|index| &self.subchannels[usize::from(*index)]).filter(|near| near.estimate.is_near())
         };
@@ -116,7 +117,7 @@ impl VirtualChannel {
         self.live.iter().map(|index| view((*index, &self.subchannels[usize::from(*index)]))).collect()
     }
 
-    /// Padding over a subchannel whose rate is not known, or not any more, while there are others.
+    /// Padding over a subchannel whose rate was never measured, or long ago, while there are others.
     fn padding(&mut self, now: Instant) -> Option<Transmit> {
         if self.live.len() < 2 {
             return None;
@@ -136,7 +137,7 @@ impl VirtualChannel {
         Some(frame)
     }
 
-    /// Padding over a subchannel that is to be filled.
+    /// Padding over a subchannel that the driver wants [filled](crate::Engine::fill_up_to).
     fn filling(&mut self, now: Instant) -> Option<Transmit> {
         if !self.has_filled {
             return None;
@@ -150,7 +151,7 @@ impl VirtualChannel {
         self.frame(now, index, Body::Padding { len }, Source::Padding { len: len.into() }, FrameOwner::Ping)
     }
 
-    /// Bytes that subchannel `index` may be given for what is known of its path; no limit where there is no other.
+    /// Bytes that the path estimate allows subchannel `index`; no limit for the only live one.
     fn allowance(&self, index: usize) -> u64 {
         if self.live.len() == 1 { u64::MAX } else { self.subchannels[index].estimate.allowance() }
     }
@@ -197,7 +198,7 @@ impl VirtualChannel {
             let protocol = self.protocol(now, len)?;
             let carried = if protocol == Protocol::Eager { len } else { 0 };
             let index = match self.live[..] {
-                // Nothing to choose: the usual case of one rail need not pay for the estimates of all.
+                // One subchannel, as with one rail: skip the estimates.
                 [only] if self.subchannels[usize::from(only)].budget > 0 => usize::from(only),
                 _ => self.choose(now, carried)?,
             };
@@ -270,7 +271,7 @@ impl VirtualChannel {
         send.stage = Stage::Sent;
         send.unacknowledged = 1;
         let copy = send.inject && send.bounce().is_none();
-        // Kept until the acknowledgement, as the subchannel may fail.
+        // Kept for retransmission, as the subchannel may fail.
         let source = send.source.clone();
         let mut frame = self.frame(now, index, body, source, FrameOwner::Send { key, offset: 0 });
         frame.copy = copy;
@@ -330,11 +331,11 @@ impl VirtualChannel {
         None
     }
 
-    /// The next piece, and the subchannel that takes it. `Some(None)`: those that may are busy; `None`: what is behind
-    /// in the queue has to wait as well.
+    /// The next piece, and the subchannel that takes it. `Some(None)`: the subchannels that may take it are busy; `None`: sends
+    /// behind this one in the queue have to wait as well.
     fn cut(&mut self, now: Instant, stripes: &mut Stripes) -> Option<Option<(usize, Piece)>> {
         if let Some(only) = self.in_memory() {
-            // Nothing to choose, and nothing is gained by short pieces. (If it fails, the policy is asked for the rest.)
+            // One subchannel: short pieces gain nothing. (If it fails, the policy plans the rest.)
             if !stripes.is_assigned() {
                 return (self.subchannels[only].budget > 0).then(|| Some((only, stripes.cut_next(MAX_PIECE))));
             }
@@ -344,7 +345,7 @@ impl VirtualChannel {
             stripes.apply(self.stripe.plan(len, &views), &self.live);
         }
         if stripes.is_late_bound() {
-            // The front message is served before those behind it: what cannot be cut now waits.
+            // The front message goes before those behind it: if it cannot be cut now, all wait.
             let NextPiece { position, len } = self.stripe.cut(stripes.allowed(), self.pending, &views)?;
             let index = usize::from(self.live[position]);
             return Some(Some((index, stripes.cut_next(len.min(self.allowance(index))))));
@@ -355,15 +356,15 @@ impl VirtualChannel {
         Some(index.map(|index| (index, stripes.cut_assigned(index, now))))
     }
 
-    /// An acknowledgement that is due and that no other frame has carried. It waits for a budget as all frames do: a
-    /// peer that does not read must not fill the driver's queue.
+    /// A pure acknowledgement: it is due, and no other frame has carried it. It needs budget as all frames do, so that a peer that
+    /// does not read cannot fill the driver's queue.
     fn acknowledgement(&mut self, now: Instant) -> Option<Transmit> {
         let open = |subchannel: &super::Subchannel| subchannel.budget > 0;
         let due =
             |subchannel: &super::Subchannel| open(subchannel) && subchannel.ack_due().is_some_and(|due| due <= now);
         let index = match self.subchannels.iter().position(due) {
             Some(index) => index,
-            // Not over a retiring one: it may be closed before that is read.
+            // Not over a retiring subchannel: it may be closed before the peer reads this.
             None if self.peer_grant.should_advertise() => {
                 (0..self.subchannels.len()).find(|at| open(&self.subchannels[*at]) && self.carries(*at))?
             }
@@ -371,12 +372,12 @@ impl VirtualChannel {
                 if self.peer_grant.blocks_peer() {
                     let live = || self.live.iter().map(|index| usize::from(*index));
                     let first = live().find(|at| open(&self.subchannels[*at])).or_else(|| live().next())?;
-                    self.subchannels[first].owed_ack.schedule(now);
+                    self.subchannels[first].pending_ack.schedule(now);
                 }
                 return None;
             }
         };
-        self.subchannels[index].owed_ack.pure_sent(now);
+        self.subchannels[index].pending_ack.pure_sent(now);
         Some(self.frame(now, index, Body::Ack, NO_PAYLOAD, FrameOwner::Control))
     }
 

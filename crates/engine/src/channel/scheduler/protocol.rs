@@ -5,27 +5,26 @@ use crate::channel::path::rate::MAX_EAGER_SIZE;
 use crate::channel::subchannel::Subchannel;
 use crate::time::Instant;
 
-/// No policy is asked about messages up to so many bytes: a rail below 5 Gbit/s takes as long for them as a piece costs the
-/// processors, and over a slower one they are mostly ahead of a wait for their answer. Nor has a message less early data,
-/// unless that is all of it.
+/// Shortest message, in bytes, that may be cut where it would fit into one frame: on a 5 Gbit/s rail this takes as long as one
+/// more piece costs the processors, and over slower rails the sender mostly waits for an answer to such a message anyway. Also
+/// the minimum of early data, unless that is the whole message.
 const MIN_CUT_SIZE: u64 = 4 << 10;
-/// Early data of one message take at most this part of the credit that is left, 1/2: messages behind it need some too.
+/// Early data of one message take at most the credit that is left divided by this: messages behind it need some too.
 const PART_OF_CREDIT: u64 = 2;
 
-/// How a message is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
-    /// At once, whole, in one frame.
+    /// In one frame, without handshake.
     Eager,
     /// Announced by an RTS; the receiver answers with a CTS.
     Rendezvous {
-        /// Bytes of its start that are sent before the CTS.
+        /// Length of the early data, in bytes.
         early: u64,
     },
 }
 
 impl VirtualChannel {
-    /// The protocol for a message of `len` bytes; `None`: there is no credit for any.
+    /// The protocol for a message of `len` bytes; `None`: there is no credit even for an RTS.
     #[inline]
     pub(super) fn protocol(&self, now: Instant, len: u64) -> Option<Protocol> {
         let in_one = self.is_in_one(now, len);
@@ -56,7 +55,7 @@ impl VirtualChannel {
         self.live.len() > 1 && self.stripe.is_worth_cutting(len, &self.views(now))
     }
 
-    /// Bytes of a message of `len` that may be sent before the CTS, if the credit allows it.
+    /// Early data of a message of `len` bytes, in bytes, if the credit allows it.
     pub fn early_limit(&self, len: u64) -> u64 {
         match self.eager_limit {
             Some(limit) if len > limit => 0,
@@ -65,7 +64,7 @@ impl VirtualChannel {
         }
     }
 
-    /// Bytes of a message of `len` that are sent before its CTS. One that could be eager needs none.
+    /// Early data of a message of `len` bytes, in bytes. A message that could be eager needs none.
     fn early_data(&self, len: u64) -> u64 {
         let limit = self.early_limit(len);
         if limit == len && len <= MAX_EAGER_SIZE && self.credit.allows_eager(len) {
@@ -79,7 +78,7 @@ impl VirtualChannel {
         self.live.iter().map(|index| &self.subchannels[usize::from(*index)])
     }
 
-    /// Bytes that fill all subchannels for a round trip.
+    /// Bandwidth-delay product of all subchannels, in bytes.
     pub(in crate::channel) fn capacity(&self) -> u64 {
         let streams = |rail| self.live().filter(|other| other.rail == rail).count();
         self.live().map(|subchannel| subchannel.estimate.capacity(streams(subchannel.rail))).sum()

@@ -16,25 +16,25 @@ use crate::registered_memory::RegionId;
 use crate::time::Instant;
 use crate::wire::{Access, Body, ReceiveRef, Refusal};
 
-/// Most frames of writes to one peer that are not acknowledged. For each, the peer may have to remember that it refuses
-/// it: 1.5 MiB in all. Enough to fill any path with frames worth sending. Both ends count on the same number.
+/// Maximum number of unacknowledged frames of writes to one peer. For each, the peer may have to keep a refusal: 1.5 MiB in
+/// all. Enough to fill any path with full frames. Both ends enforce it: it belongs to the wire format.
 const MAX_WRITES: u32 = 1 << 16;
-/// Most responses to one peer that are being sent or not acknowledged at a time: 1 MiB of records. Reads
-/// beyond that wait; the peer is charged for them.
+/// Maximum number of responses to one peer that are being sent or unacknowledged: 1 MiB of records. Reads beyond it wait; the
+/// peer is charged for them.
 const MAX_RESPONSES: u32 = 4096;
 
-/// Most refusals of writes to one peer that it has not acknowledged, four times what one that does so can cause in a round trip:
-/// 40 MiB of records.
+/// Maximum number of refusals of writes that a peer has not acknowledged: four times what a peer that acknowledges them can
+/// cause in a round trip; 40 MiB of records.
 const MAX_REFUSALS: u32 = 4 * MAX_WRITES;
 
-/// Most gaps in the numbers of the peer's frames: each is a frame on its way over another subchannel, or refused.
+/// Maximum number of gaps in the numbers of the peer's frames: each is a frame in flight over another subchannel, or refused.
 const MAX_GAPS: usize = 1 << 18;
 
 /// The peer's numbers have more gaps than it can have frames in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyGaps;
 
-/// A read of the peer's that waits for its response.
+/// A read of the peer that waits for its response.
 #[derive(Debug)]
 struct PendingRead {
     region: RegionId,
@@ -42,7 +42,7 @@ struct PendingRead {
     receive: ReceiveRef,
 }
 
-/// What remote memory access adds to a virtual channel.
+/// State of remote memory access of one virtual channel.
 #[derive(Default)]
 pub struct RemoteAccess {
     /// Requests to read that wait for credit or for a subchannel.
@@ -51,29 +51,29 @@ pub struct RemoteAccess {
     writes: VecDeque<Key<Send>>,
     /// Frames of writes that were sent and are not acknowledged.
     writes_in_flight: u32,
-    /// Reads of the peer's that wait. Bounded by its credit.
+    /// Reads of the peer that wait. Bounded by its credit.
     pending_reads: VecDeque<PendingRead>,
-    /// Responses that are being sent or not acknowledged.
+    /// Number of responses that are being sent or unacknowledged.
     responses: u32,
-    /// Refusals of writes that are still to be sent.
+    /// Number of refusals of writes that are still to be sent.
     refused: u32,
-    /// Refusals of writes that the peer has not acknowledged, those that are still to be sent included.
+    /// Number of refusals of writes that the peer has not acknowledged, including those still to be sent.
     unacknowledged_refusals: u32,
-    /// Why writes that came over memory are refused, by number, until the peer is known to have heard of it: if that memory
-    /// fails before, they may come again without the bytes, over which nothing can be said any more.
+    /// Reasons for refusing writes that came over shared memory, by number, until the peer has acknowledged the refusal. If that
+    /// subchannel fails before, the writes come again without their bytes, so that they could not be checked again.
     refused_in_memory: BTreeMap<u64, Refusal>,
-    /// Number of the next frame of an access.
+    /// Number of this side's next frame of an access.
     next_number: u64,
     /// Numbers of the peer's frames that have come.
     recorded: Intervals,
     /// Atomic operations of this side.
     pub atomics: OutgoingAtomics,
-    /// The peer's.
+    /// Atomic operations of the peer.
     pub incoming_atomics: IncomingAtomics,
 }
 
 impl RemoteAccess {
-    /// Whether nothing waits to be handed to a subchannel.
+    /// Whether no frame waits for a subchannel to take it.
     pub fn is_idle(&self) -> bool {
         self.reads.is_empty()
             && self.writes.is_empty()
@@ -82,7 +82,7 @@ impl RemoteAccess {
             && self.atomics.queue.is_empty()
     }
 
-    /// Whether no write of this side waits or is on its way, and no request to read waits.
+    /// Whether no write of this side waits or is in flight, and no read request waits.
     pub fn has_none_on_its_way(&self) -> bool {
         self.reads.is_empty() && self.writes.is_empty() && self.writes_in_flight == 0
     }
@@ -93,24 +93,24 @@ impl RemoteAccess {
         self.next_number
     }
 
-    /// A frame of the peer's has come. False if it is a duplicate.
+    /// A frame of the peer has come. False if it is a duplicate.
     pub fn record(&mut self, number: u64) -> Result<bool, TooManyGaps> {
         let end = number.checked_add(1).ok_or(TooManyGaps)?;
         let is_new = self.recorded.add(number, end).is_ok();
         if self.recorded.ranges() > MAX_GAPS { Err(TooManyGaps) } else { Ok(is_new) }
     }
 
-    /// Whether a frame of the peer's has come before.
+    /// Whether frame `number` of the peer has come before.
     pub fn is_duplicate(&self, number: u64) -> bool {
         self.recorded.contains(number, number.saturating_add(1))
     }
 
-    /// Its payload was cut off: it will be retransmitted.
+    /// The payload of frame `number` was cut off: the frame will be retransmitted.
     pub fn forget(&mut self, number: u64) {
         self.recorded.remove(number, number + 1);
     }
 
-    /// So many refusals need not be sent any more.
+    /// `count` refusals need not be sent any more.
     pub fn forget_refusals(&mut self, count: usize) {
         self.refused -= count as u32;
         self.unacknowledged_refusals -= count as u32;
@@ -121,22 +121,22 @@ impl RemoteAccess {
         self.writes_in_flight < MAX_WRITES
     }
 
-    /// Whether another of the peer's writes may be refused: otherwise it has sent more than it may.
+    /// Whether another write of the peer may be refused; otherwise the peer has exceeded its limit.
     pub fn may_refuse(&self) -> bool {
         let waiting = self.refused.max(self.refused_in_memory.len() as u32);
         waiting < MAX_WRITES && self.unacknowledged_refusals < MAX_REFUSALS
     }
 
-    /// Why a write of the peer's was refused that came over memory, if it was and the peer may not have heard of it.
+    /// Why write frame `number`, which came over shared memory, was refused, while the peer has not acknowledged that.
     pub fn refused_in_memory(&self, number: u64) -> Option<Refusal> {
         self.refused_in_memory.get(&number).copied()
     }
 
-    /// The peer has heard that a write of its is refused: it will not retransmit it.
+    /// The peer has acknowledged the refusal of write frame `number`: it will not retransmit it.
     pub fn refusal_acknowledged(&mut self, number: u64) {
         self.unacknowledged_refusals -= 1;
         self.refused_in_memory.remove(&number);
-        // This cannot exceed the bound on gaps.
+        // Numbers of refused frames were gaps before: this adds none beyond the bound.
         let _ = self.record(number);
     }
 
@@ -145,14 +145,14 @@ impl RemoteAccess {
         self.writes_in_flight += 1;
     }
 
-    /// So many frames of writes were acknowledged. True if others waited for that.
+    /// `count` frames of writes were acknowledged. True if others waited for that.
     pub fn writes_acknowledged(&mut self, count: u32) -> bool {
         let waited = !self.may_write();
         self.writes_in_flight -= count;
         waited && count > 0
     }
 
-    /// The peer has acknowledged all of a response. True if reads wait for that.
+    /// The peer has acknowledged all of a response. True if reads waited for that.
     pub fn response_acknowledged(&mut self) -> bool {
         self.responses -= 1;
         !self.pending_reads.is_empty()
@@ -176,7 +176,7 @@ impl VirtualChannel {
         self.remote().pending_reads.push_back(PendingRead { region, source, receive });
     }
 
-    /// Queues the refusal of a read, whose record this becomes.
+    /// Queues the refusal of a read. It takes over the charge of the read.
     pub fn refuse_read(&mut self, receive: ReceiveRef, why: Refusal) {
         let body = Body::Refused { what: Access::Read(receive), why };
         self.replies.push_back(Reply { body, credit_return: CreditReturn::RequestToSend });
@@ -208,7 +208,7 @@ impl VirtualChannel {
         self.pending -= left;
     }
 
-    /// The refusal of a write. It precedes whatever would carry an acknowledgement over the same subchannel.
+    /// The next refusal of a write. It goes before any frame with an acknowledgement over the same subchannel.
     pub(super) fn next_refusal(&mut self, now: Instant) -> Option<Transmit> {
         let remote = self.remote.as_mut().filter(|remote| remote.refused > 0)?;
         let index = self.subchannels.iter().position(|sub| sub.budget > 0 && !sub.refusals.is_empty())?;

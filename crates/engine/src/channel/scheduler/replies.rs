@@ -7,10 +7,10 @@ use crate::channel::{CreditReturn, Reply, VirtualChannel};
 use crate::time::Instant;
 use crate::wire::Body;
 
-/// While so many frames to a peer are not acknowledged, it gets no replies: each is kept until it is, and a peer that reads and
-/// never acknowledges must not have them pile up (10 MiB). What waits is bounded by what the peer is charged for it. (Refusals of
-/// writes do not wait: nothing is acknowledged before them, so that two peers could wait for each other.)
-const MOST_UNACKNOWLEDGED: usize = 1 << 16;
+/// Number of unacknowledged frames to a peer beyond which it gets no replies. Each is kept until it is acknowledged, so a peer
+/// that never acknowledges could make them pile up (10 MiB). The peer is charged for replies that wait. (Refusals of writes do
+/// not wait: no acknowledgement is sent before them, so that two peers could wait for each other.)
+const MAX_UNACKNOWLEDGED: usize = 1 << 16;
 
 impl VirtualChannel {
     /// The oldest reply: a CTS, the refusal of a read, or the answer to an atomic operation.
@@ -21,7 +21,7 @@ impl VirtualChannel {
         }
         let index = self.nearest(now)?;
         let Reply { body, credit_return } = self.replies.pop_front()?;
-        // Not earlier: replies that wait are memory, for which the peer is charged.
+        // Not earlier: a waiting reply takes memory, for which the peer is charged.
         match credit_return {
             CreditReturn::RequestToSend => self.peer_grant.release_request(),
             CreditReturn::Message => self.peer_grant.release_eager(MESSAGE_CHARGE),
@@ -39,12 +39,12 @@ impl VirtualChannel {
         Some(self.frame(now, index, Body::Relinquish { total }, NO_PAYLOAD, FrameOwner::Control))
     }
 
-    /// Whether replies wait for acknowledgements.
+    /// Whether replies wait because too many frames are unacknowledged.
     pub fn replies_wait(&self) -> bool {
         !self.replies.is_empty() && self.has_many_unacknowledged()
     }
 
     fn has_many_unacknowledged(&self) -> bool {
-        self.subchannels.iter().map(|subchannel| subchannel.in_flight()).sum::<usize>() >= MOST_UNACKNOWLEDGED
+        self.subchannels.iter().map(|subchannel| subchannel.in_flight()).sum::<usize>() >= MAX_UNACKNOWLEDGED
     }
 }

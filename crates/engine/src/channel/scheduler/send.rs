@@ -15,35 +15,34 @@ use crate::wire::{Body, ReceiveRef, SendRef};
 pub struct AtomicSend {
     /// Where the array begins.
     pub to: Remote,
-    /// What is done to it.
     pub what: Atomic,
-    /// This side's name for it: its reassembly.
+    /// This side's name for the operation: the key of its reassembly.
     pub operation: ReceiveRef,
 }
 
-/// What a send is.
+/// State of a send at the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// A message, with its sequence number.
     Message(MessageSeq),
     /// A write into the peer's memory.
     Write(Remote),
-    /// The response to a read of the peer's, out of this memory.
+    /// The response to a read of this memory by the peer.
     ReadResponse(RegionId),
-    /// An atomic operation. Its reassembly completes, not this, which only keeps its operands until they are there.
+    /// An atomic operation. Its reassembly completes; the send only keeps the operands until they are acknowledged.
     Atomic(AtomicSend),
-    /// The result of an atomic operation of the peer's.
+    /// The result of an atomic operation of the peer.
     AtomicResult,
 }
 
 /// Where the peer puts bytes.
 #[derive(Clone, Copy, Debug)]
 pub enum Destination {
-    /// Not known before the CTS: early data name the message by its sequence number.
+    /// Not known before the CTS. Early data name the message by its sequence number.
     Announced,
-    /// Where a receive or a read of its own wants them.
+    /// A receive, read or atomic operation of the peer.
     Receive(ReceiveRef),
-    /// Into registered memory.
+    /// Registered memory.
     Memory(Remote),
 }
 
@@ -54,7 +53,7 @@ impl Destination {
             Destination::Receive(receive) => Body::Stripe { receive, offset, len },
             Destination::Announced => Body::EarlyData { seq, offset, len },
             Destination::Memory(Remote { key: memory, address }) => {
-                // What overflows is out of the peer's bounds as well, so that it refuses the operation.
+                // An overflowing address is out of the peer's bounds: it refuses the operation.
                 let address = address.saturating_add(offset);
                 Body::Write { write: SendRef(key.number()), key: memory, address, data: None, number: 0, len }
             }
@@ -67,23 +66,16 @@ impl Destination {
 pub enum Stage {
     /// Waits for credit or for a subchannel.
     Queued,
-    /// It is sent in pieces; what is not early data waits for the CTS.
-    Cut {
-        /// Where they go.
-        to: Destination,
-        /// What is cut and what is not.
-        stripes: Stripes,
-    },
-    /// The one, or last, frame has been handed to a subchannel.
+    /// It is sent in pieces. Bytes beyond the early data wait for the CTS.
+    Cut { to: Destination, stripes: Stripes },
+    /// A subchannel has taken the only, or last, frame.
     Sent,
 }
 
 /// A send that has not completed.
 #[derive(Debug)]
 pub struct Send {
-    /// To whom.
     pub vc: VcId,
-    /// What it is.
     pub purpose: Purpose,
     /// Matching space and tag.
     pub envelope: Envelope,
@@ -91,17 +83,15 @@ pub struct Send {
     pub data: Option<u64>,
     /// The peer has refused it.
     pub failure: Option<Failure>,
-    /// The bytes.
     pub source: Source,
-    /// The payload is valid only during the posting call, or the user has it back already.
+    /// The payload is valid only during the posting call, or the user owns it again already.
     pub inject: bool,
-    /// How far it has come.
     pub stage: Stage,
-    /// Its RTS is not sent yet: no piece of it may go before, or it could complete before its RTS.
+    /// Its RTS is not sent yet. No piece may go before the RTS, or the send could complete before it.
     pub awaits_announcement: bool,
-    /// Of a response to a read: the memory is no longer registered.
+    /// It is a response to a read whose memory is no longer registered.
     pub source_ended: bool,
-    /// The completion filter: frames that are not yet acknowledged.
+    /// Number of unacknowledged frames; the send completes at 0.
     pub unacknowledged: u32,
     notify: bool,
     context: Context,
@@ -164,15 +154,14 @@ impl Send {
         }
     }
 
-    /// A send of which the user does not hear.
+    /// A send without completion for the user.
     fn silent(vc: VcId, payload: Payload) -> Self {
         let (envelope, context) = (Envelope::Message, Context(0));
         let message = SendRequest { vc, envelope, data: None, payload, inject: false, notify: false, context };
         Send::new(message, MessageSeq::default())
     }
 
-    /// A message that went whole into memory that both sides see, by the body of its frame: what was sent there is all that is
-    /// left of its payload.
+    /// A message that went whole over shared memory, from the body of its frame: the only copy of its payload is the one there.
     pub fn of_frame(vc: VcId, body: &Body) -> Option<Self> {
         let Body::Eager { seq, envelope, data, len, .. } = *body else { return None };
         let (payload, context) = (Payload::EMPTY, Context(0));
@@ -187,13 +176,13 @@ impl Send {
         matches!(self.purpose, Purpose::Write(_))
     }
 
-    /// A write in pieces is in place, and the peer's user has to be told of it.
-    pub fn owes_immediate_data(&self) -> bool {
+    /// Whether a write was sent in pieces and has immediate data, which takes a frame of its own.
+    pub fn needs_immediate_data_frame(&self) -> bool {
         let in_pieces = matches!(self.stage, Stage::Cut { .. });
         self.is_write() && in_pieces && self.data.is_some() && self.failure.is_none()
     }
 
-    /// The pieces of it are in place; one more frame, without payload, follows. What had been cut.
+    /// All pieces are acknowledged; one more frame, without payload, follows. Returns the stripes.
     pub fn take_stripes(&mut self) -> Option<Stripes> {
         self.source = Source::User(Payload::EMPTY);
         match std::mem::replace(&mut self.stage, Stage::Queued) {
@@ -218,7 +207,7 @@ impl Send {
         }
     }
 
-    /// Nothing more of it is cut. How many bytes that leaves out.
+    /// Cuts no more pieces. Returns the number of bytes that are left out.
     pub fn stop(&mut self) -> u64 {
         match &mut self.stage {
             Stage::Cut { stripes, .. } => stripes.stop(),
@@ -236,7 +225,7 @@ impl Send {
         self.notify
     }
 
-    /// Whether all of it has been handed to subchannels.
+    /// Whether subchannels have taken all of it.
     pub fn is_fully_sent(&self) -> bool {
         match &self.stage {
             Stage::Sent => true,
@@ -250,7 +239,7 @@ impl Send {
         self.is_fully_sent() && self.unacknowledged == 0
     }
 
-    /// The user has the memory back, and takes it for done from now on. What to tell.
+    /// The user gets the memory back before the acknowledgement. Returns the completion to report.
     pub fn complete(&mut self) -> Option<Completion> {
         let completion = self.completion(Ok(()));
         (self.notify, self.inject) = (false, true);
@@ -270,14 +259,14 @@ impl Send {
         }
     }
 
-    /// What to tell the user at the end; nothing for a success that nobody asked to hear of.
+    /// The completion to report; `None` for a success without `notify`.
     pub fn completion(&self, result: Result<(), Failure>) -> Option<Completion> {
         let operation = match self.purpose {
             Purpose::Message(_) => Operation::Send,
             Purpose::Write(_) => Operation::Write,
             Purpose::ReadResponse(_) | Purpose::Atomic(_) | Purpose::AtomicResult => return None,
         };
-        // Nobody misses an injected message, but memory that was not written.
+        // The failure of an injected message is not reported, that of an injected write is.
         let reported = self.notify || (result.is_err() && (!self.inject || self.is_write()));
         reported.then_some(Completion {
             context: self.context,

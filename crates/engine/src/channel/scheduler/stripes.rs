@@ -1,4 +1,4 @@
-//! The stripes of one send: what has been cut, and how long each subchannel took.
+//! The stripes of one send: which bytes are cut, and how long each subchannel took.
 
 use crate::policy::{Delivered, Lengths, MAX_PIECE, Plan};
 use crate::time::Instant;
@@ -17,28 +17,28 @@ pub struct Piece {
 pub struct Stripes {
     /// Bytes of early data.
     early: u64,
-    /// Bytes that may be cut by now: `early` until the CTS comes, all that the peer wants thereafter.
+    /// Bytes that may be cut by now: `early` until the CTS comes, then all that the peer wants.
     limit: u64,
     cut: Cut,
 }
 
 #[derive(Debug)]
 enum Cut {
-    /// No policy has been asked yet. In memory none is: there it is cut from the front.
+    /// No policy has been asked yet. None is over shared memory: there it is cut from the front.
     Unplanned {
         /// First byte that is not cut.
         next: u64,
         /// Length in bytes.
         len: u64,
     },
-    /// Late binding: cut from the front, for whichever subchannel takes the next piece.
+    /// Late binding: cut from the front, for the subchannel that takes the next piece.
     LateBound {
         /// First byte that is not cut.
         next: u64,
         /// Length in bytes.
         len: u64,
     },
-    /// One stripe a subchannel.
+    /// One stripe for each subchannel.
     Assigned(Vec<Assigned>),
 }
 
@@ -50,7 +50,7 @@ pub struct Assigned {
     next: u64,
     end: u64,
     len: u64,
-    /// Nothing of it is cut.
+    /// No part of it was assigned yet.
     is_uncut: bool,
     started: Instant,
     finished: Instant,
@@ -74,7 +74,7 @@ impl Stripes {
         Stripes { early, limit: early, cut: Cut::Unplanned { next: 0, len } }
     }
 
-    /// Bytes that are not cut, if no policy has been asked yet how to cut them.
+    /// Bytes that are not cut; `None` once a policy has planned them.
     pub fn unplanned(&self) -> Option<u64> {
         match self.cut {
             Cut::Unplanned { next, len } => Some(len - next),
@@ -91,12 +91,12 @@ impl Stripes {
         };
     }
 
-    /// Whether each piece goes to whichever subchannel takes it.
+    /// Whether each piece goes to any subchannel that can take it.
     pub fn is_late_bound(&self) -> bool {
         matches!(self.cut, Cut::LateBound { .. })
     }
 
-    /// Whether each subchannel has its own.
+    /// Whether each subchannel has a stripe of its own.
     pub fn is_assigned(&self) -> bool {
         matches!(self.cut, Cut::Assigned(_))
     }
@@ -200,7 +200,7 @@ impl Stripes {
         piece
     }
 
-    /// What is not cut is left out. Returns how many bytes that could have been cut by now.
+    /// Leaves out all bytes that are not cut. Returns how many of them could have been cut by now.
     pub fn stop(&mut self) -> u64 {
         let left = self.allowed();
         match &mut self.cut {
@@ -210,10 +210,10 @@ impl Stripes {
         left
     }
 
-    /// The piece at `offset` has been acknowledged, over whichever subchannel it went in the end.
+    /// The piece at `offset` has been acknowledged, over any subchannel.
     pub fn acknowledged(&mut self, offset: u64, now: Instant) {
         let Cut::Assigned(stripes) = &mut self.cut else { return };
-        // Those that were cut before there was a plan are of no stripe.
+        // Pieces that were cut before there was a plan belong to no stripe.
         let is_of = |stripe: &&mut Assigned| (stripe.first..stripe.next).contains(&offset);
         if let Some(stripe) = stripes.iter_mut().find(is_of) {
             debug_assert!(stripe.unacknowledged > 0, "each piece is acknowledged once");

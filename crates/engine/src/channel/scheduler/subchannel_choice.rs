@@ -3,8 +3,8 @@
 use crate::channel::VirtualChannel;
 use crate::time::Instant;
 
-/// A choice is reused for messages that follow within this time, in nanoseconds: most of what a policy looks at
-/// changes more slowly, and looking costs as much as a tenth of a short message.
+/// A choice is reused for messages that follow within this time, in nanoseconds: most of a policy's inputs change more
+/// slowly, and a new choice costs as much as a tenth of a short message.
 const CHOICE_LIFETIME_NS: u64 = 100_000;
 
 /// A policy's choice for one message, which is reused for the next ones.

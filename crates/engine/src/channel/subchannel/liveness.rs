@@ -1,18 +1,17 @@
-//! The progress of one subchannel. What follows from it is decided in `channel/failures/`.
+//! The progress of one subchannel. `channel/failures/` decides what follows from it.
 
 use crate::time::{Instant, MaybeInstant};
 
-/// What is known of the progress of one subchannel.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Liveness {
     pub(in crate::channel) since: Instant,
-    /// It was silent for too long, and the peer is probed over all subchannels.
+    /// It was silent for too long: the peer is probed over all subchannels.
     pub(in crate::channel) is_suspect: bool,
     /// The peer has given up some subchannel, and this one has been silent: it gets no new traffic until the peer answers.
     pub is_quarantined: bool,
-    /// A probe (PING) is to be sent over this one.
+    /// A PING is to be sent over it.
     pub(in crate::channel) wants_probe: bool,
-    /// Probes that were sent as the oldest frame was overdue.
+    /// Number of probes sent because the oldest frame was overdue.
     pub(in crate::channel) probes_sent: u8,
     pub(in crate::channel) fails_at: MaybeInstant,
     /// The driver has been told of the failure.
@@ -20,7 +19,7 @@ pub struct Liveness {
 }
 
 impl Liveness {
-    /// Since when it makes no progress, while frames are in flight.
+    /// The time of its last progress. Means something only while frames are in flight.
     pub fn since(&self) -> Instant {
         self.since
     }
@@ -37,7 +36,7 @@ impl Liveness {
         self.probes_sent = 0;
     }
 
-    /// No more probes over this one.
+    /// Sends no more probes.
     pub fn retire(&mut self) {
         self.wants_probe = false;
     }

@@ -1,17 +1,17 @@
 //! One subchannel: the driver's budget, frames in flight, and acknowledgements in both directions.
 //!
-//! Called by the scheduler (what is sent), by `engine/receive.rs` and `engine/acknowledge.rs` (what comes). It knows
-//! frames, not messages: whoever sends one names its owner. [`liveness`] is what is known of its progress, `owed_ack` the
-//! acknowledgement of what comes.
+//! Called by the scheduler for frames that are sent, by `engine/receive.rs` and `engine/acknowledge.rs` for frames that come. It
+//! knows frames, not messages: the sender of a frame names its owner. [`liveness`] tracks progress, `pending_ack` the
+//! acknowledgement of received frames.
 
 pub mod liveness;
-mod owed_ack;
+mod pending_ack;
 
 use std::collections::VecDeque;
 
 use liveness::Liveness;
-pub use owed_ack::AckFields;
-use owed_ack::{OwedAck, lazy_delay_ns};
+pub use pending_ack::AckFields;
+use pending_ack::{PendingAck, lazy_delay_ns};
 
 use super::path::TimeRange;
 use super::path::estimate::{AckArrival, Estimate};
@@ -23,11 +23,11 @@ use crate::ids::RailId;
 use crate::time::{Instant, MaybeInstant};
 use crate::wire::{Body, Header, Refusal, SendRef, Urgency};
 
-/// Nothing is acknowledged for so long, in nanoseconds, over a path that only loses packets: its kernel has repeated them
-/// twice by then. Who is silent for longer was stopped, or cut off, and what takes its time from that measures no path.
+/// A silence this long, in nanoseconds, is an interruption. Lost packets alone do not cause one: the kernel has retransmitted
+/// them twice by then. The peer was stopped, or the path cut, so that frames from before measure no path.
 pub const INTERRUPTION_NS: u64 = 1_000_000_000;
 
-/// What a frame in flight belongs to: who is told of its acknowledgement.
+/// Owner of a frame in flight, which is notified of its acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameOwner {
     /// A message, a write, a response to a read, or a piece of one.
@@ -37,52 +37,44 @@ pub enum FrameOwner {
         /// First byte.
         offset: u64,
     },
-    /// A whole message of which nothing else is known: its payload is in memory that both sides see.
+    /// A whole message without a send: its payload is in shared memory.
     Message,
     /// The refusal of a write, by the number of its frame.
     Refusal(u64),
-    /// A probe.
     Ping,
-    /// A protocol frame for whose acknowledgement nothing waits.
+    /// A protocol frame whose acknowledgement nothing waits for.
     Control,
 }
 
 /// A frame in flight, with all that is needed to retransmit it.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
-    /// What it says.
     pub body: Body,
-    /// What it belongs to.
     pub owner: FrameOwner,
-    /// How often it was sent before.
+    /// Number of times it was sent before.
     pub repetition: u8,
     sent: SentFrame,
-    /// When the peer's kernel acknowledged it: after the driver asked without success, and before it asked with.
+    /// When the peer's kernel acknowledged it: between the driver's last query that did not show it and the first that did.
     kernel_acked: Option<TimeRange>,
 }
 
-/// A frame of a write of the peer's.
+/// A frame of a write of the peer.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteFrame {
-    /// Its number.
     pub number: u64,
     /// The peer's name for the write.
     pub write: SendRef,
 }
 
-/// A write of the peer's that is refused.
+/// A refused write of the peer.
 pub struct RefusedWrite {
     /// The frame that cannot be placed.
     pub frame: WriteFrame,
-    /// The reason.
     pub why: Refusal,
 }
 
-/// State of one subchannel.
 pub struct Subchannel {
-    /// The rail that it runs over.
     pub rail: RailId,
-    /// What is known of its path.
     pub estimate: Estimate,
     /// Bytes that the driver can take now.
     pub budget: u64,
@@ -90,47 +82,43 @@ pub struct Subchannel {
     pub assigned: VecDeque<Key<Send>>,
     in_flight: VecDeque<Frame>,
     acked: u32,
-    /// Of memory: what the peer has taken, as the driver sees.
+    /// Shared memory only: number of frames that the peer has taken, as the driver sees.
     taken: u32,
-    /// Of those in flight, the first so many are acknowledged by the peer's kernel.
+    /// Number of frames at the front of `in_flight` that the peer's kernel has acknowledged.
     kernel_acked: u32,
-    /// When the last [interruption](INTERRUPTION_NS) ended. What was sent before measures nothing.
+    /// When the last [interruption](INTERRUPTION_NS) ended. Frames sent before measure nothing.
     resumed_at: Instant,
-    /// What is being handled arrived after this.
+    /// The frames that are being handled arrived after this.
     pub arrived_after: MaybeInstant,
-    /// The acknowledgement of what has come.
-    pub owed_ack: OwedAck,
-    /// Refusals of writes that came over it. Nothing is acknowledged before they are sent: the write would seem to succeed.
+    pub pending_ack: PendingAck,
+    /// Refusals of writes that came over it. No acknowledgement is sent before them, as the writes would seem to succeed.
     pub refusals: VecDeque<RefusedWrite>,
     /// It is up. Otherwise its slot is free.
     pub live: bool,
-    /// It is memory that both sides see: nothing of its path is measured, and the driver tells what was delivered.
+    /// It is shared memory: its path is not measured, and the driver reports which frames were delivered.
     pub is_in_memory: bool,
-    /// Whether it makes progress.
     pub liveness: Liveness,
 }
 
-/// What is known to have been delivered of what was sent.
+/// An acknowledgement of sent frames, by its source.
 #[derive(Clone, Copy, Debug)]
 pub enum Acknowledgement {
-    /// A header says so.
-    Said {
-        /// So many frames in all, modulo 2^32.
+    /// From a frame header of the peer.
+    ByHeader {
+        /// Number of frames delivered since the start, modulo 2^32.
         frames: u32,
-        /// When.
         timing: AckTiming,
     },
-    /// The driver sees that the peer has taken so many frames from memory. Whether it refuses writes among these is not said
-    /// before its next header: refusals come before that.
-    Taken(u32),
+    /// From the driver: number of frames since the start that the peer has taken from shared memory. The peer may still refuse
+    /// writes among these; a refusal comes before the peer's next header.
+    ByDriver(u32),
 }
 
 impl Acknowledgement {
-    /// What a header says.
     #[inline]
     pub fn of(header: &Header) -> Acknowledgement {
-        let Header { ack: frames, ack_delay_us: held_us, sent_at_us, .. } = *header;
-        Acknowledgement::Said { frames, timing: AckTiming { sent_at_us, held_us } }
+        let Header { ack: frames, ack_delay_us, sent_at_us, .. } = *header;
+        Acknowledgement::ByHeader { frames, timing: AckTiming { sent_at_us, ack_delay_us } }
     }
 }
 
@@ -152,7 +140,7 @@ impl Subchannel {
             kernel_acked: 0,
             resumed_at: Instant(0),
             arrived_after: MaybeInstant::default(),
-            owed_ack: OwedAck::default(),
+            pending_ack: PendingAck::default(),
             refusals: VecDeque::new(),
             live: true,
             is_in_memory: false,
@@ -174,14 +162,14 @@ impl Subchannel {
         self.in_flight.push_back(Frame { body, owner, repetition: 0, sent, kernel_acked: None });
     }
 
-    /// The driver takes `bytes`. Of memory it says itself when that is full.
+    /// The driver takes `bytes`. Shared memory has no budget: the driver reports when it is full.
     pub fn spend(&mut self, bytes: u64) {
         if !self.is_in_memory {
             self.budget = self.budget.saturating_sub(bytes);
         }
     }
 
-    /// The frames that were sent since `since` leave only `now`.
+    /// The driver has batched the frames sent since `since`, and sends them `now`.
     pub fn held_frames_sent(&mut self, since: Instant, now: Instant) {
         let first = self.in_flight.partition_point(|frame| frame.sent.at < since);
         let held = self.in_flight.range_mut(first..);
@@ -190,7 +178,7 @@ impl Subchannel {
         self.in_flight.range_mut(first..).for_each(|frame| estimate.restamp(now, &mut frame.sent));
     }
 
-    /// When what is read at `now` came.
+    /// When frames that are read at `now` arrived.
     fn came(&self, now: Instant) -> TimeRange {
         TimeRange { earliest: self.arrived_after.get().unwrap_or(now), latest: now }
     }
@@ -198,21 +186,21 @@ impl Subchannel {
     /// A counted frame of `bytes` has arrived whole.
     pub fn received(&mut self, now: Instant, bytes: u64, urgency: Urgency) {
         if self.is_in_memory {
-            return self.owed_ack.received_in_memory(now, urgency);
+            return self.pending_ack.received_in_memory(now, urgency);
         }
         let came = self.came(now);
-        self.owed_ack.received(came, bytes, urgency, self.estimate.min_rtt_ns());
+        self.pending_ack.received(came, bytes, urgency, self.estimate.min_rtt_ns());
     }
 
-    /// The acknowledgement to put into the header of a frame; none is due then. While refusals are still to be sent, nothing
-    /// new is acknowledged.
+    /// The acknowledgement to put into the header of a frame; no pure one is due thereafter. While refusals are still to be sent,
+    /// no further frames are acknowledged.
     pub fn take_ack(&mut self, now: Instant) -> AckFields {
-        if self.refusals.is_empty() { self.owed_ack.take(now) } else { self.owed_ack.last() }
+        if self.refusals.is_empty() { self.pending_ack.take(now) } else { self.pending_ack.last() }
     }
 
     /// When a pure acknowledgement must be sent, if nothing carries it before.
     pub fn ack_due(&self) -> Option<Instant> {
-        self.owed_ack.due()
+        self.pending_ack.due()
     }
 
     /// The peer has acknowledged frames. Calls `delivered` for each that is newly acknowledged.
@@ -224,8 +212,8 @@ impl Subchannel {
         mut delivered: impl FnMut(FrameOwner),
     ) -> Result<(), BadAck> {
         let (frames, timing) = match ack {
-            Acknowledgement::Said { frames, timing } => (frames, timing),
-            Acknowledgement::Taken(frames) => (frames, AckTiming::default()),
+            Acknowledgement::ByHeader { frames, timing } => (frames, timing),
+            Acknowledgement::ByDriver(frames) => (frames, AckTiming::default()),
         };
         if self.is_in_memory {
             return self.acknowledged_in_memory(now, ack, delivered);
@@ -258,12 +246,12 @@ impl Subchannel {
             self.estimate.kernel_acknowledged(now, behind);
             return Ok(());
         }
-        let max_held_ns = lazy_delay_ns(self.estimate.min_rtt_ns());
-        self.estimate.measure(AckArrival { came, kernel_acked, timing, max_held_ns }, clock, &acked, behind);
+        let max_ack_delay_ns = lazy_delay_ns(self.estimate.min_rtt_ns());
+        self.estimate.measure(AckArrival { came, kernel_acked, timing, max_ack_delay_ns }, clock, &acked, behind);
         Ok(())
     }
 
-    /// The same of memory. Headers were written before what the driver sees of it.
+    /// [`Subchannel::acknowledged`] for shared memory. A header is older than what the driver sees.
     fn acknowledged_in_memory(
         &mut self,
         now: Instant,
@@ -274,8 +262,8 @@ impl Subchannel {
         let news =
             |frames: u32| Some(frames.wrapping_sub(acked)).filter(|news| *news <= u32::MAX / 2).unwrap_or(0) as usize;
         let said = match ack {
-            Acknowledgement::Said { frames, .. } => news(frames),
-            Acknowledgement::Taken(frames) => {
+            Acknowledgement::ByHeader { frames, .. } => news(frames),
+            Acknowledgement::ByDriver(frames) => {
                 self.taken = frames;
                 0
             }
@@ -303,11 +291,11 @@ impl Subchannel {
         self.liveness.progress(now);
     }
 
-    /// The peer's kernel has the first `frames` of all that were sent, the last of them since `came`.
+    /// The peer's kernel has acknowledged the first `frames` frames since the start, the last of them at `came`.
     pub fn kernel_acknowledged(&mut self, came: TimeRange, frames: u32) {
         let now = came.latest;
         let acked = (frames.wrapping_sub(self.acked) as usize).min(self.in_flight.len()) as u32;
-        // An old number is far ahead of what is in flight, modulo 2^32.
+        // An old number is far ahead of the frames in flight, modulo 2^32.
         if frames.wrapping_sub(self.acked) > u32::MAX / 2 || acked <= self.kernel_acked {
             return;
         }
@@ -321,41 +309,41 @@ impl Subchannel {
         self.estimate.kernel_acknowledged(now, behind);
     }
 
-    /// The number of the frame that was sent last: how many there were, itself included, modulo 2^32.
+    /// The number of the newest frame sent: frames are counted from 1, modulo 2^32.
     pub fn last_number(&self) -> u32 {
         self.acked.wrapping_add(self.in_flight.len() as u32)
     }
 
-    /// The frames in flight, each with its number: how many there were, itself included, modulo 2^32.
+    /// The frames in flight, each with its number: frames are counted from 1, modulo 2^32.
     pub fn in_flight_mut(&mut self) -> impl Iterator<Item = (u32, &mut Frame)> {
         let acked = self.acked;
         (1u32..).zip(&mut self.in_flight).map(move |(at, frame)| (acked.wrapping_add(at), frame))
     }
 
-    /// Whether an acknowledgement of so many frames says anything new.
+    /// Whether an acknowledgement of `ack` frames covers further ones.
     pub fn is_news(&self, ack: u32) -> bool {
         ack != self.acked
     }
 
-    /// The frame that was sent last is a retransmission, and was sent so often before.
+    /// The newest frame is a retransmission, and was sent `repetition` times before.
     pub fn set_repetition(&mut self, repetition: u8) {
         self.in_flight.back_mut().into_iter().for_each(|frame| frame.repetition = repetition);
     }
 
-    /// It has failed: what is in flight counts as late, unless that may be the peer's doing.
+    /// It has failed: the frames in flight count as late, unless the peer may be the cause.
     pub fn sample_lateness_at_end(&mut self, now: Instant) {
-        let held_ns = lazy_delay_ns(self.estimate.min_rtt_ns());
+        let ack_delay_ns = lazy_delay_ns(self.estimate.min_rtt_ns());
         let is_measured = |oldest: &&SentFrame| now.since_ns(oldest.at) <= INTERRUPTION_NS;
         if let Some(oldest) = self.oldest().filter(is_measured).copied() {
-            self.estimate.failed(now, &oldest, held_ns);
+            self.estimate.failed(now, &oldest, ack_delay_ns);
         }
     }
 
-    /// Ends it. The frames that were not acknowledged.
+    /// Ends it. Returns the unacknowledged frames.
     pub fn end(&mut self) -> VecDeque<Frame> {
         self.live = false;
         self.budget = 0;
-        self.owed_ack.clear();
+        self.pending_ack.clear();
         std::mem::take(&mut self.in_flight)
     }
 
@@ -369,7 +357,7 @@ impl Subchannel {
         self.in_flight.front().map(|frame| &frame.sent)
     }
 
-    /// Gives back the memory of its queues, which are empty but for probes in flight.
+    /// Frees the memory of its queues, which are empty but for probes in flight.
     pub fn release_unused_memory(&mut self) {
         self.in_flight.shrink_to_fit();
         self.assigned.shrink_to_fit();
@@ -391,7 +379,7 @@ impl Subchannel {
         self.in_flight.is_empty()
     }
 
-    /// Whether everything has been acknowledged but probes, and credit that was given back: nothing depends on these.
+    /// Whether all frames but probes and returned credit have been acknowledged: nothing depends on these.
     pub fn has_delivered(&self) -> bool {
         self.in_flight
             .iter()
@@ -407,7 +395,7 @@ mod tests {
     fn acknowledgements_are_cumulative_and_wrap() {
         let mut subchannel = Subchannel::new(RailId(0), None);
         subchannel.acked = u32::MAX - 1;
-        let said = |frames| Acknowledgement::Said { frames, timing: AckTiming::default() };
+        let said = |frames| Acknowledgement::ByHeader { frames, timing: AckTiming::default() };
         for key in 0..4 {
             subchannel.sent(Instant(0), Body::Ping, FrameOwner::Refusal(key), 10);
         }

@@ -12,7 +12,7 @@ use crate::support::rng::Rng;
 /// Commands of one run. As many again can follow from one that is repeated.
 const COMMANDS: u64 = 120;
 /// Most repetitions of a command: more than what engines look at one by one.
-const MOST_REPEATED: u64 = 60;
+const MAX_REPEATED: u64 = 60;
 /// What receives ignore of tags: with the two kinds of sources, more classes than there are indices for.
 const IGNORED: [u64; 6] = [0, 0xf0, 0xf << 60, (0xf << 60) | 0xf0, 0xff, u64::MAX];
 
@@ -38,7 +38,7 @@ pub fn run(rng: Rng) -> usize {
     let mut longest = 0;
     for _ in 0..run.rng.range(10, COMMANDS) {
         let dice = run.rng.below(100);
-        let repeated = if run.rng.percent(20) { run.rng.below(MOST_REPEATED) } else { 1 };
+        let repeated = if run.rng.percent(20) { run.rng.below(MAX_REPEATED) } else { 1 };
         for _ in 0..repeated {
             run.command(dice);
             run.compare();

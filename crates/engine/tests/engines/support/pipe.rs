@@ -13,7 +13,7 @@ pub struct Rail {
     /// Bytes per second.
     pub rate: f64,
     pub delay_ns: u64,
-    /// Up to so much more, at random, for each frame.
+    /// Maximum of a random addition to the delay of each frame.
     pub jitter_ns: u64,
     /// The engine is told the rate.
     pub told: bool,

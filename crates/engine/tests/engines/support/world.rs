@@ -13,7 +13,7 @@ use super::pipe::{Frame, Load, Pipe, Rail};
 use super::rng::Rng;
 
 /// More events than any test needs: engines that keep each other busy with nothing are found out.
-const MOST_EVENTS: u64 = 3_000_000;
+const MAX_EVENTS: u64 = 3_000_000;
 
 pub struct Setup {
     pub seed: u64,
@@ -155,7 +155,7 @@ impl World {
     /// The next event; false if there is none.
     fn step(&mut self) -> bool {
         let Some(Reverse((at, _, event))) = self.events.pop() else { return false };
-        assert!(self.serial < MOST_EVENTS, "seed {}: it never ends", self.setup.seed);
+        assert!(self.serial < MAX_EVENTS, "seed {}: it never ends", self.setup.seed);
         self.now = at;
         self.happen(event);
         true

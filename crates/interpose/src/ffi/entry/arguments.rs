@@ -1,4 +1,4 @@
-//! The arguments of a call, by what they are.
+//! Access to the arguments of a call by their kind.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
@@ -16,29 +16,29 @@ use crate::ffi::library;
 use crate::ffi::objects::Comm;
 use crate::profile::hash;
 
-/// More than any function has: 13, and what Fortran adds.
+/// Upper bound of the number of arguments: at most 13, and [`MORE_IN_FORTRAN`].
 pub const MAX_ARGUMENTS: usize = 16;
-/// What Fortran adds: the error code, and the lengths of two texts.
+/// Arguments added in Fortran: the error code, and the lengths of two strings.
 const MORE_IN_FORTRAN: usize = 3;
 
-/// Handles of requests in Fortran are numbers of their own.
+/// Marks a request's handle in Fortran, whose numbers may coincide with handles in C.
 const FORTRAN: usize = 1 << 62;
 
 /// A call.
 pub struct Arguments {
-    /// The arguments as they came, and more.
+    /// The arguments as passed, followed by undefined values.
     pub values: [usize; MAX_ARGUMENTS],
-    /// What is called.
+    /// The function called.
     pub call: &'static Call,
-    /// By which of its names.
+    /// Language of the entry.
     pub language: Language,
 }
 
 impl Arguments {
-    /// Those of a call, from the registers and the stack.
+    /// Reads the arguments from registers and stack.
     ///
     /// # Safety
-    /// `registers` has the arguments that came in registers, `stack` points to the further ones.
+    /// `registers` points to the arguments passed in registers, `stack` to the further ones.
     pub unsafe fn read(
         call: &'static Call,
         language: Language,
@@ -48,66 +48,66 @@ impl Arguments {
         let more = if language == Language::C { 0 } else { MORE_IN_FORTRAN };
         let mut values = [0; MAX_ARGUMENTS];
         for (at, value) in values.iter_mut().take(IN_REGISTERS.max(call.arguments.len() + more)).enumerate() {
-            // SAFETY: as the caller says. Where a call in Fortran has no texts, it is frames of the program that are read,
-            // which its main function is in, and the function does not look at them.
+            // SAFETY: the caller's promise. If a Fortran call has no strings, the excess reads stay within the stack frames of the
+            // program up to its main function, and the function called ignores these values.
             *value = unsafe { if at < IN_REGISTERS { *registers.add(at) } else { *stack.add(at - IN_REGISTERS) } };
         }
         Arguments { values, call, language }
     }
 
-    /// Calls a function with them. (Superfluous arguments do no harm in the calling conventions of `enter`.)
+    /// Calls a function with the arguments. (Excess arguments are harmless in the calling conventions of `enter`.)
     pub fn call(&self, target: *mut c_void) -> usize {
         type A = usize;
         type Function = unsafe extern "C-unwind" fn(A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A) -> usize;
         // SAFETY: a function that takes these arguments, or fewer; see `handle` for how they are passed.
         let function: Function = unsafe { std::mem::transmute(target) };
         let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = self.values;
-        // SAFETY: the program's arguments, handed on.
+        // SAFETY: the program's arguments are passed on.
         unsafe { function(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) }
     }
 
-    /// Whether the call has failed, by what it has returned.
+    /// Whether the call failed, according to its result.
     pub fn has_failed(&self, result: usize) -> bool {
         self.error(result) != 0
     }
 
-    /// Whether a message has come for which there was not room enough: what is too much was dropped.
+    /// Whether the call failed with MPI_ERR_TRUNCATE: a message was longer than its buffer, and its rest was dropped.
     pub fn is_truncated(&self, abi: &Abi, result: usize) -> bool {
         let (error, mut class) = (self.error(result), 0);
-        // SAFETY: a code that MPI has returned, and a place for a number.
+        // SAFETY: a code returned by MPI, and a pointer to a number.
         error != 0 && unsafe { mpi::error_class(error, &mut class) } == 0 && class == abi.error_truncate
     }
 
-    /// The error code; 0: none.
+    /// The error code; 0: success.
     fn error(&self, result: usize) -> c_int {
         match self.language {
             Language::C => result as c_int,
-            // It is the last argument; in `mpi_f08` it may be absent.
+            // It is the last argument, which is optional in `mpi_f08`.
             _ => self.pointer::<c_int>(self.values[self.call.arguments.len()]).unwrap_or(0),
         }
     }
 
-    /// The first argument, a number.
+    /// The first argument, as an int.
     pub fn first_int(&self) -> c_int {
         self.int_at(0)
     }
 
-    /// The second argument, a number.
+    /// The second argument, as an int.
     pub fn second_int(&self) -> c_int {
         self.int_at(1)
     }
 
-    /// Whether it has such an argument.
+    /// Whether the call has an argument of this kind.
     pub fn has(&self, argument: u8) -> bool {
         self.call.position(argument).is_some()
     }
 
-    /// An argument as it came.
+    /// An argument as passed.
     pub fn raw(&self, argument: u8) -> Option<usize> {
         self.call.position(argument).map(|at| self.values[at])
     }
 
-    /// A number that is an int.
+    /// An int argument.
     pub fn int(&self, argument: u8) -> Option<c_int> {
         self.call.position(argument).map(|at| self.int_at(at))
     }
@@ -115,7 +115,7 @@ impl Arguments {
     /// A number of elements.
     pub fn count(&self, argument: u8) -> Option<u64> {
         let at = self.call.position(argument)?;
-        // That of partitioned communication is MPI_Count in its only form.
+        // The count of partitioned communication is always an MPI_Count.
         let is_large = self.call.is_large || self.has(b'p');
         let count = match self.language {
             Language::C if is_large => self.values[at] as i64,
@@ -125,7 +125,7 @@ impl Arguments {
         Some(u64::try_from(count).unwrap_or(0))
     }
 
-    /// An array of numbers of elements; nothing for no array.
+    /// An array of numbers of elements; `None` if the pointer is null.
     pub fn counts(&self, argument: u8, length: usize) -> Option<Vec<u64>> {
         let start = self.raw(argument).filter(|start| *start != 0)?;
         let one = |at: usize| {
@@ -150,17 +150,17 @@ impl Arguments {
 
     /// A communicator.
     pub fn comm(&self, abi: &Abi, argument: u8) -> Option<Comm> {
-        // SAFETY: MPI asks for a handle of a communicator that lives.
+        // SAFETY: MPI requires the handle of a valid communicator.
         self.handle(abi, argument).map(|handle| unsafe { Comm::from_handle(handle) })
     }
 
     /// The communicator that an argument points to.
     pub fn comm_at(&self, abi: &Abi, argument: u8) -> Option<Comm> {
-        // SAFETY: MPI asks for a pointer to such a handle, or has written one there.
+        // SAFETY: MPI requires a pointer to such a handle, or has written one there.
         self.handle_of(abi, argument, 0).map(|handle| unsafe { Comm::from_handle(handle) })
     }
 
-    /// A handle in an array of them.
+    /// A handle in an array.
     pub fn handle_of(&self, abi: &Abi, argument: u8, at: usize) -> Option<Handle> {
         let start = self.raw(argument).filter(|start| *start != 0)?;
         match self.language {
@@ -169,39 +169,38 @@ impl Arguments {
         }
     }
 
-    /// What tells a request, or a message of a matching probe, from others: the one that an argument points to, or one of
-    /// an array.
+    /// Identifies a request or a message of a matching probe: the one that an argument points to, or one of an array.
     pub fn request(&self, abi: &Abi, argument: u8, at: usize) -> Option<usize> {
         let start = self.raw(argument).filter(|start| *start != 0)?;
         match self.language {
             Language::C if argument == b'K' => Some(abi.clean(start)),
             Language::C => Some(self.handle_in_memory(abi, start, at)),
-            // MPICH has the same number in C, which has made the request.
+            // In MPICH the number is also the handle in C, which created the request.
             _ if !abi.is_open_mpi() => Some(self.handle_in_memory(abi, start, at)),
             _ => self.pointer::<c_int>(start + at * size_of::<c_int>()).map(|number| number as u32 as usize | FORTRAN),
         }
     }
 
-    /// The handle in C of the request that an argument points to, where it can be told.
+    /// The handle in C of the request that an argument points to, if known.
     pub fn handle_of_request(&self, abi: &Abi) -> Option<Handle> {
         let is_as_in_c = self.language == Language::C || !abi.is_open_mpi();
         self.request(abi, b'q', 0).filter(|_| is_as_in_c)
     }
 
-    /// A number for a text.
+    /// Hash of a string argument.
     pub fn text(&self, argument: u8) -> Option<u64> {
         let start = self.raw(argument).filter(|start| *start != 0 && self.language == Language::C)?;
-        // SAFETY: MPI asks for a pointer to a text that ends with a zero.
+        // SAFETY: MPI requires a pointer to a NUL-terminated string.
         let text = unsafe { CStr::from_ptr(start as *const c_char) };
         Some(hash(text.to_bytes()))
     }
 
-    /// A number that MPI has written.
+    /// A number written by MPI.
     pub fn written(&self, argument: u8) -> Option<c_int> {
         self.pointer::<c_int>(self.raw(argument)?)
     }
 
-    /// An index that MPI has written, the first being 0.
+    /// An index written by MPI, counted from 0.
     pub fn index(&self, argument: u8, at: usize) -> Option<usize> {
         let index = self.pointer::<c_int>(self.raw(argument)? + at * size_of::<c_int>())?;
         let first = if self.language == Language::C { 0 } else { 1 };
@@ -233,13 +232,13 @@ impl Arguments {
         abi.clean(handle.unwrap_or(0))
     }
 
-    /// What the program's pointer points to.
+    /// The value that the program's pointer points to; `None` if it is null.
     fn pointer<T: Copy>(&self, address: usize) -> Option<T> {
-        // SAFETY: MPI asks for a pointer to this in this argument, and has looked at it as well.
+        // SAFETY: MPI requires a pointer to such a value in this argument, and reads it too.
         (address != 0).then(|| unsafe { (address as *const T).read_unaligned() })
     }
 
-    /// The handle in C for one in Fortran, where functions for Fortran are recorded.
+    /// The handle in C of a handle in Fortran, if functions for Fortran are recorded.
     fn handle_in_c(&self, abi: &Abi, argument: u8, handle: c_int) -> Option<Handle> {
         if !abi.is_open_mpi() {
             return Some(abi.clean(handle as usize));
@@ -253,12 +252,12 @@ impl Arguments {
         let address = library::function(cache, name);
         // SAFETY: MPI's functions of these names take a number and return a handle, here a pointer.
         let convert: unsafe extern "C" fn(c_int) -> Handle = unsafe { std::mem::transmute(address) };
-        // SAFETY: a handle of the program's.
+        // SAFETY: a handle of the program.
         Some(unsafe { convert(handle) })
     }
 }
 
-/// Where Open MPI has what stands for MPI_IN_PLACE in Fortran; 0 in other libraries.
+/// Address of Open MPI's variable for MPI_IN_PLACE in Fortran; 0 in other libraries.
 fn in_place_in_fortran() -> usize {
     static ADDRESS: OnceLock<usize> = OnceLock::new();
     *ADDRESS.get_or_init(|| library::variable(c"mpi_fortran_in_place_").map_or(0, |variable| variable as usize))

@@ -1,4 +1,4 @@
-//! What a profile makes of collective operations.
+//! Records collective operations in a profile.
 
 use fishplate_profile::calls::{Form, Kind};
 
@@ -27,13 +27,13 @@ impl After<'_> {
         self.add_request([Some(operation), None]);
     }
 
-    /// What this rank does in a collective operation.
+    /// The role of this rank in a collective operation.
     pub fn part(&mut self, communicator: usize) -> Part {
         let known = self.recorder.communicators.at(communicator);
         Part::of(self.abi, self.arguments, known.own, known.is_inter)
     }
 
-    /// What a collective operation sends and receives for this rank, by the numbers that count for it.
+    /// Bytes that a collective operation sends and receives for this rank, from its significant arguments.
     fn collective_bytes(&mut self, comm: Comm, communicator: usize, part: Part) -> [u64; 2] {
         let known = self.recorder.communicators.at(communicator);
         let (all, local, own) = (known.ranks, known.local, known.own);
@@ -52,7 +52,7 @@ impl After<'_> {
         };
         let sent = match part.gives {
             false => 0,
-            // Each sends another part to each, as much as it gets.
+            // Each rank sends to each as many bytes as it receives.
             true if part.gives_in_place && exchanges && !is_scatter => received,
             true if part.gives_in_place => self.own_share([b'X', b'V', b'T'], ranks, own),
             true => self.bytes_sent(&destinations),
@@ -60,12 +60,12 @@ impl After<'_> {
         [sent, received]
     }
 
-    /// Whether the numbers of elements are those of this rank's group: of what is combined, and then scattered.
+    /// Whether the counts are of the ranks of this rank's own group: in MPI_Reduce_scatter.
     fn has_combined_parts(&self) -> bool {
         self.arguments.has(b'R') || self.arguments.has(b'E')
     }
 
-    /// This rank's part of what goes to or comes from all: by one number, or one of an array.
+    /// This rank's bytes of the data to or from all ranks, from one count or an array of counts.
     fn own_share(&self, [count, counts, datatype]: [u8; 3], ranks: usize, own: usize) -> u64 {
         let one = self.arguments.count(count).map(|count| count * self.size(datatype));
         one.or_else(|| self.sizes(counts, datatype, b'-', ranks)?.get(own).copied()).unwrap_or(0)
@@ -93,7 +93,7 @@ impl After<'_> {
         Some(sizes.iter().enumerate().filter(|(at, _)| !peers.nobody.contains(at)).map(|(_, bytes)| bytes).sum())
     }
 
-    /// An array of numbers, in bytes; with one datatype, or one for each number.
+    /// An array of counts, converted to bytes; with one datatype, or one for each count.
     pub fn sizes(&self, counts: u8, datatype: u8, datatypes: u8, ranks: usize) -> Option<Vec<u64>> {
         let counts = self.arguments.counts(counts, ranks)?;
         if self.arguments.has(datatype) {

@@ -1,4 +1,4 @@
-//! Calls that pass this library in one jump.
+//! Calls that pass this library with one jump.
 
 use std::env;
 use std::ffi::c_void;
@@ -10,12 +10,12 @@ use fishplate_profile::calls::{Call, Kind};
 
 use super::{CALLS, LANGUAGES};
 
-/// The function that the calls of an entry go to at once; null: [`super::dispatch`] looks at each. Read by [`super::enter`].
+/// By entry: the function to which [`super::enter()`] jumps directly; null: calls go to [`super::dispatch`].
 pub static FUNCTIONS: [AtomicPtr<c_void>; CALLS * LANGUAGES] =
     [const { AtomicPtr::new(ptr::null_mut()) }; CALLS * LANGUAGES];
 
-/// From now on calls of an entry go to this function, unless calls are recorded, or this one may need other arguments or
-/// begins or ends something.
+/// Makes further calls of an entry jump directly to `function`, unless calls are recorded, this call may need changed
+/// arguments, or it initializes or finalizes MPI.
 pub fn allow(entry: usize, call: &Call, function: *mut c_void) {
     static ARE_RECORDED: OnceLock<bool> = OnceLock::new();
     let are_recorded = || env::var_os(fishplate_profile::VARIABLE).is_some_and(|folder| !folder.is_empty());

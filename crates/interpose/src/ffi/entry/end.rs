@@ -1,6 +1,6 @@
-//! Where the end of the process comes in.
+//! Hook at the end of the process.
 
-/// Runs when the process ends by itself. (What runs when the library is loaded may come before a sanitizer is ready.)
+/// Runs when the process exits normally. (A hook registered at loading might run before a sanitizer's runtime is ready.)
 #[used]
 #[unsafe(link_section = ".fini_array")]
 static AT_EXIT: extern "C" fn() = {

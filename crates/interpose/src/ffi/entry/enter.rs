@@ -1,8 +1,8 @@
-//! Where every MPI call of the program comes in, with the number of the function in a register.
+//! The common entry of all MPI calls of the program, with the number of the function in a register.
 //!
-//! Where [`direct::FUNCTIONS`] has a function for that number, the call goes there as it came. Otherwise the arguments are laid
-//! out in memory, and handed to [`super::dispatch`] with the address that the call returns to. That address cannot be had
-//! from Rust, hence assembly.
+//! If [`direct::FUNCTIONS`] contains a function for that number, the code jumps to it with unchanged arguments. Otherwise it
+//! stores the arguments in memory and passes them to [`super::dispatch`] with the return address of the call. Rust has no
+//! access to the return address, hence assembly.
 
 use std::arch::naked_asm;
 
@@ -18,7 +18,7 @@ pub const IN_REGISTERS: usize = 8;
 /// System V's calling convention: six registers, further arguments above the return address.
 ///
 /// # Safety
-/// It is to be jumped to from the first instruction of a function, with the number of an entry in `eax`.
+/// Must be jumped to from the first instruction of a function, with the number of an entry in `eax`.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 pub unsafe extern "C-unwind" fn enter() {
@@ -59,7 +59,7 @@ pub unsafe extern "C-unwind" fn enter() {
 /// AAPCS64: eight registers, further arguments at the stack pointer.
 ///
 /// # Safety
-/// It is to be jumped to from the first instruction of a function, with the number of an entry in `w9`.
+/// Must be jumped to from the first instruction of a function, with the number of an entry in `w9`.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
 pub unsafe extern "C-unwind" fn enter() {
@@ -97,7 +97,7 @@ pub unsafe extern "C-unwind" fn enter() {
 /// The standard calling convention of RISC-V: eight registers, further arguments at the stack pointer.
 ///
 /// # Safety
-/// It is to be jumped to from the first instruction of a function, with the number of an entry in `t1`.
+/// Must be jumped to from the first instruction of a function, with the number of an entry in `t1`.
 #[cfg(target_arch = "riscv64")]
 #[unsafe(naked)]
 pub unsafe extern "C-unwind" fn enter() {

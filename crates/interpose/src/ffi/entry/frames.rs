@@ -1,8 +1,8 @@
-//! The calls of MPI that a thread is in: calls that come in meanwhile are made by MPI, or by functions of the program that
-//! MPI calls (error handlers, callbacks of attributes, operations).
+//! The active MPI calls of a thread. Calls within them are made by MPI itself, or by functions of the program that MPI calls
+//! (error handlers, callbacks of attributes, operations).
 //!
-//! A call may be left without returning: by an exception, which [`Entered`] sees, or by `longjmp`, which nobody sees. So
-//! a call is known by its frame on the stack, and whether that is still there is looked at when the next one comes in.
+//! A call may end without returning: by an exception, which drops [`Entered`], or by `longjmp`, which drops nothing. So a call
+//! is identified by its stack frame, and the next call checks whether the frame still exists.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -10,56 +10,56 @@ use std::ptr;
 
 use crate::ffi::library::Loaded;
 
-/// Calls within calls that are told apart; deeper ones are handed on.
+/// Limit of the nesting of tracked calls; deeper calls are passed on untracked.
 const DEPTH: usize = 8;
 
-/// What a thread is in.
+/// Kind of an active call.
 #[derive(Clone, Copy, Debug)]
 pub enum Doing {
-    /// A function for Fortran, which calls that for C.
+    /// A Fortran function, which calls the C function.
     Fortran,
     /// A call that is recorded.
     Call {
-        /// Its number.
+        /// Number of the call.
         call: usize,
         /// When it began.
         began: u64,
-        /// Within another one.
+        /// Whether it is within another call.
         is_nested: bool,
     },
 }
 
-/// A call that a thread is in.
+/// An active call of a thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
-    /// The stack pointer of the function that has called.
+    /// Stack pointer of the calling function.
     stack: usize,
-    /// The address that it returns to.
+    /// Return address of the call.
     pub caller: usize,
-    /// What it is.
+    /// Kind of the call.
     pub doing: Doing,
 }
 
-/// What lies on the stack between a call and the one that it is made from.
+/// Functions on the stack between a call and an inner call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Between {
-    /// The MPI, which has called a function of the program's or a tool's.
+    /// Functions of the MPI, which called a function of the program or of a tool.
     Mpi,
-    /// No function of the MPI's.
+    /// No function of the MPI.
     Others,
-    /// Something has no unwinding tables.
+    /// Unknown, as a function has no unwind tables.
     Unknown,
 }
 
 const NONE: Frame = Frame { stack: 0, caller: 0, doing: Doing::Fortran };
 
-// Without destructors: threads may call MPI while their other thread-local data go.
+// Types without destructors: threads may call MPI while their thread-local data are being destroyed.
 thread_local! {
     static FRAMES: [Cell<Frame>; DEPTH] = const { [const { Cell::new(NONE) }; DEPTH] };
     static COUNT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A call that has come in. It is over when this is dropped, also where an exception passes.
+/// Guard of an active call: the call ends when the guard is dropped, also by an exception.
 pub struct Entered {
     before: usize,
 }
@@ -70,8 +70,8 @@ impl Drop for Entered {
     }
 }
 
-/// The call that the one that comes in now is made from, if there is one, and what lies between them. `left` is told of
-/// calls that were left without returning.
+/// The active call within which a new call is made, if any, and the functions between them. Passes calls that ended without
+/// returning to `left`.
 pub fn current(stack: usize, left: impl Fn(&Frame)) -> Option<(Frame, Between)> {
     loop {
         let count = COUNT.get();
@@ -84,13 +84,13 @@ pub fn current(stack: usize, left: impl Fn(&Frame)) -> Option<(Frame, Between)> 
     }
 }
 
-/// The innermost recorded call that the thread is in: its number. To be asked after [`current`].
+/// Number of the innermost recorded active call. To be called after [`current`].
 pub fn call() -> Option<usize> {
     let number = |frame: &Cell<Frame>| if let Doing::Call { call, .. } = frame.get().doing { Some(call) } else { None };
     FRAMES.with(|frames| frames[..COUNT.get()].iter().rev().find_map(number))
 }
 
-/// Enters a call; nothing if it is too deep.
+/// Begins a call; `None` if it is nested too deeply.
 pub fn enter(stack: usize, caller: usize, doing: Doing) -> Option<Entered> {
     let before = COUNT.get();
     FRAMES.with(|frames| {
@@ -100,20 +100,20 @@ pub fn enter(stack: usize, caller: usize, doing: Doing) -> Option<Entered> {
     })
 }
 
-/// Where the address is that a call returns to, from the stack pointer of the function that has called.
+/// Offset of the return address below the stack pointer of the calling function.
 #[cfg(any(target_arch = "x86_64", target_arch = "riscv64"))]
 const RETURN: usize = 8;
-/// See `enter`: it is saved with the frame pointer at the end of 80 bytes.
+/// See `enter`: the return address is saved with the frame pointer at the end of 80 bytes.
 #[cfg(target_arch = "aarch64")]
 const RETURN: usize = 72;
 
-/// What lies between a call whose frame this is and another one that comes in; nothing if the former has been left.
+/// The functions between a frame and an inner call; `None` if the call of the frame ended without returning.
 fn between(frame: &Frame, stack: usize) -> Option<Between> {
-    // What is called lies below.
+    // The stack grows downwards.
     if stack >= frame.stack {
         return None;
     }
-    // SAFETY: between the stack pointer and a function that has called there is this thread's stack.
+    // SAFETY: the memory between the stack pointer and the frame of a caller is this thread's stack.
     let returns_to = unsafe { ((frame.stack - RETURN) as *const usize).read_volatile() };
     if returns_to != frame.caller {
         return None;
@@ -121,7 +121,7 @@ fn between(frame: &Frame, stack: usize) -> Option<Between> {
     if matches!(frame.doing, Doing::Fortran) { Some(Between::Unknown) } else { on_the_stack(frame, stack) }
 }
 
-/// What the functions of this kind in libgcc take.
+/// libgcc's opaque unwind context.
 enum Context {}
 
 unsafe extern "C" {
@@ -130,11 +130,10 @@ unsafe extern "C" {
     fn _Unwind_GetIP(context: *mut Context) -> usize;
 }
 
-/// Looks for the frame of a call on the stack, from here upwards. Where the search ends before it has come so far, the
-/// frame is taken to be there.
+/// Searches the stack for the frame of a call, from here upwards. If unwinding ends early, the frame is assumed to exist.
 fn on_the_stack(frame: &Frame, stack: usize) -> Option<Between> {
     struct Search {
-        /// Functions of the program and the MPI lie between.
+        /// Stack addresses from `below` to `above` belong to functions between the outer and the inner call.
         below: usize,
         above: usize,
         last: usize,
@@ -143,7 +142,7 @@ fn on_the_stack(frame: &Frame, stack: usize) -> Option<Between> {
     }
     extern "C" fn visit(context: *mut Context, search: *mut c_void) -> c_int {
         const NORMAL_STOP: c_int = 4;
-        // SAFETY: our own pointer, and a context that is valid here.
+        // SAFETY: the pointer passed below, and a context that is valid during the callback.
         let (search, at, address) =
             unsafe { (&mut *search.cast::<Search>(), _Unwind_GetCFA(context), _Unwind_GetIP(context)) };
         search.last = at;
@@ -154,7 +153,7 @@ fn on_the_stack(frame: &Frame, stack: usize) -> Option<Between> {
         0
     }
     let mut search = Search { below: stack, above: frame.stack, last: 0, is_mpi: false, loaded: Loaded::now() };
-    // SAFETY: a function as it wants one, and what it hands to that, which outlives the call.
+    // SAFETY: a callback of the required type, and its argument, which outlives the call.
     unsafe { _Unwind_Backtrace(visit, ptr::from_mut(&mut search).cast()) };
     match search {
         Search { last, above, .. } if last > above => None,

@@ -1,4 +1,4 @@
-//! What a profile makes of messages between two ranks: sends, receives, exchanges, matching probes.
+//! Records messages between two ranks in a profile: sends, receives, exchanges, matching probes.
 
 use fishplate_profile::calls::{Form, Kind};
 
@@ -6,7 +6,7 @@ use super::observation::After;
 use crate::profile::{Message, Operation, Probed};
 
 impl After<'_> {
-    /// Records messages that the call sends and receives, and the request that it has made for them.
+    /// Records messages that the call sends and receives, and the request created for them.
     pub fn messages(&mut self) {
         let form = self.arguments.call.form;
         let request = (self.moment.call, self.moment.site);
@@ -39,7 +39,7 @@ impl After<'_> {
         self.add_request(operations);
     }
 
-    /// What the call sends; nothing to MPI_PROC_NULL.
+    /// The message that the call sends; `None` if to MPI_PROC_NULL.
     pub fn outgoing(&mut self) -> Option<Message> {
         let peer = self.arguments.int(b'd').filter(|rank| *rank >= 0)?;
         let tag = self.arguments.int(b'g')?;
@@ -49,14 +49,14 @@ impl After<'_> {
         Some(Message { communicator, peer, tag, bytes: count * partitions * self.size(b't') })
     }
 
-    /// Whether it is a call that receives.
+    /// Whether the call receives.
     pub fn receives(&self) -> bool {
         let from = self.arguments.int(b's');
         // MPI_ANY_SOURCE and MPI_PROC_NULL are negative; nothing is ever received from the latter.
         from.is_some() || self.arguments.has(b'm')
     }
 
-    /// The communicator of a receive; that of a probed message was noted when it was probed.
+    /// The communicator of a receive; for a probed message, that of the probe.
     pub fn receiving_communicator(&mut self) -> Option<usize> {
         if !matches!(self.arguments.call.kind, Kind::Receive | Kind::ReceiveInit | Kind::Exchange) {
             return None;
@@ -85,7 +85,7 @@ impl After<'_> {
         }
     }
 
-    /// What a call does that receives by a request.
+    /// The operation of a call that posts a receive.
     fn receive_posted(&mut self, communicator: usize) -> Operation {
         if let Some(Probed { from, tag, number, .. }) = self.probed {
             return Operation::Receive { communicator, from, tag, number, room: None };
@@ -98,28 +98,28 @@ impl After<'_> {
         operation
     }
 
-    /// Whether the MPI says what a receive has got. MPICH (5.0.2) does not of exchanges that return at once: their
-    /// statuses are those of other requests.
+    /// Whether the status of a receive is valid. In MPICH (5.0.2) it is not for nonblocking exchanges: their statuses are those of
+    /// other requests.
     pub fn tells_what_has_come(&self) -> bool {
         let is_exchange_by_request =
             self.arguments.call.kind == Kind::Exchange && self.arguments.call.form != Form::Plain;
         self.abi.is_open_mpi() || !is_exchange_by_request
     }
 
-    /// Bytes that there is room for.
+    /// Size of the receive buffer in bytes.
     pub fn room(&self) -> u64 {
         let one = |count, datatype| self.arguments.count(count).map(|count| count * self.size(datatype));
         let partitions = self.arguments.int(b'p').map_or(1, |partitions| u64::try_from(partitions).unwrap_or(0));
         one(b'N', b'T').or_else(|| one(b'e', b't')).unwrap_or(0) * partitions
     }
 
-    /// A message that a matching probe has found: it is the next one of its stream, whatever is received before it.
+    /// Records a message found by a matching probe: it is the next message of its stream, even if others are received earlier.
     pub fn probe(&mut self) {
         let found = !self.arguments.has(b'l') || self.arguments.written(b'l').unwrap_or(0) != 0;
         let (true, Some(handle), Some(comm)) = (found, self.arguments.request(self.abi, b'm', 0), self.comm) else {
             return;
         };
-        // Nothing comes from MPI_PROC_NULL.
+        // A probe of MPI_PROC_NULL finds no message.
         let Some((from, tag, bytes)) = self.status(0).filter(|(from, ..)| *from >= 0) else { return };
         let communicator = self.recorder.communicators.place(comm);
         let number = self.recorder.number_of_received(communicator, from, tag);

@@ -1,13 +1,13 @@
-//! The functions that programs call, by MPI's names (`MPI_*`, and those of Fortran), and what becomes of a call.
+//! The functions that programs call by MPI's names (`MPI_*`, and those of Fortran), and the dispatch of calls.
 //!
-//! - `build.rs` writes the functions; [`enter`] lays their arguments out in memory, [`arguments`] reads them;
-//! - [`direct`] has the calls that nobody needs to look at again, which skip all of this;
-//! - [`target`] is the function that a call goes on to: the next one that has the name, as a rule the MPI's, or one of
+//! - `build.rs` writes the functions; [`enter()`] lays their arguments out in memory, [`arguments`] reads them;
+//! - [`direct`] contains the functions of calls that need no further inspection, which skip all the rest;
+//! - [`target`] finds the function to which a call is passed on: the next one of its name, usually the MPI's, or one of
 //!   [`super::overrides`];
-//! - [`frames`] are the calls that a thread is in, [`recording`] tells whether it records one just now; [`end`] is the end of
-//!   the process;
-//! - [`observation`] is what a profile makes of a call ([`messages`]; [`collectives`]: with [`peers`], and
-//!   [`significance`] of its arguments), [`tracing`] what a trace makes of it.
+//! - [`frames`] tracks the active calls of a thread, [`recording`] whether the thread is recording; [`end`] is a hook at the
+//!   end of the process;
+//! - [`observation`] records a call in a profile ([`messages`]; [`collectives`] with [`peers`] and the [`significance`] of
+//!   arguments), [`tracing`] in a trace.
 
 mod arguments;
 mod collectives;
@@ -46,10 +46,10 @@ use target::Target;
 
 include!(concat!(env!("OUT_DIR"), "/entries.rs"));
 
-/// Entries of a call.
+/// Number of entries of a call.
 const LANGUAGES: usize = 5;
 
-/// How a program calls; in the order of `build.rs`.
+/// Language of an entry; in the order of `build.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     /// `MPI_Send`.
@@ -58,9 +58,9 @@ pub enum Language {
     Fortran,
     /// `ompi_send_f`, which Open MPI's `mpi_f08` calls, with the arguments of `mpi_send_`.
     OpenMpiFortran,
-    /// `mpi_send_f08_`: the same arguments again; in MPICH where there is no buffer among them.
+    /// `mpi_send_f08_`, with the arguments of `mpi_send_`; in MPICH only for functions without a buffer.
     Fortran2008,
-    /// `mpi_send_f08ts_`, where buffers are described by Fortran.
+    /// `mpi_send_f08ts_`, which takes Fortran's descriptors of buffers.
     Fortran2008Described,
 }
 
@@ -70,9 +70,8 @@ impl Language {
         [C, Fortran, OpenMpiFortran, Fortran2008, Fortran2008Described][entry % LANGUAGES]
     }
 
-    /// Whether calls are recorded where they come in by this name. Where not, the function calls another one with a name
-    /// of which this library hears: MPICH's functions for Fortran call those for C, but for the ones in `mpi_f08` that
-    /// have no buffer; Open MPI's call each other.
+    /// Whether calls by this name are recorded. If not, the function calls another interposed one: MPICH's functions for Fortran
+    /// call those for C, except those of `mpi_f08` without a buffer; Open MPI's call each other.
     fn is_recorded(self) -> bool {
         let is_open_mpi = Abi::get().is_some_and(Abi::is_open_mpi);
         match self {
@@ -84,12 +83,12 @@ impl Language {
     }
 }
 
-/// A call of the program. `caller` is the address that it returns to.
+/// Dispatches a call of the program. `caller` is its return address.
 ///
-/// Exceptions of error handlers and callbacks, and the end of a thread in one, pass through here.
+/// Exceptions thrown by error handlers and callbacks, and the cancellation of a thread in one, unwind through this function.
 ///
 /// # Safety
-/// `registers` has the arguments that came in registers, `stack` what is on the stack from the further arguments on.
+/// `registers` points to the arguments passed in registers, `stack` to the further arguments on the stack.
 unsafe extern "C-unwind" fn dispatch(
     entry: usize,
     registers: *const usize,
@@ -140,8 +139,8 @@ fn carry_out(target: &Target, arguments: &mut Arguments, (stack, caller): (usize
     record(&recording, session, arguments, target, Began { caller, at: began, is_nested })
 }
 
-/// Whether a call within another one is a part of that: MPI makes it for itself, or another tool hands it on. Others are
-/// of the program, in a function that MPI calls.
+/// Whether a call within another one belongs to it: MPI makes it internally, or another tool passes it on. Other inner calls
+/// are made by the program, in a function that MPI calls.
 fn is_part_of((outer, between): (usize, Between), target: &Target, call: &Call, caller: usize) -> bool {
     let is_handed_on = outer == target.call
         && match between {
@@ -152,7 +151,7 @@ fn is_part_of((outer, between): (usize, Between), target: &Target, call: &Call, 
     is_handed_on || library::Loaded::now().is_of_mpi(caller)
 }
 
-/// Carries a call out that is not recorded. What it frees is gone all the same.
+/// Executes a call without recording it. Objects that it frees are forgotten all the same.
 fn hand_on(recording: &Recording, session: &Session, arguments: &mut Arguments, function: *mut c_void) -> usize {
     let freed = observation::forget_communicator(session, arguments);
     let result = recording.call(arguments, function);
@@ -162,16 +161,16 @@ fn hand_on(recording: &Recording, session: &Session, arguments: &mut Arguments, 
     result
 }
 
-/// When a call began, and where.
+/// Begin of a call.
 #[derive(Clone, Copy)]
 struct Began {
     caller: usize,
     at: u64,
-    /// In a function that MPI has called in another call.
+    /// Whether it is made in a function that MPI called within another call.
     is_nested: bool,
 }
 
-/// A call that is recorded. It ends when this is dropped, also where an exception passes: then it has failed.
+/// Guard of a recorded call: the call ends when the guard is dropped. If an exception drops it, the call counts as failed.
 struct Recorded<'a> {
     session: &'a Session,
     call: usize,
@@ -192,7 +191,7 @@ impl Drop for Recorded<'_> {
     }
 }
 
-/// Carries a call out, and records it.
+/// Executes and records a call.
 fn record(recording: &Recording, session: &Session, arguments: &mut Arguments, target: &Target, began: Began) -> usize {
     let Target { function, call, .. } = *target;
     let Began { caller, at, is_nested } = began;
@@ -211,14 +210,14 @@ fn record(recording: &Recording, session: &Session, arguments: &mut Arguments, t
         trace::end_call();
     }
     if done.is_err() {
-        // The program is not to suffer from it.
+        // Must not affect the program.
         fishplate_guest::report("recording a profile has failed (see above); the program runs on without");
         profile::give_up();
     }
     result
 }
 
-/// The begin and the end of MPI, and MPI_Pcontrol.
+/// Executes the initialization and finalization of MPI, and MPI_Pcontrol.
 fn life(function: *mut c_void, arguments: &Arguments) -> usize {
     let is_outermost = arguments.language.is_recorded();
     let recording = Recording::begin();

@@ -1,5 +1,5 @@
-//! Calls with large counts (`MPI_..._c`) as calls with counts that are integers. Some programs use the large ones always,
-//! as mpi4py does, and some MPIs lack them.
+//! Converts calls with large counts (`MPI_..._c`) to calls with `int` counts. Some programs, such as mpi4py, always use large
+//! counts, and some MPI libraries lack them.
 
 use std::collections::VecDeque;
 use std::ffi::c_int;
@@ -12,26 +12,27 @@ use super::significance::Part;
 use crate::ffi::abi::Abi;
 use crate::sync::lock;
 
-/// Arrays of calls that return before their operations are complete. MPI asks the caller to leave them alone until then;
-/// the MPIs that lack large counts read them when the operation starts only, and many more operations than this are never
-/// under way at once.
+/// Number of converted arrays kept for calls that return before their operations are complete. MPI permits libraries to read
+/// the arrays until then. Those that lack large counts read them only when the operation starts, and this many operations are
+/// never active at one time.
 const KEPT: usize = 4096;
 static ARRAYS: Mutex<VecDeque<Vec<c_int>>> = Mutex::new(VecDeque::new());
 
-/// Numbers of elements that are no arrays.
+/// Kinds of arguments that are single counts.
 const COUNTS: &[u8] = b"nNxXeE";
-/// Arrays of them; displacements follow those that have some.
+/// Kinds of arguments that are arrays of counts; displacements follow if the call has any.
 const ARRAYS_OF_COUNTS: &[u8] = b"vVR";
 
-/// Whether a call has arrays of counts that it needs after it has returned.
+/// Whether a call has arrays of counts that must stay valid after it returns.
 pub fn has_lasting_arrays(call: &Call) -> bool {
     call.form != Form::Plain && call.arguments.iter().any(|argument| ARRAYS_OF_COUNTS.contains(argument))
 }
 
-/// Changes the arguments of a call to those of `plain`, if all its counts fit. The result holds what they point to.
+/// Converts the arguments of a call to those of `plain`, if all counts fit in an `int`. Returns the arrays that the new
+/// arguments point to.
 pub fn narrow(arguments: &mut Arguments, plain: &'static Call) -> Option<Vec<Vec<c_int>>> {
     let (abi, letters) = (Abi::get()?, &arguments.call.arguments);
-    // What does not count on this rank may be anything.
+    // Arguments that are not significant on this rank may be invalid.
     let part = match (arguments.has(b'o') || arguments.has(b'b'), arguments.comm(abi, b'c')) {
         (true, Some(comm)) => Some(Part::of(abi, arguments, comm.rank().ok()?, comm.is_inter().ok()?)),
         _ => None,
@@ -61,12 +62,12 @@ pub fn narrow(arguments: &mut Arguments, plain: &'static Call) -> Option<Vec<Vec
     Some(arrays)
 }
 
-/// The displacements of MPI_Neighbor_alltoallw are MPI_Aint in both of its forms.
+/// Whether displacements are MPI_Aint in both forms: in MPI_Neighbor_alltoallw.
 fn has_wide_displacements(call: &Call) -> bool {
     call.kind == Kind::Neighbor && call.arguments.contains(&b'y')
 }
 
-/// Keeps arrays for a call that has returned before its operation is complete.
+/// Keeps arrays for a call that returned before its operation is complete.
 pub fn keep(arrays: Vec<Vec<c_int>>) {
     let mut kept = lock(&ARRAYS);
     kept.extend(arrays);
@@ -74,7 +75,7 @@ pub fn keep(arrays: Vec<Vec<c_int>>) {
     kept.drain(..surplus);
 }
 
-/// How long an array is: a number for each rank that messages go to or come from.
+/// Length of an array: a count for each rank of the remote group or each neighbour.
 fn length(arguments: &Arguments, array: u8) -> Option<usize> {
     let abi = Abi::get()?;
     let comm = arguments.comm(abi, b'c')?;
@@ -87,6 +88,6 @@ fn length(arguments: &Arguments, array: u8) -> Option<usize> {
 }
 
 fn narrowed(wide: *const i64, length: usize) -> Option<Vec<c_int>> {
-    // SAFETY: MPI asks for an array with a number for each rank.
+    // SAFETY: MPI requires an array with a count for each rank.
     (0..length).map(|at| c_int::try_from(unsafe { *wide.add(at) }).ok()).collect()
 }

@@ -1,4 +1,4 @@
-//! What a profile makes of a call: what is looked at before it, and what it has done.
+//! Records a call in a profile: the state before the call, and its effects.
 
 use fishplate_profile::calls::{Form, Kind};
 
@@ -12,31 +12,31 @@ use crate::profile::{Freed, Id, Message, Moment, Operation, Origin, Probed, Reco
 use crate::sync::lock;
 use crate::trace::{self, Stamp};
 
-/// What was seen before a call.
+/// State before a call.
 pub struct Observation {
     abi: Option<&'static Abi>,
-    /// Requests, which MPI changes.
+    /// Requests passed to the call, which MPI overwrites.
     pub requests: Vec<Seen>,
-    /// The message of a matching probe, which MPI changes.
+    /// The message of a matching probe, which MPI overwrites.
     pub message: Option<usize>,
     freed: Option<Freed>,
-    /// A window that is being freed, and the place of its ranks.
+    /// A window that is being freed, and the index of its communicator.
     freed_window: Option<(usize, usize)>,
     statuses: Option<Statuses>,
-    /// A request that was cancelled is freed: whether there was no message.
+    /// For a call that frees a cancelled request: whether the request ended without a message.
     is_cancelled: bool,
 }
 
 /// A request, before a call.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
-    /// Its handle.
+    /// Handle of the request.
     pub handle: usize,
-    /// Which it is; nothing: not known.
+    /// Identifies the request; `None` if it is unknown.
     pub id: Option<Id>,
 }
 
-/// Before a call that frees a communicator: MPI may give its handle to another one before this call has returned.
+/// To be called before a call that frees a communicator: MPI may reuse its handle before the call returns.
 pub fn forget_communicator(session: &Session, arguments: &Arguments) -> Option<Freed> {
     if !arguments.has(b'Z') {
         return None;
@@ -46,7 +46,7 @@ pub fn forget_communicator(session: &Session, arguments: &Arguments) -> Option<F
 }
 
 impl Observation {
-    /// Looks at a call that is about to be carried out.
+    /// Observes the arguments of a call before it is executed.
     pub fn before(session: &Session, arguments: &mut Arguments) -> Observation {
         let mut seen = Observation {
             abi: Abi::get(),
@@ -75,7 +75,7 @@ impl Observation {
                     let ended = arguments.handle_of_request(abi).and_then(|h| Statuses::is_cancelled_request(abi, h));
                     let is_receive =
                         |request: Request| matches!(request.operations[0], None | Some(Operation::Receive { .. }));
-                    // A receive that was cancelled and has not ended will not.
+                    // A receive that was cancelled and has not completed will receive nothing.
                     seen.is_cancelled = ended.unwrap_or(request.is_some_and(is_receive));
                 }
             }
@@ -90,7 +90,7 @@ impl Observation {
         seen
     }
 
-    /// Records a call that has returned. `began`: when it began, if there is a trace.
+    /// Records a call that returned. `began`: when it began, if a trace is written.
     pub fn after(
         mut self,
         session: &Session,
@@ -101,7 +101,7 @@ impl Observation {
     ) {
         let Some(abi) = self.abi else { return };
         let has_failed = arguments.has_failed(result);
-        // Such a message is no more, as one that fits.
+        // A truncated message is consumed like any other.
         let is_truncated = has_failed
             && matches!(arguments.call.kind, Kind::Receive | Kind::Exchange)
             && arguments.is_truncated(abi, result);
@@ -115,7 +115,7 @@ impl Observation {
             Some((_, place)) => recorder.communicators.forget_window(place),
             None => {}
         }
-        // A communicator that MPI does not know is the program's error.
+        // After an error the communicator may be invalid.
         recorder.end_call(&mut moment, comm.filter(|_| !has_failed || is_truncated), has_failed);
         if arguments.call.name == "MPI_Cancel" && !has_failed {
             self.is_cancelled = self.has_cancelled_receive(abi, arguments, &mut recorder);
@@ -154,7 +154,7 @@ impl Observation {
             after.trace(tracer);
         }
         match (arguments.call.kind, has_failed) {
-            // Some of the requests may be complete although others have failed.
+            // Some requests may be complete although others failed.
             (Kind::Complete, _) => after.completion(),
             (_, true) => {}
             (Kind::Send | Kind::SendInit | Kind::Receive | Kind::ReceiveInit | Kind::Exchange, _) => after.messages(),
@@ -169,11 +169,11 @@ impl Observation {
 }
 
 impl Observation {
-    /// Whether MPI_Cancel has ended a receive. As nothing that follows goes to it, no matter when, or whether, the program
-    /// waits for it, that counts at once. (Sends may end in either way later.)
+    /// Whether MPI_Cancel ended a receive. The receive is removed at once, as no later message matches it, whether or not the
+    /// program waits for it. (A cancelled send may still succeed.)
     fn has_cancelled_receive(&self, abi: &Abi, arguments: &Arguments, recorder: &mut Recorder) -> bool {
         let request = self.requests.first().and_then(|seen| recorder.requests.get(seen.id?));
-        // (MPICH forgets that a persistent one was cancelled when it is asked.)
+        // (Querying a persistent request in MPICH resets its cancelled state.)
         let is_receive = request.is_some_and(|request| {
             !request.is_persistent && matches!(request.operations[1], Some(Operation::Receive { .. }))
         });
@@ -181,8 +181,7 @@ impl Observation {
         is_receive && ended() == Some(true)
     }
 
-    /// Requests that are complete, all, the one with an index, or those with some indices: which, and the places of their
-    /// statuses.
+    /// Completed requests (all, the one with an index, or those with some indices) and the indexes of their statuses.
     pub fn completed<'a>(&self, arguments: &'a Arguments) -> impl Iterator<Item = (usize, usize)> + use<'a> {
         type Index = fn(&Arguments, usize) -> Option<usize>;
         let (count, index): (usize, Index) = if arguments.has(b'l') && arguments.written(b'l').unwrap_or(0) == 0 {
@@ -200,8 +199,8 @@ impl Observation {
     }
 }
 
-/// Whether a call is for a rank that its communicator does not have: it has failed, although MPICH says that all is well where
-/// an error handler of the program's has returned.
+/// Whether a call names a rank that its communicator does not have. Such a call failed, although MPICH reports success after
+/// an error handler of the program returned.
 fn names_nobody(arguments: &Arguments, comm: Comm, recorder: &mut Recorder) -> bool {
     let named = b"dso".map(|argument| arguments.int(argument).and_then(|rank| usize::try_from(rank).ok()));
     let Some(greatest) = named.into_iter().flatten().max() else { return false };
@@ -209,7 +208,7 @@ fn names_nobody(arguments: &Arguments, comm: Comm, recorder: &mut Recorder) -> b
     greatest >= recorder.communicators.at(place).ranks
 }
 
-/// A call that has returned, and where it is recorded.
+/// A call that returned, and the recorder.
 pub struct After<'a> {
     pub abi: &'static Abi,
     pub arguments: &'a Arguments,
@@ -217,26 +216,26 @@ pub struct After<'a> {
     pub has_failed: bool,
     pub moment: Moment,
     pub comm: Option<Comm>,
-    /// What the call sends.
+    /// The message that the call sends.
     pub outgoing: Option<Message>,
-    /// Place of the communicator of a receive.
+    /// Index of the communicator of a receive.
     pub received_in: Option<usize>,
-    /// The message that a matching probe has found: now, or before it is received by this call.
+    /// The message found by a matching probe: by this call, or by an earlier call if this one receives it.
     pub probed: Option<Probed>,
-    /// The request that the call has made.
+    /// The request created by the call.
     pub request: Option<Id>,
-    /// A request that is known no more.
+    /// A request that is no longer tracked.
     pub forgotten: Option<Id>,
     pub recorder: &'a mut Recorder,
 }
 
 impl After<'_> {
-    /// Source, tag and bytes, as MPI says.
+    /// Source, tag and bytes according to a status.
     pub fn status(&self, at: usize) -> Option<(i32, i32, u64)> {
         self.seen.statuses.as_ref().and_then(|statuses| statuses.read(at))
     }
 
-    /// Gives the request that the call has made its place among all.
+    /// Assigns an ID to the request created by the call.
     fn identify_request(&mut self) {
         let Some(handle) = self.arguments.request(self.abi, b'r', 0) else { return };
         let (id, forgotten) = self.recorder.handles.add(handle, self.abi.is_shared_request(handle));
@@ -246,7 +245,7 @@ impl After<'_> {
         }
     }
 
-    /// Adds the request that the call has made, if it has made one.
+    /// Adds the request created by the call, if any.
     pub fn add_request(&mut self, operations: [Option<Operation>; 2]) {
         let Some(id) = self.request else { return };
         let is_persistent = self.arguments.call.form == Form::Persistent;
@@ -287,17 +286,17 @@ impl After<'_> {
         }
     }
 
-    /// Whether the call completes requests, and does not just look at them.
+    /// Whether the call completes requests instead of only querying them.
     pub fn is_completing(&self) -> bool {
         let has_request = self.arguments.has(b'q') || self.arguments.has(b'K');
         self.arguments.has(b'u') && has_request || self.arguments.has(b'Q')
     }
 
-    /// Requests that the call has completed: which, and the places of their statuses.
+    /// Requests completed by the call, and the indexes of their statuses.
     pub fn requests_completed(&self) -> impl Iterator<Item = (Seen, usize)> + use<'_> {
         let completed = self.seen.completed(self.arguments);
         let seen = completed.filter_map(|(at, status)| Some((at, *self.seen.requests.get(at)?, status)));
-        // Of requests of a call that has failed, those are complete that are there no more.
+        // If the call failed, the requests whose handles were reset are complete.
         let is_there = |at: usize, handle: usize| {
             let place = if self.arguments.has(b'Q') { b'Q' } else { b'q' };
             self.arguments.has(b'K') || self.arguments.request(self.abi, place, at) == Some(handle)
@@ -306,13 +305,13 @@ impl After<'_> {
             .map(|(_, seen, at)| (seen, at))
     }
 
-    /// Whether a request was cancelled, and so has done nothing.
+    /// Whether a request ended by cancellation.
     pub fn was_cancelled(&mut self, id: Id, status: usize) -> bool {
         let was_asked = self.recorder.requests.get(id).is_some_and(|request| request.is_cancelled);
         was_asked && self.seen.statuses.as_ref().is_some_and(|statuses| statuses.is_cancelled(status))
     }
 
-    /// Whether a request is cancelled, or was and is freed, with this call.
+    /// Whether the call cancels a request, or frees a cancelled one.
     pub fn ends_cancelled(&self) -> bool {
         self.seen.is_cancelled
     }
@@ -332,7 +331,7 @@ impl After<'_> {
         }
     }
 
-    /// What is not complete keeps its handle.
+    /// Keeps the handles of incomplete requests.
     fn keep_requests(&mut self) {
         for Seen { handle, id } in self.seen.requests.iter().rev() {
             if let Some(id) = id.filter(|id| self.recorder.requests.get(*id).is_some()) {
@@ -350,11 +349,11 @@ impl After<'_> {
         self.add_request([Some(Operation::Other), None]);
     }
 
-    /// Target, and bytes to and from it.
+    /// Target rank, bytes to it, bytes from it.
     pub fn one_sided_bytes(&self) -> Option<(i32, Option<u64>, Option<u64>)> {
         let target = self.arguments.int(b'h')?;
         if self.arguments.has(b'1') {
-            // One element there and back; its datatype is the argument that says so.
+            // One element in each direction, of the datatype in this argument.
             let size = self.size(b'1');
             return Some((target, Some(size), Some(size)));
         }
@@ -380,7 +379,7 @@ impl After<'_> {
         self.add_request([Some(Operation::Other), None]);
     }
 
-    /// The communicator that the call has made.
+    /// The communicator created by the call.
     pub fn made(&self) -> Option<Comm> {
         self.arguments.comm_at(self.abi, b'z').filter(|made| made.key() != self.abi.comm_null)
     }
@@ -395,7 +394,7 @@ impl After<'_> {
             (None, Some(parent)) if self.arguments.call.form == Form::Immediate => {
                 communicators.copied(made, parent);
             }
-            // Those of the other side have another parent.
+            // The ranks of the other side create it from another parent.
             (None, Some(_)) if meets_others => drop(communicators.made(made, Origin::Unknown)),
             (Some(number), _) => drop(communicators.made(made, Origin::Group(number))),
             (None, Some(parent)) => drop(communicators.made(made, Origin::Parent(parent))),
@@ -403,7 +402,7 @@ impl After<'_> {
         }
     }
 
-    /// Whether the call connects processes that may have no communicator together.
+    /// Whether the call connects processes without a common communicator.
     fn meets_others(&self) -> bool {
         matches!(self.arguments.call.name.as_str(), "MPI_Comm_accept" | "MPI_Comm_connect")
     }
@@ -424,7 +423,7 @@ impl After<'_> {
             return false;
         }
         let (mut lower, mut extent) = (0, 0);
-        // SAFETY: a datatype that the program has handed to MPI, and places for numbers.
+        // SAFETY: a datatype that the program passed to MPI, and pointers to numbers.
         let code = unsafe { mpi::type_get_extent(datatype, &mut lower, &mut extent) };
         code == 0 && u64::try_from(extent).unwrap_or(0) != self.size_of(datatype)
     }
@@ -434,13 +433,13 @@ impl After<'_> {
         self.arguments.handle(self.abi, argument).map_or(0, |datatype| self.size_of(datatype))
     }
 
-    /// The same of a datatype.
+    /// Bytes of data in an element of a datatype.
     pub fn size_of(&self, datatype: Handle) -> u64 {
         if datatype == self.abi.datatype_null {
             return 0;
         }
         let mut size = 0;
-        // SAFETY: a datatype that the program has handed to MPI, and a place for a number.
+        // SAFETY: a datatype that the program passed to MPI, and a pointer to a number.
         let code = unsafe { mpi::type_size_x(datatype, &mut size) };
         if code == 0 { u64::try_from(size).unwrap_or(0) } else { 0 }
     }

@@ -1,10 +1,10 @@
-//! Those that a rank sends to, or receives from, in a collective operation.
+//! The peers of a rank in a collective operation.
 
-/// By their places in arrays.
+/// Peers by their indexes in arrays of counts.
 pub struct Peers {
-    /// How many places there are.
+    /// Length of the arrays.
     pub length: usize,
-    /// Places of nobody: beyond the edge of a grid.
+    /// Indexes without a peer: beyond the edge of a grid.
     pub nobody: Vec<usize>,
 }
 
@@ -14,13 +14,13 @@ impl Peers {
         Peers { length: ranks, nobody: Vec::new() }
     }
 
-    /// Neighbours; negative ranks are nobody.
+    /// Neighbours; negative ranks mean no peer.
     pub fn neighbors(ranks: &[i32]) -> Peers {
         let nobody = ranks.iter().enumerate().filter(|(_, rank)| **rank < 0).map(|(at, _)| at);
         Peers { length: ranks.len(), nobody: nobody.collect() }
     }
 
-    /// How many there are.
+    /// Number of peers.
     pub fn count(&self) -> u64 {
         (self.length - self.nobody.len()) as u64
     }

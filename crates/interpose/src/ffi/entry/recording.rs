@@ -1,5 +1,5 @@
-//! Whether a thread is in the middle of recording: if a call of the program's comes in then, a signal handler has made it, or
-//! has left the recording by `longjmp`. Locks may be held then, and half of a call be counted.
+//! Tracks whether a thread is recording. A call of the program during recording was made by a signal handler, or after a signal
+//! handler left the recording by `longjmp`. Locks may be held then, and a call may be counted in part.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -7,34 +7,33 @@ use std::sync::atomic::{Ordering, compiler_fence};
 
 use super::arguments::Arguments;
 
-// Without a destructor: threads may call MPI while their other thread-local data go.
+// A type without a destructor: threads may call MPI while their thread-local data are being destroyed.
 thread_local! {
     static IS_RECORDING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the thread is in the middle of it.
+/// Whether the thread is recording.
 pub fn is_under_way() -> bool {
     IS_RECORDING.get()
 }
 
-/// The locks of what is recorded are taken and given back between the two: a handler that runs on this thread must see it so.
+/// The fences keep the acquisition and release of locks between two calls, as seen by a signal handler on this thread.
 fn set(is_recording: bool) {
     compiler_fence(Ordering::SeqCst);
     IS_RECORDING.set(is_recording);
     compiler_fence(Ordering::SeqCst);
 }
 
-/// Recording, but for the functions that [`Recording::call`] calls. It is over when this is dropped.
+/// Guard of the recording of a call; suspended during [`Recording::call`].
 pub struct Recording(());
 
 impl Recording {
-    /// Begins.
     pub fn begin() -> Recording {
         set(true);
         Recording(())
     }
 
-    /// Carries a call of the program's out, in which others may come in.
+    /// Executes a call of the program, within which other calls may be made.
     pub fn call(&self, arguments: &Arguments, function: *mut c_void) -> usize {
         set(false);
         let result = arguments.call(function);

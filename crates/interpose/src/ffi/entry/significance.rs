@@ -1,28 +1,28 @@
-//! Which arguments of a collective operation count on this rank (MPI-4.1, chapter 6): the others may be anything, also
-//! pointers to nowhere.
+//! Which arguments of a collective operation are significant on this rank (MPI-4.1, chapter 6). The others may have any value,
+//! including invalid pointers.
 
 use fishplate_profile::calls::Kind;
 
 use super::arguments::Arguments;
 use crate::ffi::abi::Abi;
 
-/// What this rank does in an operation.
+/// The role of this rank in an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// It is the root.
+    /// Whether it is the root.
     pub is_root: bool,
-    /// It sends.
+    /// Whether it sends.
     pub gives: bool,
-    /// It receives.
+    /// Whether it receives.
     pub gets: bool,
-    /// What it sends is where it receives (MPI_IN_PLACE): number and datatype are those of that.
+    /// Whether the send buffer is MPI_IN_PLACE: count and datatype are those of the receive buffer.
     pub gives_in_place: bool,
-    /// What it receives is where it sends.
+    /// Whether the receive buffer is MPI_IN_PLACE.
     pub gets_in_place: bool,
 }
 
 impl Part {
-    /// That of the rank `own` of a communicator.
+    /// The role of rank `own` of a communicator.
     pub fn of(abi: &Abi, arguments: &Arguments, own: usize, is_inter: bool) -> Part {
         let part = Part::in_roles(arguments.call.kind, arguments.int(b'o'), (own, is_inter), abi.root);
         Part {
@@ -32,7 +32,7 @@ impl Part {
         }
     }
 
-    /// Between two groups the root says that it is (`mpi_root`); the others of its group have no part, and name nobody.
+    /// In an intercommunicator the root passes `mpi_root`; the other ranks of its group pass MPI_PROC_NULL and take no part.
     fn in_roles(kind: Kind, root: Option<i32>, (own, is_inter): (usize, bool), mpi_root: i32) -> Part {
         let is_root = root.is_some_and(|root| if is_inter { root == mpi_root } else { root == own as i32 });
         let is_leaf = !is_root && root.is_some_and(|root| root >= 0);
@@ -46,7 +46,7 @@ impl Part {
         Part { is_root, gives, gets, gives_in_place: false, gets_in_place: false }
     }
 
-    /// Whether an argument is looked at.
+    /// Whether an argument is significant.
     pub fn has(&self, argument: u8) -> bool {
         match argument {
             b'n' | b'x' | b'v' | b'y' => self.gives && !self.gives_in_place,

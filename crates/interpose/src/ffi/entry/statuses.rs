@@ -1,5 +1,4 @@
-//! Statuses: who sent a message, with which tag, and how much. Where the program does not want them, they are written to
-//! memory of our own.
+//! Statuses: source, tag and size of messages. If the program ignores statuses, MPI writes them to memory of this library.
 
 use std::ffi::{CStr, c_int};
 use std::sync::OnceLock;
@@ -13,7 +12,7 @@ use crate::ffi::functions as mpi;
 use crate::ffi::handle::Handle;
 use crate::ffi::library;
 
-/// What stands for MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE in Fortran: of Open MPI, and of MPICH's `mpi_f08`.
+/// Variables whose addresses mean MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE in Fortran: of Open MPI, and MPICH's `mpi_f08`.
 const IGNORED_IN_FORTRAN: [&CStr; 4] = [
     c"mpi_fortran_status_ignore_",
     c"mpi_fortran_statuses_ignore_",
@@ -21,16 +20,16 @@ const IGNORED_IN_FORTRAN: [&CStr; 4] = [
     c"MPIR_F08_MPI_STATUSES_IGNORE_OBJ",
 ];
 
-/// Where the statuses of a call are.
+/// The statuses of a call.
 pub struct Statuses {
     start: usize,
     abi: &'static Abi,
-    /// What they are in, if the program ignores them.
+    /// Memory of the statuses, if the program ignores them.
     _own: Vec<u64>,
 }
 
 impl Statuses {
-    /// Those of a call that writes at most so many; changes its argument where the program ignores them.
+    /// The statuses of a call that writes at most `most`. Replaces its argument if the program ignores them.
     pub fn of(abi: &'static Abi, arguments: &mut Arguments, most: usize) -> Option<Statuses> {
         let at = arguments.call.position(b'u').or_else(|| arguments.call.position(b'U'))?;
         let given = arguments.values[at];
@@ -43,14 +42,14 @@ impl Statuses {
         arguments.values[at] = start;
         let statuses = Statuses { start, abi, _own: own };
         if matches!(arguments.call.kind, Kind::Receive | Kind::Exchange) && start != 0 {
-            // From nobody, until MPI says from whom. Where an error handler of the program's returns, it does not.
-            // SAFETY: a status that MPI is to write.
+            // An invalid source until MPI writes the status, which it does not if an error handler of the program returns.
+            // SAFETY: a status that MPI will write.
             unsafe { statuses.integer(0, 0).write_unaligned(-1) };
         }
         Some(statuses)
     }
 
-    /// Where an integer of a status is: the source, the tag.
+    /// Pointer to an integer of a status: the source or the tag.
     fn integer(&self, at: usize, which: usize) -> *mut c_int {
         let status = self.start + at * self.abi.status_bytes;
         (status as *mut c_int).wrapping_add(self.abi.status_source + which)
@@ -69,7 +68,7 @@ impl Statuses {
 }
 
 impl Statuses {
-    /// Whether one of them says that its operation was cancelled.
+    /// Whether the operation of a status was cancelled.
     pub fn is_cancelled(&self, at: usize) -> bool {
         let status = self.start + at * self.abi.status_bytes;
         let mut flag = 0;
@@ -78,7 +77,7 @@ impl Statuses {
         code == 0 && flag != 0
     }
 
-    /// Whether a request that is about to be freed has ended by being cancelled; nothing if it has not ended.
+    /// Whether a request that is about to be freed ended by cancellation; `None` if it is not complete.
     pub fn is_cancelled_request(abi: &Abi, request: Handle) -> Option<bool> {
         let mut own = vec![0u64; abi.status_bytes.div_ceil(size_of::<u64>())];
         let status: mpi::Address = own.as_mut_ptr().cast();

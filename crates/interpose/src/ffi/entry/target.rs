@@ -1,4 +1,4 @@
-//! Which function a call of the program goes on to.
+//! Finds the function to which a call of the program is passed on.
 
 use std::env;
 use std::ffi::{CString, c_int, c_void};
@@ -12,27 +12,27 @@ use super::arguments::Arguments;
 use super::{CALLS, LANGUAGES, Language, direct, narrowing};
 use crate::ffi::{dynamic_linker, library, overrides};
 
-/// Looked for when it is first called: programs may load MPI late. Then [`missing`] stands for none.
+/// Functions by entry, looked up at the first call, as programs may load MPI late. [`missing`] if there is none.
 static FUNCTIONS: [AtomicPtr<c_void>; CALLS * LANGUAGES] =
     [const { AtomicPtr::new(ptr::null_mut()) }; CALLS * LANGUAGES];
 
-/// What a call of a function returns that the MPI lacks. The program would not have found it without this library; mpi4py,
-/// which looks for functions when it runs, takes this code for one that is not there.
+/// Result of a call of a function that the MPI lacks. Without this library the program would not have found the function;
+/// mpi4py, which looks up functions at run time, interprets this code as a missing function.
 const UNAVAILABLE: c_int = 0xaaaa_aaaa_u32 as c_int;
 
-/// Where a call goes.
+/// The target of a call.
 pub struct Target {
     /// The function.
     pub function: *mut c_void,
-    /// Number of the call that is carried out: where counts were narrowed, another one.
+    /// Number of the executed call, which differs from the program's call if counts were narrowed.
     pub call: usize,
-    /// What the narrowed arguments point to, if the call has to return before they may go.
+    /// Arrays that the narrowed arguments point to, if they must outlive the call.
     lasting: Option<Vec<Vec<c_int>>>,
-    /// The same while the call lasts.
+    /// Arrays that must live for the duration of the call.
     _arrays: Vec<Vec<c_int>>,
 }
 
-/// The target of a call that is made by an entry, from some address. Changes arguments to what the target wants.
+/// The target of a call through an entry, made by `caller`. Converts the arguments for the target.
 pub fn of(entry: usize, caller: usize, arguments: &mut Arguments) -> Target {
     let call = entry / LANGUAGES;
     if arguments.call.is_large
@@ -44,7 +44,7 @@ pub fn of(entry: usize, caller: usize, arguments: &mut Arguments) -> Target {
 }
 
 impl Target {
-    /// After the call.
+    /// To be called after the call.
     pub fn release(self) {
         if let Some(arrays) = self.lasting {
             narrowing::keep(arrays);
@@ -52,7 +52,7 @@ impl Target {
     }
 }
 
-/// The function without large counts, where it is one of ours, or the MPI has no other, and the counts fit.
+/// The function without large counts, if it is an override, or the MPI lacks the large one, and the counts fit.
 fn narrowed(entry: usize, caller: usize, arguments: &mut Arguments) -> Option<Target> {
     let Plain { call, is_ours } = plain(entry / LANGUAGES)?;
     if !is_ours && function(entry, caller) != missing as *mut c_void {
@@ -69,7 +69,7 @@ fn narrowed(entry: usize, caller: usize, arguments: &mut Arguments) -> Option<Ta
 #[derive(Clone, Copy)]
 struct Plain {
     call: usize,
-    /// Whether it has a function of this library, which takes the place of the MPI's large form too.
+    /// Whether it has an override, which also replaces the MPI's function with large counts.
     is_ours: bool,
 }
 
@@ -84,7 +84,7 @@ fn plain(large: usize) -> Option<Plain> {
     PLAIN.get_or_init(|| calls::table().iter().map(find).collect())[large]
 }
 
-/// The function behind an entry.
+/// The function of an entry.
 fn function(entry: usize, caller: usize) -> *mut c_void {
     let place = &FUNCTIONS[entry];
     let known = place.load(Ordering::Acquire);
@@ -105,7 +105,7 @@ fn find(entry: usize, caller: usize, place: &AtomicPtr<c_void>) -> *mut c_void {
     found
 }
 
-/// Takes the place of functions that the MPI lacks.
+/// Stands for functions that the MPI lacks.
 extern "C" fn missing() -> c_int {
     UNAVAILABLE
 }
@@ -118,11 +118,11 @@ fn name(call: &Call, language: Language) -> CString {
         Language::Fortran2008 => call.fortran_2008_names()[0].clone(),
         Language::Fortran2008Described => call.fortran_2008_names()[1].clone(),
     };
-    // No name in the table has a zero in it.
+    // No name in the table contains a NUL.
     CString::new(name).unwrap_or_default()
 }
 
-/// Whether collective operations are this library's too: unless it was loaded for a profile alone.
+/// Whether overrides are used: not if the library was loaded only for a profile.
 fn schedules_are_wanted() -> bool {
     static WANTED: OnceLock<bool> = OnceLock::new();
     let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());

@@ -1,4 +1,4 @@
-//! What a trace makes of a call that has returned.
+//! Adds a call that returned to the trace.
 
 use std::sync::OnceLock;
 
@@ -33,7 +33,7 @@ impl After<'_> {
         }
     }
 
-    /// A message that a matching probe has found is received from then on, by whatever call; other probes are nothing.
+    /// A successful matching probe counts as the posting of a receive. Other probes are not traced.
     fn trace_probe(&mut self, tracer: &mut Tracer) {
         let Some(probed) = self.probed else { return tracer.found_nothing() };
         let communicator = self.recorder.communicators.at(probed.communicator);
@@ -54,7 +54,7 @@ impl After<'_> {
         }));
     }
 
-    /// Such a message is waited for, or a request stands for it.
+    /// Receives a probed message: waits for it, or renames it to the request created.
     fn trace_probed(&mut self, tracer: &mut Tracer, probed: Id) {
         match self.request {
             Some(request) => {
@@ -80,7 +80,7 @@ impl After<'_> {
             (Some(send), Some(receive)) => Some(Operation::Exchange(send, receive)),
             (Some(send), None) => Some(Operation::Send(send)),
             (None, Some(receive)) => Some(Operation::Receive(receive)),
-            // To or from nobody.
+            // To or from MPI_PROC_NULL.
             (None, None) => None,
         };
         let is_persistent = self.arguments.call.form == Form::Persistent;
@@ -123,7 +123,7 @@ impl After<'_> {
             return None;
         }
         let (mut from, mut tag) = (Some(from).filter(|from| *from >= 0), Some(tag).filter(|tag| *tag >= 0));
-        // A call that waits says what has come.
+        // The status of a blocking receive is valid.
         if request.is_none()
             && let Some((peer, got, _)) = self.status(0)
         {
@@ -160,7 +160,7 @@ impl After<'_> {
         if completed.is_empty() { tracer.found_nothing() } else { tracer.push(&Operation::Wait(completed)) }
     }
 
-    /// A request is freed, or cancelled: what it does goes on unless it is cancelled.
+    /// A request is freed or cancelled. The operation of a freed request continues unless it is cancelled.
     fn trace_free(&mut self, tracer: &mut Tracer, is_freed: bool) {
         for id in self.seen.requests.iter().filter_map(|seen| seen.id) {
             let cancelled = if self.ends_cancelled() { tracer.complete(id, true, |_| None) } else { None };
@@ -174,8 +174,8 @@ impl After<'_> {
         }
     }
 
-    /// What waits until buffers are empty: that of the process, or of a communicator. Which communicators have that of a
-    /// session is not known.
+    /// A call that waits until the buffer of the process or of a communicator is empty. The communicators of a session are
+    /// unknown, so that flushes of its buffer are not traced.
     fn trace_flush(&mut self, tracer: &mut Tracer) {
         let Some(comm) = self.comm else {
             let is_of_session = self.arguments.call.name.starts_with("MPI_Session");
@@ -217,7 +217,7 @@ impl After<'_> {
                 Epoch::Flush(None)
             }
             "MPI_Win_test" => return tracer.found_nothing(),
-            // What they wait for is the other side's flush; how long that takes is not known.
+            // They wait for the other side's flush, whose duration is unknown.
             _ => return tracer.computes(),
         };
         tracer.know(place, communicator);
@@ -226,14 +226,14 @@ impl After<'_> {
 
     fn trace_collective(&mut self, tracer: &mut Tracer) {
         let kind = collective_kind(self.moment.call);
-        // What a group makes is made by those alone that will be in it.
+        // A communicator made from a group is created by its members alone.
         let is_of_group = kind == Some(CollectiveKind::Make) && (self.arguments.has(b'S') || self.arguments.has(b'g'));
         let comm = if is_of_group { self.made() } else { self.comm };
         let (Some(kind), Some(comm)) = (kind, comm) else { return tracer.computes() };
         let place = self.recorder.communicators.place(comm);
         let root = self.arguments.int(b'o').and_then(|root| u32::try_from(root).ok());
         let communicator = self.recorder.communicators.at(place);
-        // What others do there is not in the traces of this world.
+        // The traces of this MPI_COMM_WORLD do not contain the calls of foreign ranks.
         if communicator.has_foreign() {
             return tracer.computes();
         }
@@ -260,7 +260,7 @@ impl After<'_> {
         }
     }
 
-    /// Neighbours as ranks of MPI_COMM_WORLD; nobody where there is none.
+    /// Neighbours as ranks of MPI_COMM_WORLD; empty if there are none.
     fn neighbors(&mut self, comm: Comm, place: usize) -> (Vec<u32>, Vec<u32>) {
         let neighbors = self.recorder.communicators.neighbors(comm);
         let communicator = self.recorder.communicators.at(place);
@@ -269,7 +269,7 @@ impl After<'_> {
         (sources, destinations)
     }
 
-    /// What goes to and comes from each rank or neighbour, as far as this rank knows.
+    /// Bytes to and from each rank or neighbour, as far as this rank knows.
     fn collective_sizes(&mut self, place: usize, neighbors: Option<&(Vec<u32>, Vec<u32>)>) -> [Sizes; 2] {
         let part = self.part(place);
         let communicator = self.recorder.communicators.at(place);
@@ -302,7 +302,7 @@ impl After<'_> {
     }
 }
 
-/// Which collective operation a call is, by its number.
+/// Kind of collective operation of a call, by its number.
 fn collective_kind(call: usize) -> Option<CollectiveKind> {
     static KINDS: OnceLock<Vec<Option<CollectiveKind>>> = OnceLock::new();
     KINDS.get_or_init(|| calls::table().iter().map(kind_of).collect())[call]

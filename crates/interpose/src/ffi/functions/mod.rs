@@ -1,22 +1,22 @@
 //! The functions of the MPI library, by their names in the profiling interface.
 //!
-//! All are as unsafe as in C: buffers must be as long as counts and datatypes say and stay until the operation is
-//! complete, handles must be valid, pointers must point to what they are for.
+//! All are unsafe as in C: buffers must have the size of counts and datatypes and stay valid until the operation is complete,
+//! handles must be valid, and pointers must point to valid values.
 
 use std::ffi::{c_int, c_void};
 
 use super::handle::Handle;
 use super::library;
 
-/// A buffer, or whatever else a C program passes a pointer for.
+/// A buffer or any other pointer.
 pub type Address = *mut c_void;
 /// An array of counts or displacements.
 pub type Counts = *const c_int;
-/// Where a handle goes or is.
+/// Pointer to a handle.
 pub type Slot = *mut c_void;
-/// A number.
+/// An integer argument.
 pub type Int = c_int;
-/// Where a number goes.
+/// Pointer to an integer for a result.
 pub type Out = *mut c_int;
 
 /// Defines functions that call those of the MPI library.
@@ -47,7 +47,7 @@ pub fn abi_version() -> Option<c_int> {
     (unsafe { function(&mut major, &mut minor) } == 0).then_some(major)
 }
 
-/// Whether there is an MPI library in this process that was begun, also if it has ended since.
+/// Whether MPI was initialized in this process, even if it has been finalized since.
 pub fn is_initialized() -> bool {
     let Some(address) = library::symbol(c"PMPI_Initialized") else { return false };
     // SAFETY: this is the function's type in the MPI standard.

@@ -8,7 +8,7 @@ use crate::ffi::dispatch;
 use crate::ffi::functions::{Address, Counts, Int, Slot};
 use crate::ffi::handle::Handle;
 
-/// Defines the two functions of each operation in front of MPI's.
+/// Defines the overrides of each operation: blocking and non-blocking.
 macro_rules! define_exports {
     ($($call:ident: $ours:ident, $ours_started:ident,
        $native_blocking:ident = $symbol:literal, $started:ident = $started_symbol:literal,

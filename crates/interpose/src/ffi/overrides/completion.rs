@@ -1,4 +1,4 @@
-//! Calls that wait for requests or test them: schedules in flight make progress in all of them.
+//! Calls that wait for requests or test them: active schedules make progress in all of them.
 
 use std::ffi::c_int;
 
@@ -6,7 +6,7 @@ use crate::ffi::functions::{self as mpi, Address, Int, Out, Slot};
 use crate::ffi::handle::Handle;
 use crate::progress;
 
-/// Defines calls that wait: with schedules under way they test again and again instead.
+/// Defines calls that wait: while schedules are active they poll by testing instead.
 macro_rules! waiting {
     ($($ours:ident = $native_blocking:ident ($($argument:ident: $type:ty),*), by |$flag:ident| $look:expr;)*) => {$(
         #[doc = concat!("In front of MPI's `", stringify!($ours), "`.")]
@@ -24,7 +24,7 @@ macro_rules! waiting {
     )*};
 }
 
-/// Defines calls that look once.
+/// Defines calls that test once.
 macro_rules! looking {
     ($($ours:ident = $native_blocking:ident ($($argument:ident: $type:ty),*);)*) => {$(
         #[doc = concat!("In front of MPI's `", stringify!($ours), "`.")]
@@ -47,7 +47,7 @@ waiting! {
         by |flag| mpi::testany(count, requests, index, flag, status);
     MPI_Waitsome = waitsome (count: Int, requests: Slot, found: Out, indices: Out, statuses: Address), by |flag| {
         let code = mpi::testsome(count, requests, found, indices, statuses);
-        // None of them, or MPI_UNDEFINED when there is none to wait for.
+        // None, or MPI_UNDEFINED if there is no active request.
         *flag = c_int::from(*found != 0);
         code
     };

@@ -64,7 +64,7 @@ pub unsafe extern "C-unwind" fn MPI_Comm_disconnect(comm: Slot) -> c_int {
     code
 }
 
-/// Defines calls of the MPI that wait for other ranks, before which schedules under way are finished.
+/// Defines calls that wait for other ranks, before which active schedules are completed.
 macro_rules! finishing {
     ($($ours:ident = $native_blocking:ident ($($argument:ident: $type:ty),*);)*) => {$(
         #[doc = concat!("In front of MPI's `", stringify!($ours), "`.")]

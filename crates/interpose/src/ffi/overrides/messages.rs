@@ -1,5 +1,4 @@
-//! Blocking sends and receives: with schedules in flight they become non-blocking ones that the progress engine waits
-//! for.
+//! Blocking sends and receives: while schedules are active they become non-blocking ones that the progress engine waits for.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -10,7 +9,7 @@ use crate::ffi::handle::Handle;
 use crate::ffi::library;
 use crate::progress;
 
-/// Defines calls that start what the program asks for, and wait.
+/// Defines calls that start a non-blocking operation and wait for it.
 macro_rules! waiting {
     ($($ours:ident = $native_blocking:ident, by $start:ident, ($($argument:ident: $type:ty),*) $($status:ident)?;)*) => {$(
         #[doc = concat!("In front of MPI's `", stringify!($ours), "`.")]
@@ -55,7 +54,7 @@ pub unsafe extern "C-unwind" fn MPI_Sendrecv_replace(
     comm: Handle,
     status: Address,
 ) -> c_int {
-    // MPI has the form that returns at once since version 4.
+    // MPI has the non-blocking form since version 4.
     if progress::is_empty() || library::symbol(c"PMPI_Isendrecv_replace").is_none() {
         // SAFETY: the program's arguments, handed on.
         return unsafe { mpi::sendrecv_replace(buffer, count, datatype, to, out_tag, from, in_tag, comm, status) };

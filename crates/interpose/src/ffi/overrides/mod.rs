@@ -1,7 +1,7 @@
-//! The functions that take the place of MPI's while schedules may be in use.
+//! The functions that replace MPI's while schedules may be in use.
 //!
 //! [`super::entry`] calls them. They call the MPI library ([`super::functions`]), [`super::dispatch`] for collective
-//! operations, and [`crate::progress`] for schedules that are in flight.
+//! operations, and [`crate::progress`] for active schedules.
 
 // They have the names of MPI's functions.
 #![allow(non_snake_case)]
@@ -13,10 +13,10 @@ mod completion;
 mod lifetime;
 mod messages;
 
-/// Defines the search for a function by its name.
+/// Defines the lookup of a function by its name.
 macro_rules! overrides {
     ($($module:ident: $($name:ident),*;)*) => {
-        /// The function that takes the place of MPI's of this name.
+        /// The override of MPI's function of this name.
         pub fn find(name: &str) -> Option<*const c_void> {
             match name {
                 $($(stringify!($name) => Some($module::$name as *const c_void),)*)*

@@ -46,7 +46,7 @@ pub fn bandwidth(results: &Results) -> Markup {
     chart.draw()
 }
 
-/// The same as a file of its own.
+/// The chart as a standalone file.
 pub fn picture(results: &Results, theme: Theme) -> String {
     let stacks: Vec<String> = results.stacks.iter().map(|stack| stack.name.clone()).collect();
     picture::render(&bandwidth(results), SIZE, &stacks, theme)

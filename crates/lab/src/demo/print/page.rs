@@ -136,7 +136,7 @@ fn row(results: &Results, index: usize, stack: &StackResults) -> Markup {
     }
 }
 
-/// What plain TCP gets, for comparison.
+/// Bandwidth of plain TCP, for comparison.
 fn rail_rows(results: &Results) -> Markup {
     let alone = results.rails.iter().map(|rail| (format!("{}, {} Mbit/s", rail.name, rail.mbit), &rail.alone));
     let rows = alone.chain([("both rails at once".to_string(), &results.sum)]);

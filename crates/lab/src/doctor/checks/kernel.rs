@@ -8,7 +8,7 @@ use crate::doctor::finding::Finding;
 
 const CHECK: &str = "kernel";
 
-/// What a host's kernel is set to, as far as it tells.
+/// Settings of a host's kernel, as far as readable.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     /// The last of `tcp_wmem`, in bytes.
@@ -34,7 +34,7 @@ pub fn gather() -> Facts {
     }
 }
 
-/// What that means.
+/// Findings about these settings.
 pub fn judge(host: &str, facts: &Facts) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (name, value, what) in [

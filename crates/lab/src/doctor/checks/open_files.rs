@@ -9,7 +9,7 @@ const CHECK: &str = "open files";
 /// What a process has open beside connections: datagrams of 64 links, listeners of 8 rails, files of MPI and the program.
 const OTHERS: u64 = 200;
 
-/// What a host allows.
+/// Limits of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     /// Files that a process may have open at most: ranks raise the soft limit to it by themselves.
@@ -20,7 +20,7 @@ pub struct Facts {
     pub rails: u64,
 }
 
-/// Asks the system, on a host with so many rails.
+/// Queries the system, on a host with `rails` rails.
 pub fn gather(rails: usize) -> Facts {
     let limit = getrlimit(Resource::RLIMIT_NOFILE).ok();
     Facts {

@@ -1,4 +1,4 @@
-//! Whether full segments arrive: a *black hole* takes long packets and tells nobody.
+//! Checks whether full-size segments arrive: a *black hole* drops long packets without an ICMP message.
 
 use fishplate_rails::trial::path::PairTrial;
 

@@ -9,7 +9,7 @@ use crate::output::text;
 
 const CHECK: &str = "paths";
 
-/// What was tried from one host to another.
+/// A trial from one host to another.
 pub struct Crossing<'a> {
     /// From this host.
     pub from: &'a str,
@@ -21,7 +21,7 @@ pub struct Crossing<'a> {
     pub rails_there: &'a rails::Facts,
     /// Whether some rail leads the other way: then programs run, as connections carry both ways.
     pub leads_back: bool,
-    /// What came of it.
+    /// Result of the trial.
     pub trials: &'a [PairTrial],
     /// The port that connections were for.
     pub port: u16,
@@ -41,7 +41,7 @@ pub fn connected(trials: &[PairTrial]) -> impl Iterator<Item = (&str, &PathTrial
     })
 }
 
-/// What it means.
+/// Findings about the trials.
 pub fn judge(crossing: &Crossing) -> Vec<Finding> {
     let Crossing { from, to, trials, .. } = crossing;
     let carry: Vec<_> = connected(trials).collect();

@@ -13,7 +13,7 @@ use crate::doctor::finding::Finding;
 
 const CHECK: &str = "rails";
 
-/// What a host has.
+/// A rail of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     /// Its interfaces, rails first.
@@ -44,7 +44,7 @@ pub struct InterfaceFacts {
     /// It is used for a host to which no rail leads.
     #[serde(default)]
     pub is_in_reserve: bool,
-    /// Why it carries nothing at present, if so.
+    /// Why it cannot carry data at present, if so.
     pub outage: Option<String>,
     /// What keeps it from carrying beside others of its network.
     pub hints: Vec<String>,

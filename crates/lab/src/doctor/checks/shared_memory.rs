@@ -14,14 +14,14 @@ use crate::system::free_space;
 const CHECK: &str = "shared memory";
 const FOLDER: &str = "/dev/shm";
 /// MPI libraries take some MiB for each rank there; what containers have by default is 64 MiB.
-const LEAST_FREE: u64 = 64_000_000;
+const MIN_FREE_BYTES: u64 = 64_000_000;
 
-/// What a host has.
+/// Facts about the shared memory of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     /// Bytes that are free in /dev/shm.
     pub free: Option<u64>,
-    /// Why nothing can be put there, if so.
+    /// Why no file can be created there, if so.
     pub error: Option<String>,
     /// `kernel.yama.ptrace_scope`.
     pub yama: Option<u8>,
@@ -45,7 +45,7 @@ fn read_own_memory() -> nix::Result<()> {
     process_vm_readv(Pid::this(), &mut [IoSliceMut::new(&mut to)], &remote).map(|_| ())
 }
 
-/// What that means.
+/// Findings about these facts.
 pub fn judge(host: &str, facts: &Facts) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Some(error) = &facts.error {
@@ -54,7 +54,7 @@ pub fn judge(host: &str, facts: &Facts) -> Vec<Finding> {
         let to_do =
             "mount a tmpfs there that all users may write to (mode 1777); in a container: --ipc=host or --shm-size";
         findings.push(Finding::warning(CHECK, host, found, to_do.into()));
-    } else if let Some(free) = facts.free.filter(|free| *free < LEAST_FREE) {
+    } else if let Some(free) = facts.free.filter(|free| *free < MIN_FREE_BYTES) {
         let found = format!("{} are free in {FOLDER}, which can be too little for a few ranks", text::bytes(free));
         let to_do = "remove what is left there, or `mount -o remount,size=1G /dev/shm`; in a container: --shm-size=1g";
         findings.push(Finding::warning(CHECK, host, found, to_do.into()));

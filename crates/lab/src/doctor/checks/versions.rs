@@ -1,4 +1,4 @@
-//! Whether all hosts have the same Fishplate.
+//! Checks whether all hosts have equal versions of Fishplate.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::doctor::finding::Finding;
 
 const CHECK: &str = "versions";
 
-/// What a host has.
+/// Versions on a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     /// Of the program.
@@ -15,7 +15,7 @@ pub struct Facts {
     pub wire: u16,
 }
 
-/// What this program is.
+/// Version of this program.
 pub fn gather() -> Facts {
     Facts { program: env!("CARGO_PKG_VERSION").into(), wire: fishplate_rails::WIRE_VERSION }
 }

@@ -84,7 +84,7 @@ impl Stack {
 }
 
 impl Invocation {
-    /// Gives `command` this environment, and nothing that the user set for other purposes.
+    /// Gives `command` this environment, without the user's variables for other purposes.
     pub fn prepare(&self, command: &mut Command) {
         for (name, _) in env::vars_os() {
             if FOREIGN.iter().any(|prefix| name.to_string_lossy().starts_with(prefix)) {
@@ -94,7 +94,7 @@ impl Invocation {
         command.envs(self.variables.iter().cloned().map(|(name, value)| listed(name, value)));
     }
 
-    /// The same as something to type.
+    /// The command line, for people.
     pub fn shown(&self) -> String {
         let variables = self.variables.iter().map(|(name, value)| format!("{name}={}", programs::shell_quote(value)));
         variables.chain(self.line.iter().map(|word| programs::shell_quote(word))).collect::<Vec<_>>().join(" ")

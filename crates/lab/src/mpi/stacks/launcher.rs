@@ -48,7 +48,7 @@ pub struct Job {
 pub struct Hosts {
     /// Names; empty: the launcher knows (from a batch system, or from the environment of a testbed).
     pub names: Vec<String>,
-    /// What stands in for ssh, where the hosts are namespaces of one machine.
+    /// Replacement of ssh if the hosts are namespaces of one machine.
     pub remote_shell: Option<PathBuf>,
     /// Interface for starting processes, where it is not for the launcher to choose.
     pub interface: Option<String>,
@@ -95,13 +95,13 @@ impl Launcher {
         words
     }
 
-    /// What it needs in the environment; `variables` are those of the programs that it starts.
+    /// Environment of the launcher; `variables` are those of the programs that it starts.
     pub fn variables(self, job: &Job, variables: &[(String, String)]) -> Vec<(String, String)> {
         let one_machine = job.hosts.remote_shell.is_some();
         let set =
             |pairs: &[(&str, &str)]| pairs.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect::<Vec<_>>();
         match self {
-            // Every host would pin its first rank to the same core.
+            // Otherwise each host would pin its first rank to the first core.
             Launcher::Intel if one_machine => set(&[("I_MPI_PIN", "0")]),
             Launcher::OpenMpi => {
                 let names = handed_on(variables);
@@ -117,7 +117,7 @@ impl Launcher {
     }
 }
 
-/// What Open MPI shall hand on beside its own, which it hands on by itself. Others hand on everything.
+/// Variables that Open MPI must forward besides its own. Other launchers forward all variables.
 fn handed_on(variables: &[(String, String)]) -> String {
     let names = variables.iter().map(|(name, _)| name.as_str());
     names.filter(|name| !name.starts_with("OMPI_") && *name != "PATH").collect::<Vec<_>>().join(";")
@@ -150,7 +150,7 @@ fn open_mpi(job: &Job) -> Vec<String> {
         words.add(&["--host", &slots.join(","), "--map-by", &map]);
     }
     if let Some(shell) = &job.hosts.remote_shell {
-        // Every host would bind its first rank to the same core.
+        // Otherwise each host would bind its first rank to the first core.
         words.add(&["--bind-to", "none", "--prtemca", "plm_ssh_agent", &shell.to_string_lossy()]);
     }
     if let Some(interface) = &job.hosts.interface {

@@ -43,7 +43,7 @@ impl Source {
         Ok(found.map_or(name.to_string(), |path| path.to_string_lossy().into_owned()))
     }
 
-    /// What its programs need in their environment.
+    /// Environment variables for its programs.
     pub fn variables(&self) -> Result<Vec<(String, String)>> {
         match self {
             Source::Wheels(wheels) => template::wheels_variables(wheels),
@@ -83,12 +83,12 @@ impl Source {
         }
     }
 
-    /// What a shell must do ahead of their use, beside setting variables.
+    /// Shell commands required before their use, besides variables.
     pub fn shell_preparation(&self) -> Option<String> {
         if let Source::Modules(modules) = self { Some(load(modules)) } else { None }
     }
 
-    /// What to type in order to have them, if that is all it takes.
+    /// Command that installs them, if one suffices.
     pub fn how_to_get(&self) -> Option<String> {
         if let Source::Wheels(wheels) = self { Some(wheels.how_to_get()) } else { None }
     }

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use super::wheels::{self, Wheels};
 use crate::mpi::provider_library;
 
-/// What `{names}` stand for.
+/// Values of the placeholders `{name}`.
 #[derive(Clone, Debug, Default)]
 pub struct Values {
     /// `{root}`: the folder of the stack's own installation.
@@ -18,13 +18,13 @@ pub struct Values {
     pub rails: Vec<String>,
 }
 
-/// What the programs of an MPI library from PyPI need in their environment.
+/// Environment variables for programs of an MPI library from PyPI.
 pub fn wheels_variables(wheels: &'static Wheels) -> Result<Vec<(String, String)>> {
     let values = Values { root: Some(wheels.folder()?), ..Values::default() };
     fill_all(&wheels.environment, &values).with_context(|| wheels.name.clone())
 }
 
-/// Fills in all values of an environment; those that speak of rails nobody named are left out.
+/// Fills in all values of an environment; omits those that refer to rails that are not named.
 pub fn fill_all(environment: &BTreeMap<String, String>, values: &Values) -> Result<Vec<(String, String)>> {
     let mut filled = Vec::new();
     for (name, template) in environment {
@@ -34,7 +34,7 @@ pub fn fill_all(environment: &BTreeMap<String, String>, values: &Values) -> Resu
     Ok(filled)
 }
 
-/// `template` with its names filled in; `None` when it speaks of rails nobody named.
+/// `template` with its placeholders filled in; `None` if it refers to rails that are not named.
 pub fn fill(template: &str, values: &Values) -> Result<Option<String>> {
     let mut filled = String::new();
     let mut rest = template;

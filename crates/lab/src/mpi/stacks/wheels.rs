@@ -36,7 +36,7 @@ pub struct Wheels {
     /// Others whose files it uses.
     #[serde(default)]
     pub needs: Vec<String>,
-    /// What its programs need in their environment.
+    /// Environment variables for its programs.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
 }
@@ -85,7 +85,7 @@ impl Wheels {
         Ok(ready)
     }
 
-    /// What to type in order to have it.
+    /// Command that installs it.
     pub fn how_to_get(&self) -> String {
         format!("fishplate setup --stack {}", self.name)
     }

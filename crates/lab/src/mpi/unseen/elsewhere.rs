@@ -6,7 +6,7 @@ use super::Notes;
 use crate::output::text;
 
 /// Less is a launcher's.
-const LEAST_BYTES: u64 = 1 << 20;
+const MIN_BYTES: u64 = 1 << 20;
 /// Less than this part of the bytes of the rails, 1/100, goes unsaid.
 const RAIL_BYTES_EACH: u64 = 100;
 /// What libfabric's own sockets are not told from: rails over its providers, which are called PROVIDER:DOMAIN.
@@ -26,7 +26,7 @@ pub fn told<'a>(notes: &Notes, rails: impl Iterator<Item = (&'a str, u64)> + Clo
         all.iter().fold((0, 0), |(sent, received), (one, _)| (sent + one.sent, received + one.received));
     let carried: u64 = rails.map(|(_, bytes)| bytes).sum();
     let (most, _) = all.iter().max_by_key(|(one, _)| one.sent + one.received)?;
-    if sent.max(received) < LEAST_BYTES.max(carried / RAIL_BYTES_EACH) {
+    if sent.max(received) < MIN_BYTES.max(carried / RAIL_BYTES_EACH) {
         return None;
     }
     let peer = most.peer.map_or(String::new(), |peer| format!(" ({peer} and others)"));
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn what_is_little_or_may_be_a_rails_is_not() {
-        assert_eq!(says(LEAST_BYTES - 1, &[("r0", 0)], "MPICH"), None);
+        assert_eq!(says(MIN_BYTES - 1, &[("r0", 0)], "MPICH"), None);
         assert_eq!(says(3_000_000, &[("r0", 400_000_000)], "MPICH"), None);
         assert_eq!(says(3_000_000, &[("tcp:r0", 0)], "MPICH"), None);
         assert_eq!(told(&Notes::default(), [("r0", 0)].into_iter()), None);

@@ -20,7 +20,7 @@ pub use elsewhere::told as told_elsewhere;
 pub use provider::why_unused;
 
 /// Most programs that are named.
-const MOST_NAMES: usize = 6;
+const MAX_NAMES: usize = 6;
 
 /// Notes in a folder.
 #[derive(Clone, Debug, Default)]
@@ -128,8 +128,8 @@ fn ranks(stuck: &[&notes::Began]) -> String {
 fn names<'a>(files: impl Iterator<Item = &'a Path>) -> String {
     let all: BTreeSet<String> =
         files.map(|file| file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned()).collect();
-    let shown: Vec<&str> = all.iter().take(MOST_NAMES).map(String::as_str).collect();
-    let more = all.len().saturating_sub(MOST_NAMES);
+    let shown: Vec<&str> = all.iter().take(MAX_NAMES).map(String::as_str).collect();
+    let more = all.len().saturating_sub(MAX_NAMES);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{more}", shown.join(", "))
 }

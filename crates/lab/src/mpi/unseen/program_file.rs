@@ -6,8 +6,8 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What is behind so many bytes of a file is not looked through for an MPI of its own.
-const MOST_BYTES: u64 = 1 << 30;
+/// Bytes of a file that are searched for a statically linked MPI.
+const MAX_BYTES: u64 = 1 << 30;
 /// What a program of 64 bits begins with; its table of program headers is where the word at 32 says.
 const HEAD: usize = 64;
 const CLASS_64: u8 = 2;
@@ -38,9 +38,9 @@ pub fn is_executable(path: &Path) -> bool {
 /// The text of a script.
 pub fn script(path: &Path) -> Option<String> {
     /// Longer ones are no scripts that start programs.
-    const MOST: u64 = 64 << 10;
+    const MAX_SCRIPT_BYTES: u64 = 64 << 10;
     let mut text = Vec::new();
-    File::open(path).ok()?.take(MOST).read_to_end(&mut text).ok()?;
+    File::open(path).ok()?.take(MAX_SCRIPT_BYTES).read_to_end(&mut text).ok()?;
     text.starts_with(b"#!").then(|| String::from_utf8_lossy(&text).into_owned())
 }
 
@@ -75,7 +75,7 @@ pub fn obstacle(path: &Path) -> Option<String> {
         return None;
     }
     let mut bytes = Vec::new();
-    File::open(path).ok()?.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+    File::open(path).ok()?.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
     if !has_interpreter(&bytes)? {
         return Some(format!("{shown} is linked statically, so no library can be loaded into it"));
     }

@@ -6,7 +6,7 @@ use super::{chart, palette};
 use crate::statistics::Spread;
 
 /// Most that names at the left take of the width.
-const MOST_NAMES: f64 = 0.45;
+const MAX_NAMES_PART: f64 = 0.45;
 /// Width of the room for values at the right.
 const VALUES: f64 = 190.0;
 const HEIGHT: f64 = 34.0;
@@ -93,7 +93,7 @@ pub fn shares(title: &str, width: f64, wholes: &[Whole]) -> Markup {
 /// Width of the room for names at the left.
 fn room<'a>(width: f64, names: impl Iterator<Item = &'a str>) -> f64 {
     let longest = names.map(|name| name.chars().count()).max().unwrap_or(0);
-    (longest as f64 * LETTER + 16.0).min(width * MOST_NAMES)
+    (longest as f64 * LETTER + 16.0).min(width * MAX_NAMES_PART)
 }
 
 /// `98.0 %`.

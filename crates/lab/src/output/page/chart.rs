@@ -9,7 +9,7 @@ use crate::statistics::Spread;
 const LEFT: f64 = 74.0;
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 48.0;
-/// Room for what is named at the right end of the horizontal axis.
+/// Width of the labels at the right end of the horizontal axis.
 const RIGHT: f64 = 26.0;
 /// Room for the lines' names.
 const RIGHT_NAMED: f64 = 215.0;
@@ -24,7 +24,7 @@ const INSET: f64 = 12.0;
 
 /// A chart to draw.
 pub struct Chart<'a> {
-    /// What it shows, for those who do not see it.
+    /// Description for screen readers.
     pub title: String,
     /// Width and height.
     pub size: (f64, f64),
@@ -42,7 +42,7 @@ pub struct Chart<'a> {
     pub named: bool,
 }
 
-/// What lies along the horizontal axis.
+/// The horizontal axis.
 pub struct Horizontal<'a> {
     /// Name of the axis.
     pub caption: String,

@@ -1,4 +1,4 @@
-//! Which colour and mark a stack has: the same in every chart, and the same kind for the same product in every report.
+//! Colours and marks of stacks: equal in all charts of a report, and similar for each product in all reports.
 
 use std::fmt::Write;
 

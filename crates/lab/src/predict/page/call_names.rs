@@ -1,4 +1,4 @@
-//! What the calls of a trace are called: of those that do the same, the plainest.
+//! Names for the operations of a trace: the simplest MPI function with the operation's effect.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use fishplate_profile::calls;
 use fishplate_trace::{Collective, CollectiveKind, Epoch, Mode, Operation, Sizes};
 
-/// The number of a call among all that a profile knows; nothing where an operation is none.
+/// Number of the call in a profile; `None` for operations that are not calls.
 pub fn number_of(operation: &Operation) -> Option<usize> {
     static NUMBERS: OnceLock<HashMap<&'static str, usize>> = OnceLock::new();
     let numbers =

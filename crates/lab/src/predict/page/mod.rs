@@ -21,9 +21,9 @@ use crate::output::text::{percent, time};
 use crate::profile::{self, print};
 
 /// Most networks that are shown in detail.
-const MOST: usize = 6;
+const MAX_DETAILED: usize = 6;
 
-/// What a replay did on a machine.
+/// The replay on a machine.
 pub fn detail(trace: &Trace, machine: &Machine, outcome: &Outcome, calls: &[CallTimes]) -> Detail {
     let steps = over_time::Steps::new(&outcome.rails, outcome.run);
     let host = |rank: u32| format!("node{}", machine.placement.node_of(rank));
@@ -47,7 +47,7 @@ pub fn detail(trace: &Trace, machine: &Machine, outcome: &Outcome, calls: &[Call
 pub fn render(program: &str, headline: &str, notes: &[String], predictions: &[Prediction]) -> String {
     let title = format!("Prediction for {program}");
     let detailed: Vec<(&Prediction, &Detail)> =
-        predictions.iter().filter_map(|one| Some((one, one.detail.as_deref()?))).take(MOST).collect();
+        predictions.iter().filter_map(|one| Some((one, one.detail.as_deref()?))).take(MAX_DETAILED).collect();
     let body = html! {
         (print::page::style())
         header {

@@ -1,4 +1,4 @@
-//! What a replay did over time, as the series of a profile.
+//! Time series of a replay, in the form of a profile.
 
 use fishplate_profile::series_file::{STEP_NS, rank_column};
 use fishplate_sim::models::time::Time;
@@ -64,7 +64,7 @@ fn narrow(count: u64) -> u32 {
     count.min(u32::MAX.into()) as u32
 }
 
-/// What all hosts send over each rail.
+/// Traffic of all hosts over each rail.
 pub fn of_rails(rails: &RailBytes, names: &[String]) -> Series {
     let step_ns = step_ns(rails);
     let parts = (rails.step().0 / 1000 / step_ns).max(1);

@@ -6,12 +6,12 @@ use maud::{Markup, html};
 
 use crate::output::text::{percent, plural, time};
 
-/// What is on it, and the class of its colour.
+/// Categories on the path, with their colour classes.
 const PARTS: [(&str, &str); 4] = [("computation", "t0"), ("software", "t6"), ("latency", "t2"), ("bandwidth", "t4")];
 /// Columns of the picture.
 const COLUMNS: usize = 190;
 /// Most ranks of which the share is told.
-const MOST_RANKS: usize = 8;
+const MAX_RANKS: usize = 8;
 const WIDTH: f64 = 1140.0;
 const LEFT: f64 = 150.0;
 const HEIGHT: f64 = 110.0;
@@ -76,10 +76,10 @@ pub fn markup(path: &CriticalPath) -> Markup {
             }
             p .note {
                 "It is at "
-                @for (at, (rank, ns)) in ranks.iter().take(MOST_RANKS).enumerate() {
+                @for (at, (rank, ns)) in ranks.iter().take(MAX_RANKS).enumerate() {
                     @if at > 0 { ", " } "rank " (rank) " for " (percent(*ns, run_ns))
                 }
-                @if ranks.len() > MOST_RANKS { ", and at " (ranks.len() - MOST_RANKS) " more" }
+                @if ranks.len() > MAX_RANKS { ", and at " (ranks.len() - MAX_RANKS) " more" }
                 ", with messages to it."
             }
         }

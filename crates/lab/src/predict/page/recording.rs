@@ -1,5 +1,5 @@
-//! What a replay did, as ranks would have recorded it (crates/profile): calls, messages, events, so that the profile of a
-//! run that never happened is made as that of a real one.
+//! Converts a replay to the files that ranks would have recorded (crates/profile): calls, messages, events. So the profile of
+//! a simulated run is created like the profile of a real one.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -21,7 +21,7 @@ struct Recording<'a> {
     trace: &'a RankTrace,
     counts: Rank,
     steps: Steps,
-    /// Communicators: what is the same on all ranks, and their ranks.
+    /// Communicators: their identifiers, equal on all ranks, and their members.
     communicators: BTreeMap<u32, (u64, &'a [u32])>,
     /// Messages so far, by stream.
     numbers: BTreeMap<u64, u64>,
@@ -37,7 +37,7 @@ struct Call {
     ended_ns: u64,
 }
 
-/// What a rank on `host` did, whose calls were at these times.
+/// The recording of a rank on `host` with calls at these times.
 pub fn of_rank(trace: &RankTrace, host: String, times: &[[Time; 2]], steps: Steps) -> (RawRank, Steps) {
     let mut recording = Recording::new(trace, host, steps);
     let ns = |time: Time| time.0 / 1000;
@@ -156,7 +156,7 @@ impl<'a> Recording<'a> {
         }
         self.count_size(size::RECEIVED, receive.bytes);
         let own = self.trace.header.rank;
-        // What was never complete is not known to be from anybody.
+        // The source of an incomplete receive is unknown.
         let event = receive.from.zip(receive.tag).map(|(from, tag)| {
             let key = key(&(self.context(receive.communicator), from, own, tag));
             let number = self.next(key ^ RECEIVES);
@@ -178,7 +178,7 @@ impl<'a> Recording<'a> {
         self.counts.waited_ns += call.ended_ns - call.began_ns;
     }
 
-    /// What it sends and receives.
+    /// Bytes that it sends and receives.
     fn collective(&mut self, call: Call, collective: &Collective) -> (u64, u64) {
         let context = self.context(collective.communicator);
         let members = self.communicators.get(&collective.communicator).map(|(_, members)| *members);
@@ -206,7 +206,7 @@ impl<'a> Recording<'a> {
     }
 }
 
-/// Receives are counted apart from sends of the same stream, as to itself.
+/// Receives are numbered separately from sends: a message of a rank to itself has both.
 const RECEIVES: u64 = 1 << 63;
 
 impl Call {
@@ -216,7 +216,7 @@ impl Call {
     }
 }
 
-/// A number for a value, the same on all ranks.
+/// Hash of a value, equal on all ranks.
 fn key(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);

@@ -1,4 +1,4 @@
-//! What is wrong with a program, and what is missing in its profile: a line each.
+//! Lines about errors of a program, and gaps in its profile.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::profile::schema::{End, Profile, Rank, World, sum};
 use crate::profile::{summary, unseen};
 
 /// Most lines about ranks that have not finished.
-const MOST_LINES: usize = 8;
+const MAX_LINES: usize = 8;
 
 /// Of a whole profile.
 pub fn of_profile(profile: &Profile) -> Vec<String> {
@@ -84,8 +84,8 @@ fn ends(world: &World) -> Vec<String> {
     // Few are where the others are not: that is where to look first.
     let mut stuck: Vec<_> = stuck.into_iter().collect();
     stuck.sort_by_key(|(_, (ranks, _))| ranks.len());
-    let more = stuck.len().saturating_sub(MOST_LINES);
-    lines.extend(stuck.into_iter().take(MOST_LINES).map(|((call, place), (ranks, longest_ns))| {
+    let more = stuck.len().saturating_sub(MAX_LINES);
+    lines.extend(stuck.into_iter().take(MAX_LINES).map(|((call, place), (ranks, longest_ns))| {
         let who = format!("{} did not call MPI_Finalize: {}", named_ranks(&ranks), were(&ranks));
         let (most, longest) = (if ranks.len() == 1 { "for" } else { "for up to" }, time(longest_ns as f64));
         match call {
@@ -128,7 +128,7 @@ fn clocks(world: &World) -> Vec<String> {
     )]
 }
 
-/// What the waiting for late peers rests on.
+/// Basis of the estimates of waiting for late peers.
 pub fn basis(world: &World) -> String {
     let late = summary::late(world);
     let mut text = format!("Late ranks are told from {} events", text::thousands(late.events));

@@ -8,7 +8,7 @@ pub fn cut(text: &str, most: usize) -> String {
     text.chars().take(most - 1).chain(['…']).collect()
 }
 
-/// Lines of at most so many characters, where words allow; all but the first one are indented.
+/// Wraps text to lines of at most this width, if words allow; all but the first line are indented.
 pub fn wrapped(text: &str, most: usize) -> String {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {

@@ -18,7 +18,7 @@ const MODULE: usize = 10;
 /// Most letters of a name of a function of MPI, a program, an MPI library.
 const NAME: usize = 26;
 /// Most programs that are shown in full.
-const MOST_WORLDS: usize = 3;
+const MAX_WORLDS: usize = 3;
 /// Most interfaces that have a row.
 const INTERFACES: usize = 8;
 
@@ -26,15 +26,15 @@ const INTERFACES: usize = 8;
 pub fn render(profile: &Profile, top: usize) -> String {
     let mut parts = Vec::new();
     let worlds = summary::by_time(profile);
-    for world in worlds.iter().take(MOST_WORLDS) {
+    for world in worlds.iter().take(MAX_WORLDS) {
         parts.push(program(world, top));
     }
-    for world in worlds.iter().skip(MOST_WORLDS) {
+    for world in worlds.iter().skip(MAX_WORLDS) {
         parts.push(headline(world));
     }
     parts.extend(rails(profile, top));
     let mut lines = findings::of_profile(profile);
-    for world in worlds.iter().take(MOST_WORLDS) {
+    for world in worlds.iter().take(MAX_WORLDS) {
         let name = if worlds.len() > 1 { format!("{}: ", summary::programs(world)) } else { String::new() };
         lines.extend(findings::of_world(world).iter().map(|line| format!("{name}{line}")));
     }
@@ -55,7 +55,7 @@ fn program(world: &World, top: usize) -> String {
     text
 }
 
-/// What ran where, for how long.
+/// Program, hosts and duration.
 fn headline(world: &World) -> String {
     let longest = world.ranks.iter().map(|rank| rank.run_ns).max().unwrap_or(0);
     let library = world.library.lines().next().unwrap_or_default().split(',').next().unwrap_or_default();

@@ -101,7 +101,7 @@ fn bar_chart(report: &Report, panel: &Panel, points: &Points, title: &str) -> Ma
     }
 }
 
-/// What stacks sent over each rail.
+/// Chart of the bytes sent over each rail.
 pub fn rails(report: &Report) -> Markup {
     let model = &report.model;
     let sums = sums(report);

@@ -1,4 +1,4 @@
-//! The report's numbers and names in words, the same in all of its forms.
+//! Formats the report's numbers and names, equally in all of its forms.
 
 use crate::output::page::units;
 use crate::record::{Link, Rail, Verdict};
@@ -6,7 +6,7 @@ use crate::report::Report;
 use crate::report::model::{Panel, Place, Points, Rounds};
 use crate::statistics::{Ratio, Spread};
 
-/// What stands where there is no value.
+/// Placeholder for a missing value.
 pub const NONE: &str = "–";
 
 /// `1.24`.
@@ -76,7 +76,7 @@ fn panel_has_no_size(report: &Report, panel: &Panel) -> bool {
     report.model.panels[panel].keys().all(|place| place.0 == 0.0)
 }
 
-/// What was asked of a rail.
+/// Requested properties of a rail.
 pub fn asked(rail: &Rail) -> [String; 4] {
     let bursts = if rail.burst.is_default() { "" } else { ", bursts of a packet" };
     [
@@ -95,7 +95,7 @@ fn lost(rail: &Rail) -> String {
     if words.is_empty() { NONE.into() } else { words.join(", ") }
 }
 
-/// What was measured of a rail: rate with its distance from what was asked, round trip.
+/// Measured properties of a rail: rate with its deviation from the request, round trip.
 pub fn measured(rail: &Rail) -> [String; 2] {
     let rate = rail.measured_mbit.map_or(NONE.into(), |measured| {
         let text = units::quantity(measured, "Mbit/s");

@@ -100,7 +100,7 @@ fn gaps(report: &Report) -> Table {
     table(&["stack", "link", "benchmark", "why"], rows.collect())
 }
 
-/// A heading and a table; nothing when the table is empty.
+/// A heading and a table; empty if the table has no rows.
 fn section(text: &mut String, title: &str, table: &Table) {
     if table.rows.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! What went over each rail over time, where records tell it: a chart a rail, a line a stack.
+//! Charts of the traffic of each rail over time, if recorded: one chart per rail, one line per stack.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::statistics::Spread;
 /// Width and height of a chart; two stand side by side.
 const SIZE: (f64, f64) = (560.0, 260.0);
 /// Most places of a line.
-const MOST_PLACES: usize = 80;
+const MAX_PLACES: usize = 80;
 
 /// A line: its stack, and times in seconds with rates in MB/s.
 type Rates = (usize, Vec<(f64, Spread)>);
@@ -60,7 +60,7 @@ fn charts(report: &Report) -> BTreeMap<(usize, usize, String), Vec<Rates>> {
 
 /// Steps together where they are too many.
 fn rates(rail: &RailShare, step_s: f64) -> Vec<(f64, Spread)> {
-    let each = rail.sent_over_time.len().div_ceil(MOST_PLACES).max(1);
+    let each = rail.sent_over_time.len().div_ceil(MAX_PLACES).max(1);
     let place = |(at, steps): (usize, &[u64])| {
         let rate = |bytes: u64| bytes as f64 / step_s / 1e6;
         let sum: u64 = steps.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes));

@@ -11,7 +11,7 @@ use crate::report::rail_sums::Sums;
 use crate::report::{METHOD, Report, Row, missing};
 
 /// Most stacks whose columns are wide enough for ratio and interval on one line.
-const MOST_WIDE_COLUMNS: usize = 5;
+const MAX_WIDE_COLUMNS: usize = 5;
 
 /// Every benchmark on every link: what each stack does against the reference.
 pub fn summary(report: &Report) -> Markup {
@@ -21,7 +21,7 @@ pub fn summary(report: &Report) -> Markup {
         section #summary {
             h2 { "Summary" }
             p .note { "Against " strong { (model.stacks[report.reference]) } ": above 1 is better. Shaded: best beyond noise." }
-            div .scroll { table .summary .dense[model.stacks.len() > MOST_WIDE_COLUMNS] {
+            div .scroll { table .summary .dense[model.stacks.len() > MAX_WIDE_COLUMNS] {
                 thead { tr {
                     th { "benchmark" } th { "on" } th { "at" }
                     @for (index, stack) in model.stacks.iter().enumerate() {
@@ -157,7 +157,7 @@ pub fn links(report: &Report) -> Markup {
     }
 }
 
-/// What is not there, and why.
+/// Missing measurements, with reasons.
 pub fn missing(report: &Report) -> Markup {
     let gaps = missing::gaps(report);
     html! {
@@ -186,7 +186,7 @@ pub fn conditions(report: &Report) -> Markup {
     }
 }
 
-/// What stacks sent over rails, and how much of it again.
+/// Bytes sent over rails, and retransmitted bytes.
 pub fn sent(report: &Report, stacks: &BTreeMap<usize, Sums>) -> Markup {
     let rows = stacks.iter().flat_map(|(stack, rails)| rails.iter().map(move |(rail, sum)| (stack, rail, sum)));
     html! {
@@ -205,7 +205,7 @@ pub fn sent(report: &Report, stacks: &BTreeMap<usize, Sums>) -> Markup {
     }
 }
 
-/// What was compared, and who is best how often.
+/// The comparisons, and how often each stack is best.
 pub fn lead(report: &Report) -> Markup {
     let rows: Vec<Row> = report.summary().into_iter().filter(|row| row.first).collect();
     let count = |stack: Option<usize>| rows.iter().filter(|row| row.comparison.best == stack).count();

@@ -17,9 +17,9 @@ const RIGHT: f64 = 110.0;
 /// Height of a network's row, and of the axis with the names of bounds.
 const ROW: f64 = 40.0;
 const AXIS: f64 = 58.0;
-/// What RPI is drawn over, in percent; what lies beyond is at the edge.
-const LEAST: f64 = -25.0;
-const GREATEST: f64 = 125.0;
+/// Range of the axis of RPI, in percent; values beyond it are drawn at the edge.
+const MIN_PERCENT: f64 = -25.0;
+const MAX_PERCENT: f64 = 125.0;
 
 /// The page.
 pub fn render(evaluation: &Evaluation, record: &Record) -> String {
@@ -157,7 +157,8 @@ fn bound(class: &str, name: &str, seconds: f64, scale: f64, bottom: f64, down: f
 }
 
 fn x_of(percent: f64) -> f64 {
-    LEFT + (percent.clamp(LEAST, GREATEST) - LEAST) / (GREATEST - LEAST) * (WIDTH - LEFT - RIGHT)
+    LEFT + (percent.clamp(MIN_PERCENT, MAX_PERCENT) - MIN_PERCENT) / (MAX_PERCENT - MIN_PERCENT)
+        * (WIDTH - LEFT - RIGHT)
 }
 
 fn worth(evaluation: &Evaluation) -> Markup {

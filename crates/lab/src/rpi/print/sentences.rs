@@ -1,4 +1,4 @@
-//! What an evaluation says, in words: on the terminal and on the page.
+//! Sentences about an evaluation, for the terminal and the page.
 
 use crate::output::page::units::digits;
 use crate::output::text;
@@ -20,7 +20,7 @@ pub fn percent(rpi: &Rpi) -> String {
     }
 }
 
-/// What was run.
+/// The program and its runs.
 pub fn headline(evaluation: &Evaluation) -> String {
     let asked = &evaluation.asked;
     let most = evaluation.networks.iter().map(|rated| rated.runs.len()).max().unwrap_or(0);
@@ -30,7 +30,7 @@ pub fn headline(evaluation: &Evaluation) -> String {
     format!("{}: {ranks}, {runs} on each of {} networks, in turn", asked.program(), evaluation.networks.len())
 }
 
-/// What networks between base and best bring.
+/// Gains of networks between base and best.
 pub fn ratings(evaluation: &Evaluation) -> Vec<String> {
     let asked = &evaluation.asked;
     let mut lines = Vec::new();
@@ -54,7 +54,7 @@ pub fn ratings(evaluation: &Evaluation) -> Vec<String> {
     lines
 }
 
-/// What no network can do better.
+/// The part of the run time that no network can improve.
 pub fn bounds(evaluation: &Evaluation) -> Vec<String> {
     let asked = &evaluation.asked;
     let best = evaluation.find(&asked.best).and_then(|rated| rated.mean);
@@ -78,7 +78,7 @@ pub fn bounds(evaluation: &Evaluation) -> Vec<String> {
     ]
 }
 
-/// What was found elsewhere, where the program is known.
+/// Published results, if the program is known.
 pub fn published(evaluation: &Evaluation) -> Option<String> {
     let published = evaluation.published?;
     Some(format!("published for a program of this name: {} ({})", published.words(), published::CONDITIONS))

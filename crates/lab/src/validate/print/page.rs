@@ -9,7 +9,7 @@ use crate::report::{self, Report};
 use crate::validate::Validation;
 use crate::validate::point::{Point, Role};
 
-/// What a modelled stack is called.
+/// Name of a modelled stack.
 fn simulated(stack: &str) -> String {
     format!("{stack}, simulated")
 }

@@ -54,7 +54,7 @@ pub fn text(validation: &Validation) -> String {
     text
 }
 
-/// What comes of it, in sentences.
+/// Summary in sentences.
 pub fn summary(verdict: &Verdict) -> Vec<String> {
     let describe = |found: &Deviations| {
         let (median, ninth) = (100.0 * found.median, 100.0 * found.ninth);

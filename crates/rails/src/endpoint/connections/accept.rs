@@ -21,12 +21,12 @@ use crate::logger::STRANGERS;
 use crate::random::random;
 use crate::sys::poll::Kind;
 
-/// How often each rail's connections of a peer are refused because they have come over another one. The first time the peer
-/// has only just learned the wrong interface, and keeps to it for a second; the second time corrects it.
+/// Refusals, for each rail of a peer, of connections that have come over another interface than was meant. At the first the peer
+/// has just learned the wrong interface by ARP, and keeps it for a second; the second corrects it.
 const MAX_DETOURS: u32 = 2;
 
 impl Endpoint {
-    /// Takes connections that wait at a listener.
+    /// Accepts the connections that wait at a listener.
     pub(in crate::endpoint) fn accept_all(&mut self, at: usize, now: Instant) -> bool {
         let mut any = false;
         loop {
@@ -43,7 +43,7 @@ impl Endpoint {
                     self.admit(stream, remote, self.listening.listeners[at].rail, now);
                 }
                 Some(Err(error)) if error.kind() != io::ErrorKind::WouldBlock => {
-                    // Strangers get no more than one file that was given back for them.
+                    // At most one connection is given back for strangers.
                     let is_short = is_out_of_files(&error);
                     let may_have_one = is_short && self.listening.unproven.is_empty();
                     if may_have_one && (self.give_back_one(now) || self.postpone_an_attempt(now)) {
@@ -61,7 +61,7 @@ impl Endpoint {
         }
     }
 
-    /// No file is left for the connection that waits at a listener: it is refused if that has been so for long.
+    /// No file descriptor is left for the connection that waits at a listener: it is refused if files have been short for long.
     fn refuse_if_due(&mut self, at: usize, now: Instant) {
         let patience_ns = self.patience_for_files_ns();
         let Listening { listeners, refuser, .. } = &mut self.listening;
@@ -111,7 +111,7 @@ impl Endpoint {
         let Some(incoming) = self.listening.unproven.remove(at) else { return false };
         match outcome {
             Ok(proven) if !incoming.was_closed() => self.proven(incoming, proven, now),
-            // Mostly that of a peer that takes ours instead.
+            // Mostly a peer that takes this side's connection instead.
             Ok(_) | Err(AcceptError::Gone) => log::debug!("a connection from {} was shut by the peer", incoming.remote),
             Err(AcceptError::Handshake(error)) => {
                 log::warn!(target: STRANGERS, "a connection from {} was refused: {error}", incoming.remote);
@@ -120,8 +120,8 @@ impl Endpoint {
         true
     }
 
-    /// A peer has proven itself on a connection that it made. If this endpoint was connecting to it as well, the
-    /// connections of the one with the lower name are kept.
+    /// A peer is proven on a connection that it has set up. If this endpoint is connecting to it too, the connections of the side
+    /// with the lower id are kept.
     fn proven(&mut self, mut incoming: Incoming, proven: Proven, now: Instant) {
         if proven.offer.stream == ASKS {
             return incoming.tell(&self.identity.address.encode_rails());
@@ -143,8 +143,8 @@ impl Endpoint {
         }
         let is_welcome = !name.is_additional() || self.accepts_additional(vc, rail, incoming.remote.ip());
         let peer = &mut self.peers[vc];
-        // Not for one that leads nowhere: the peer may be the only one that finds a way. But for one that is being proven:
-        // the peer may have taken it instead of its own already.
+        // An attempt that fails does not count: perhaps only the peer finds a way. One whose handshake is under way does: the peer may
+        // have taken it instead of its own already.
         let own_may_succeed =
             || self.links.tcp.of_peer(peer).next().is_some() || self.attempts.to(vc).any(Attempt::may_succeed);
         if !is_welcome || matches!(peer.role, Role::Lost | Role::Itself) {
@@ -175,12 +175,12 @@ impl Endpoint {
             class: Class::of_number(proven.offer.class),
         };
         self.link_up(vc, rail, name, established, now);
-        // The peer has seen it fail.
+        // The peer connects again, so it has seen this link fail.
         before.into_iter().for_each(|at| self.link_failed(LinkId::Tcp(at), "the peer has set it up anew"));
     }
 
-    /// Whether a peer that has come over `rail`, and has meant another one in the same network, is to try again: it was told
-    /// the wrong interface, and is told the right one now. Not for ever: there may be no other way.
+    /// Whether a peer that has come over `rail`, but meant rail `meant` in the same network, is to try again: ARP gave it the wrong
+    /// interface, and the right one is announced now. Refused at most [`MAX_DETOURS`] times, as there may be no other way.
     fn refuses_detour(&mut self, vc: VcId, meant: RailId, rail: RailId) -> bool {
         let [meant, rail] = [meant, rail].map(|rail| &self.host[rail]);
         let detours = &mut self.peers[vc].detours;
@@ -190,7 +190,7 @@ impl Endpoint {
     }
 }
 
-/// Why somebody who knows the token is refused, for the user.
+/// Why a peer that knows the token is refused, for the user.
 fn why(refusal: Refusal) -> &'static str {
     match refusal {
         Refusal::Crowded => "too many others that the MPI library has not named are connected, or were",

@@ -9,16 +9,16 @@ use super::seeking::SeekingPeers;
 use crate::connect::outgoing::Attempt;
 use crate::discover::Class;
 
-/// The attempts, each under a key, and the peers to which there is no way to try.
+/// The attempts, by key, and the peers to which no way can be tried.
 pub struct Attempts {
     all: Slab<Attempt>,
-    /// Peers are many: each is connected over one rail at first.
+    /// The job is large: each peer is connected over one rail at first.
     pub by_need: bool,
     pub seeking: SeekingPeers,
 }
 
 impl Attempts {
-    /// None so far. `by_need`: each peer is to be connected over one rail at first.
+    /// Without attempts. `by_need`: each peer is to be connected over one rail at first.
     pub fn new(by_need: bool) -> Attempts {
         Attempts { all: Slab::new(), by_need, seeking: SeekingPeers::default() }
     }
@@ -28,17 +28,17 @@ impl Attempts {
         self.all.iter().map(|(at, _)| at).collect()
     }
 
-    /// Those to a peer.
+    /// The attempts to a peer.
     pub fn to(&self, vc: VcId) -> impl Iterator<Item = &Attempt> {
         self.all.iter().map(|(_, attempt)| attempt).filter(move |attempt| attempt.vc == vc)
     }
 
-    /// Those to a peer, mutably.
+    /// The attempts to a peer, mutably.
     pub fn to_mut(&mut self, vc: VcId) -> impl Iterator<Item = &mut Attempt> {
         self.all.iter_mut().map(|(_, attempt)| attempt).filter(move |attempt| attempt.vc == vc)
     }
 
-    /// Whether there are any to a peer.
+    /// Whether there are attempts to a peer.
     pub fn are_to(&self, vc: VcId) -> bool {
         self.to(vc).next().is_some()
     }
@@ -53,17 +53,17 @@ impl Attempts {
         self.to(vc).any(|attempt| (attempt.rail, attempt.class) == (rail, class))
     }
 
-    /// How many connections are being set up over a rail.
+    /// Number of connections that are being set up over a rail.
     pub fn count_over(&self, rail: RailId) -> usize {
         self.all.iter().filter(|(_, attempt)| attempt.rail == rail).count()
     }
 
-    /// Whether all to a peer, one at least, were refused by its kernel at last: nobody listens there.
+    /// Whether there are attempts to a peer, and its kernel refused the last try of each: nobody listens there.
     pub fn are_refused(&self, vc: VcId) -> bool {
         self.are_to(vc) && self.to(vc).all(Attempt::is_refused)
     }
 
-    /// Ends those to a peer.
+    /// Ends the attempts to a peer.
     pub fn end(&mut self, vc: VcId) {
         self.all.retain(|_, attempt| attempt.vc != vc);
     }

@@ -1,8 +1,8 @@
-//! Connections by need: a peer of many is connected over one rail when it is first used, and over the others once its traffic
-//! pays for them.
+//! Connections by need: in a large job, a peer is connected over one rail when it is first used, and over the others once its
+//! traffic pays for them.
 //!
-//! A connection costs both hosts a few hundred microseconds, a descriptor and some 10 KiB each: nothing for the few peers of a
-//! small job, which get all at once, and most of the start of a large one, whose ranks say little to most of the others.
+//! A connection costs both hosts a few hundred microseconds, a file descriptor and some 10 KiB each. That is nothing in a small
+//! job, where all are set up at once, but most of the start of a large one, whose ranks send little to most others.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -18,16 +18,16 @@ use crate::link_name::FIRST_ADDITIONAL;
 use crate::pairing::Pair;
 use crate::process;
 
-/// Peers that are connected over all rails at once. The connections of so many take a rank some milliseconds.
+/// Number of peers up to which a job is small. The connections to all of them take a rank some milliseconds.
 const FEW_PEERS: u32 = 16;
-/// A message of so many bytes is worth a connection: one rail takes as long for it, at 1 Gbit/s, as the connection costs.
+/// Bytes that are worth a further connection: a rail of 1 Gbit/s takes as long for them as the connection costs.
 const PAYS_FROM: u64 = 16 << 10;
-/// So do as many bytes within this time: much is sent, or received, in short messages.
+/// Short messages with [`PAYS_FROM`] bytes in all within this time, in nanoseconds, are worth one too.
 const PAYS_WITHIN_NS: u64 = 5_000_000;
-/// A rail is as near as the nearest up to this multiple of its round trip, and
-const AS_NEAR: u64 = 2;
-/// so much, which is what processors add.
-const AS_NEAR_NS: u64 = 100_000;
+/// A rail counts as near as the nearest one if its round trip is at most the nearest's times this, plus [`NEAR_SLACK_NS`].
+const NEAR_FACTOR: u64 = 2;
+/// The part of a round trip that processors add, in nanoseconds.
+const NEAR_SLACK_NS: u64 = 100_000;
 
 /// Whether peers get their connections by need: where they are many, and there are rails to choose from.
 pub fn connects_by_need(rails: usize) -> bool {
@@ -35,7 +35,7 @@ pub fn connects_by_need(rails: usize) -> bool {
 }
 
 impl Endpoint {
-    /// Whether a peer is to have one connection, not one over each rail.
+    /// Whether a peer is to have a single connection for now.
     pub(in crate::endpoint) fn is_sparing(&self, vc: VcId) -> bool {
         self.links.tcp.files.is_short() || (self.attempts.by_need && !self.peers[vc].is_widened)
     }
@@ -48,7 +48,7 @@ impl Endpoint {
         }
     }
 
-    /// Looks how much a link has carried since the last time.
+    /// Widens by the bytes that a link has carried since the last call.
     pub(in crate::endpoint) fn widen_by_use(&mut self, at: usize, now: Instant) {
         let link = &mut self.links.tcp[at];
         let carried = link.transmit.taken() + link.common.counts.rx_bytes;
@@ -60,7 +60,7 @@ impl Endpoint {
         }
     }
 
-    /// The peer's kernel has not answered for so long over what may be the only connection.
+    /// The peer's kernel has been silent for `silent_ns` over what may be the only connection.
     pub(in crate::endpoint) fn widen_if_silent(&mut self, vc: VcId, silent_ns: u64, now: Instant) {
         if self.attempts.by_need && silent_ns >= SILENCE_NS {
             self.widen(vc, now);
@@ -85,13 +85,13 @@ impl Endpoint {
         match peer.role {
             Role::Initiator => _ = self.begin_attempts(vc, now),
             Role::Acceptor => self.add_ways(vc, now),
-            // Whoever connects to it looks whether it is to be sparing.
+            // The next attempt to connect will check `is_sparing`.
             Role::Unconnected | Role::Itself | Role::Lost => return,
         }
         self.start_attempts(now);
     }
 
-    /// The peer has set up the connection: what this side adds are streams beside it, over other rails.
+    /// Adds connections over other rails to a peer that has set up the first one.
     fn add_ways(&mut self, vc: VcId, now: Instant) {
         let Some(address) = self.peers[vc].address.as_ref() else { return };
         let (pairs, port) = (self.ways(vc, Class::Rail), address.port);
@@ -116,8 +116,8 @@ impl Endpoint {
         if self.links.tcp.files.is_short() { 0..=0 } else { 0..=streams.max(1) - 1 }
     }
 
-    /// Of the ways to a peer, the one over the nearest rail, and of several that are as near over that with the fewest
-    /// connections; once that has failed, all.
+    /// Keeps one of the ways to a peer: that over the nearest rail, and of equally near rails the one with the fewest connections.
+    /// Keeps all once that rail has failed.
     pub(in crate::endpoint) fn keep_one_way(&self, vc: VcId, pairs: &mut Vec<Pair>) {
         let has_failed = !self.peers[vc].known_paths.is_empty() || self.attempts.are_to(vc);
         if has_failed {
@@ -126,7 +126,7 @@ impl Endpoint {
         let rail = |at: usize| RailId(at as u8);
         let known: Vec<Option<u64>> = (0..self.host.rails.len()).map(|at| self.round_trip(rail(at))).collect();
         let nearest = pairs.iter().filter_map(|pair| known[pair.local]).min().unwrap_or(0);
-        let is_far = |at: usize| known[at].is_some_and(|rtt_ns| rtt_ns > nearest * AS_NEAR + AS_NEAR_NS);
+        let is_far = |at: usize| known[at].is_some_and(|rtt_ns| rtt_ns > nearest * NEAR_FACTOR + NEAR_SLACK_NS);
         pairs.sort_by_key(|pair| {
             let rail = rail(pair.local);
             (self.is_failing(rail), is_far(pair.local), self.connections_over(rail))
@@ -134,21 +134,21 @@ impl Endpoint {
         pairs.truncate(1);
     }
 
-    /// The least round trip over a rail that a connection has seen, in nanoseconds.
+    /// Minimum round trip over a rail of all its connections, in nanoseconds.
     fn round_trip(&self, rail: RailId) -> Option<u64> {
         self.links.tcp.over(rail).map(|link| link.sampled.min_rtt_ns).filter(|rtt_ns| *rtt_ns > 0).min()
     }
 
-    /// Whether connections over a rail have failed, and none is there.
+    /// Whether connections over a rail have failed, and none is up.
     fn is_failing(&self, rail: RailId) -> bool {
-        self.peers.iter().any(|peer| peer.has_lost(rail)) && self.links.tcp.over(rail).next().is_none()
+        self.peers.iter().any(|peer| peer.has_lost_link(rail)) && self.links.tcp.over(rail).next().is_none()
     }
 
     fn connections_over(&self, rail: RailId) -> usize {
         self.links.tcp.over(rail).count() + self.attempts.count_over(rail)
     }
 
-    /// Peers that are to have one connection get all, where the first attempt is not answered soon: its rail may lead nowhere.
+    /// Connects peers with a single attempt over all rails if it is not answered soon: its rail may lead nowhere.
     pub(in crate::endpoint) fn service_slow_ways(&mut self, now: Instant) {
         if !self.attempts.by_need {
             return;
@@ -172,7 +172,7 @@ impl Endpoint {
         }
     }
 
-    /// A way that was added cannot be set up, or has failed: it is added again after a while, if traffic pays then.
+    /// An added connection could not be set up, or has failed: it is added again after a while if traffic pays for it then.
     pub(in crate::endpoint) fn lost_added_way(&mut self, vc: VcId, rail: RailId, now: Instant) {
         if self.attempts.by_need {
             let peer = &mut self.peers[vc];

@@ -1,7 +1,7 @@
-//! The end of an endpoint: nothing that was sent is lost, and nothing is left open.
+//! The end of an endpoint: all sent messages are delivered, and all sockets closed.
 //!
-//! Who closes says goodbye once everything is acknowledged, and still takes and acknowledges what comes: a peer may have to
-//! retransmit what it has no acknowledgement of. A peer answers by shutting its side when it has nothing left to retransmit.
+//! The closing side sends a goodbye (BYE) once all its frames are acknowledged, and goes on receiving and acknowledging, as a peer
+//! may have to retransmit. The peer answers by shutting its side once it has nothing left to retransmit.
 
 use std::collections::BTreeSet;
 use std::os::fd::AsFd;
@@ -16,25 +16,25 @@ use crate::link::StreamLink;
 use crate::link_kind::{LinkId, Places};
 use crate::sys::tcp_info::tcp_info;
 
-/// For so long nothing has come from anybody: peers that have not answered a goodbye by then are not in MPI. Their kernels
-/// have it.
+/// Time without anything from any peer after which peers that have not answered a goodbye count as not in MPI. Their kernels have
+/// the goodbye.
 const LINGER: Duration = Duration::from_secs(1);
-/// How long to wait for a socket at a time.
-const NAP: Duration = Duration::from_millis(1);
+/// Longest wait of one poll for sockets.
+const POLL_TIMEOUT: Duration = Duration::from_millis(1);
 
 impl Endpoint {
-    /// Sends what is still to be sent, says goodbye, writes counters, closes everything. Waits for as long as peers that have
-    /// not acknowledged everything may live.
+    /// Delivers all that is still to be sent, sends goodbyes, writes counters, and closes all sockets. Waits for peers that have not
+    /// acknowledged everything until they answer or are lost.
     pub fn close(mut self) {
         self.progress.is_closing = true;
         self.drain();
-        self.look_for_silences(self.clock.now());
-        self.part();
+        self.check_silences(self.clock.now());
+        self.exchange_goodbyes();
         self.finish();
     }
 
-    /// The same at once, for a process that ends because something has gone wrong: acknowledgements that are due are sent, as
-    /// peers may wait for them, and counters are written. Without a goodbye, so that peers hear of a failure.
+    /// Closes without waiting, for a process that ends because of a failure. Sends pending acknowledgements, as peers may wait for
+    /// them, and writes counters. Sends no goodbye, so that peers see a failure.
     pub fn close_at_once(mut self) {
         self.flush_held();
         let now = self.clock.now();
@@ -57,13 +57,13 @@ impl Endpoint {
         }
     }
 
-    /// Until every peer has acknowledged everything, or is lost.
+    /// Makes progress until every peer has acknowledged everything, or is lost.
     fn drain(&mut self) {
         let mut owing = BTreeSet::new();
         loop {
             let still: BTreeSet<VcId> = self.engine.unacknowledged_peers();
             for vc in owing.difference(&still) {
-                self.tell_undelivered(*vc);
+                self.warn_undelivered(*vc);
             }
             let waits = || self.links.iter().any(|(_, link)| link.has_waiting()) || self.has_blocked_sends();
             if still.is_empty() && !waits() {
@@ -74,32 +74,31 @@ impl Endpoint {
         }
     }
 
-    /// Makes progress, or waits for a moment. True if anything has happened.
+    /// Makes progress, or waits for up to [`POLL_TIMEOUT`]. True if anything has happened.
     fn call(&mut self) -> bool {
-        let moved = self.progress_for(NAP);
-        // Two that close may have announced messages to each other for which no receive will come.
+        let moved = self.progress_for(POLL_TIMEOUT);
+        // Two closing peers may have announced messages to each other that no receive will match.
         self.engine.discard_unexpected();
         self.apply_memory_actions();
         while self.engine.poll_completion().is_some() {}
         moved
     }
 
-    /// A peer has not taken everything, and will not: that is told, unless it has closed its endpoint, which says that it
-    /// wants no more.
-    fn tell_undelivered(&self, vc: VcId) {
+    /// Warns that a lost peer has not received everything, unless it had closed its endpoint, as it then wants no more.
+    fn warn_undelivered(&self, vc: VcId) {
         let peer = &self.peers[vc];
         if let Some(why) = self.engine.loss(vc).filter(|_| !peer.said_goodbye) {
             log::error!("what was sent to {} last has not been received: {why}", peer.describe());
         }
     }
 
-    /// Says goodbye to all peers, and waits until they have it.
-    fn part(&mut self) {
+    /// Sends a goodbye to all peers, and waits until they have answered it.
+    fn exchange_goodbyes(&mut self) {
         let mut quiet_since = Monotonic::now();
         loop {
-            self.say_goodbyes();
+            self.send_goodbyes();
             let quiet = quiet_since.elapsed();
-            if self.peers.channels().all(|vc| self.has_parted(vc, quiet)) {
+            if self.peers.channels().all(|vc| self.has_answered_goodbye(vc, quiet)) {
                 return;
             }
             if self.call() {
@@ -108,8 +107,8 @@ impl Endpoint {
         }
     }
 
-    /// On each link on which that was not done before: links may still come up, in the place of those that fail.
-    fn say_goodbyes(&mut self) {
+    /// Sends a goodbye over each link that has not carried one yet: links may still come up in the place of failed ones.
+    fn send_goodbyes(&mut self) {
         let now = self.clock.now();
         let Endpoint { links, engine, memory, bounces, .. } = self;
         let untold = links.iter().filter(|(_, link)| !link.common().goodbye_sent);
@@ -120,13 +119,14 @@ impl Endpoint {
         for id in untold {
             let Some(link) = links.get(id) else { continue };
             let header = engine.bare_header(now, link.common().subchannel, Body::Bye);
-            links.say_goodbye(id, &header, Places { memory, bounces });
+            links.send_goodbye(id, &header, Places { memory, bounces });
         }
         self.pump(now);
     }
 
-    /// Whether a peer has answered the goodbye, or is lost; or nothing has come for `quiet`, and its kernel has everything.
-    fn has_parted(&mut self, vc: VcId, quiet: Duration) -> bool {
+    /// Whether a peer has answered the goodbye, or is lost; or nothing has come for `quiet`, and the peer's kernel has acknowledged
+    /// everything.
+    fn has_answered_goodbye(&mut self, vc: VcId, quiet: Duration) -> bool {
         let peer = &self.peers[vc];
         if !matches!(peer.role, Role::Initiator | Role::Acceptor) || peer.known_paths.is_empty() || peer.is_closing {
             return true;
@@ -141,8 +141,8 @@ impl Endpoint {
 
     /// The peer of a link closes.
     #[cold]
-    pub(in crate::endpoint) fn goodbye_came(&mut self, link: LinkId, vc: VcId) {
+    pub(in crate::endpoint) fn goodbye_received(&mut self, link: LinkId, vc: VcId) {
         self.peers[vc].said_goodbye = true;
-        self.links.goodbye_came(link);
+        self.links.goodbye_received(link);
     }
 }

@@ -43,7 +43,7 @@ impl Endpoint {
         self.start_attempts(now);
     }
 
-    /// Starts to set up connections over the ways of a class. False: there are none.
+    /// Starts to set up connections over the ways of a class. False if there are none.
     pub(in crate::endpoint) fn begin_class(&mut self, vc: VcId, class: Class, now: Instant) -> bool {
         let Some(address) = self.peers[vc].address.as_ref() else { return false };
         let yields = address.id < self.identity.address.id;
@@ -51,12 +51,12 @@ impl Endpoint {
         let (mut pairs, port) = (self.ways(vc, class), address.port);
         let finds_way = !pairs.is_empty();
         let streams = self.first_streams(MAX_SUBCHANNELS / pairs.len().max(1));
-        // Some may lead to it already, or be tried.
+        // Skips ways with a connection or an attempt.
         pairs.retain(|pair| !self.leads_over(vc, RailId(pair.local as u8), class));
         if self.is_sparing(vc) {
             self.keep_one_way(vc, &mut pairs);
         }
-        // The first answer to a question ends all others.
+        // A question for addresses needs one stream; its first answer ends the others.
         let streams = if asks { ASKS..=ASKS } else { streams };
         for Pair { local, remotes } in &pairs {
             let rail = &self.host.rails[*local];
@@ -71,7 +71,8 @@ impl Endpoint {
         finds_way
     }
 
-    /// The same to a peer whose links have all failed, over the best ways by which it was connected: the routes may be gone.
+    /// Starts to reconnect a peer whose links have all failed, over the best ways that it was connected by, as the routes of others
+    /// may have gone.
     pub(in crate::endpoint) fn reconnect(&mut self, vc: VcId, now: Instant) {
         let peer = &mut self.peers[vc];
         let Some(port) = peer.address.as_ref().map(|address| address.port) else { return };
@@ -126,7 +127,7 @@ impl Endpoint {
         let mut connecting = self.open_socket(at, source, device.as_deref(), now);
         let is_short = connecting.as_ref().is_err_and(AttemptError::is_out_of_files);
         if is_short && !self.peers[vc].is_connected() && self.give_back_one(now) {
-            // What had come over that connection may have ended the attempt.
+            // Giving back a connection reads what has come over it, which may have ended the attempt.
             if !self.attempts.get(at).is_some_and(|attempt| attempt.vc == vc && attempt.is_due(now)) {
                 return;
             }
@@ -137,7 +138,7 @@ impl Endpoint {
         }
     }
 
-    /// A try begins with a socket of that address and interface.
+    /// Opens and connects the socket of a try.
     fn open_socket(
         &mut self,
         at: usize,
@@ -172,15 +173,15 @@ impl Endpoint {
     fn attempt_succeeded(&mut self, at: usize, established: Established, now: Instant) {
         let attempt = self.attempts.remove(at);
         if let Some(addresses) = established.addresses {
-            return self.told_addresses(&attempt, &addresses, now);
+            return self.addresses_received(&attempt, &addresses, now);
         }
         self.peers[attempt.vc].knows_us |= established.is_acquainted;
         let name = LinkName { by_peer: false, rail: attempt.rail.0, stream: attempt.stream };
         self.link_up(attempt.vc, attempt.rail, name, established, now);
     }
 
-    /// The peer has told all its addresses: now it is connected.
-    fn told_addresses(&mut self, attempt: &Attempt, list: &[u8], now: Instant) {
+    /// The peer has sent all its addresses: connections to it are set up now.
+    fn addresses_received(&mut self, attempt: &Attempt, list: &[u8], now: Instant) {
         let vc = attempt.vc;
         self.attempts.end(vc);
         let Some(address) = &mut self.peers[vc].address else { return };
@@ -207,7 +208,7 @@ impl Endpoint {
             return;
         }
         let is_needed = !peer.is_connected();
-        // A link that has failed is set up anew without another beginning.
+        // For reconnections the time counts from the failure.
         let since = self.engine.outage(vc).map_or(peer.since, |(since, _)| since.max(peer.since));
         let waited_ns = now.since_ns(since);
         if error.is_out_of_files() && !(is_needed && waited_ns < self.patience_for_files_ns()) {
@@ -224,7 +225,7 @@ impl Endpoint {
         let attempt = &mut self.attempts[at];
         let peer = &mut self.peers[vc];
         let is_over = attempt.is_over(&error, !peer.known_paths.is_empty());
-        // How long to go on after a failure is the engine's to say; and while other rails carry, there is time.
+        // Reconnections end when the engine gives the peer up; while other rails carry, there is no hurry.
         if (attempt.is_reconnect || peer.is_connected() || !late) && !is_over {
             log::debug!("rail {} to {}: {error}; it is tried again", self.host[attempt.rail].name, attempt.remote);
             let is_reached = error.is_out_of_files() || attempt.is_reconnect;
@@ -232,7 +233,7 @@ impl Endpoint {
             if !is_reached && !self.peers[vc].is_connected() {
                 self.try_other_ways(vc, now);
             }
-            self.tell_unreachable(vc);
+            self.warn_unreachable(vc);
             self.lose_if_gone(vc);
             return;
         }
@@ -249,8 +250,8 @@ impl Endpoint {
         self.lose_if_out_of_reach(vc, now);
     }
 
-    /// A peer cannot be reached for want of files. What was sent to it, and has completed as it was copied, is lost, and the
-    /// user may wait for what others send once they have that: all that is under way ends, at once.
+    /// A peer cannot be reached for lack of files. Buffered sends to it have completed but will not arrive, and the user may wait for
+    /// answers of other peers to those that depend on them: so all operations fail at once.
     fn lose_all_peers(&mut self, why: &str) {
         for vc in self.peers.channels() {
             if !matches!(self.peers[vc].role, Role::Itself | Role::Lost) {
@@ -259,8 +260,8 @@ impl Endpoint {
         }
     }
 
-    /// Tells the user, once, that there is no way to a peer over any rail so far.
-    fn tell_unreachable(&mut self, vc: VcId) {
+    /// Warns the user, once, that no rail leads to a peer so far.
+    fn warn_unreachable(&mut self, vc: VcId) {
         let mut attempts = self.attempts.to(vc);
         let is_hopeless = |attempt: &Attempt| {
             attempt.has_tried_all() && attempt.error.as_ref().is_some_and(AttemptError::is_unreachable)
@@ -277,7 +278,7 @@ impl Endpoint {
         self.peers[vc].is_told_unreachable = true;
     }
 
-    /// Ends a peer to which the last way has turned out to be blocked, with nothing left in reserve.
+    /// Gives up a peer whose last way has turned out to be blocked, with nothing left in reserve.
     fn lose_if_out_of_reach(&mut self, vc: VcId, now: Instant) {
         let peer = &self.peers[vc];
         let trying = self.attempts.are_to(vc);
@@ -290,7 +291,7 @@ impl Endpoint {
         }
     }
 
-    /// Connections have come or gone: the kernel asks idle peers as often as their number allows, until the endpoint closes.
+    /// The number of connections has changed: adapts the keep-alive interval to it, until the endpoint closes.
     pub(in crate::endpoint) fn pace_keepalive(&mut self) {
         if !self.progress.is_closing {
             self.links.tcp.pace_keepalive();
@@ -326,9 +327,9 @@ impl Endpoint {
         self.count_file(at);
         let peer = &mut self.peers[vc];
         peer.set_link(subchannel.index, LinkId::Tcp(at));
-        // What is worse is not needed, and what is better is tried on.
+        // Attempts over worse ways end; those over better ones go on.
         let is_sparing = self.is_sparing(vc);
-        // Where a connection is made by need, the peer has added the rail itself.
+        // With connections by need, the peer has added this rail itself.
         let has_added = self.attempts.by_need && !name.is_additional();
         self.attempts.retain(|_, attempt| {
             if attempt.vc != vc {
@@ -349,7 +350,7 @@ impl Endpoint {
         self.stand_by(vc);
         self.diagnostics.counters.connected(rail, self.links_over(vc, rail), &info);
         self.pace_keepalive();
-        // Of a path within this host only the processors are the limit.
+        // Pacing is for networks: a path within this host is limited by processors alone.
         if !self.host.has(remote.ip()) {
             self.manage_streams_of(at);
         }
@@ -371,7 +372,7 @@ impl Endpoint {
             return;
         }
         self.engine.writable(subchannel, FIRST_BUDGET);
-        self.links.tcp.tell_name(at);
+        self.links.tcp.send_name(at);
         self.offer_others(at);
         self.process_received(at, now);
     }

@@ -4,11 +4,11 @@ use fishplate_engine::Instant;
 
 use crate::connect::outgoing::MIN_BACKOFF_NS;
 
-/// Longest wait before a rail that has failed often is tried again, in nanoseconds.
+/// Longest pause before a rail that has failed often is tried again, in nanoseconds.
 const LONGEST_PAUSE_NS: f64 = 10e9;
-/// A failure counts half after so long, in nanoseconds.
+/// A failure counts half after this time, in nanoseconds.
 const HALF_LIFE_NS: u64 = 30_000_000_000;
-/// Links that fail within so long, in nanoseconds, fail together: a rail has as many as it has streams.
+/// Links that fail within this time, in nanoseconds, count as one failure: a rail has one link for each stream.
 const AT_ONCE_NS: u64 = 500_000_000;
 
 /// The recent failures of a rail's links to a peer.

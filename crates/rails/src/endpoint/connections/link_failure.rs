@@ -11,10 +11,11 @@ use crate::link_kind::{Ending, LinkId};
 use crate::link_name::LinkName;
 use crate::socket;
 
-/// Most reads of a link that ends, of [`MAX_READS`](crate::endpoint::tcp::receive::MAX_READS) each: more than the kernel holds.
+/// Calls that read a failing link to its end, at most, of `MAX_READS` reads each: more
+/// than the kernel buffers.
 const MAX_LAST_READS: usize = 64;
 
-/// What is to be set up in the place of a link that has failed.
+/// The attempt that replaces a failed link.
 struct Missed {
     rail: RailId,
     rtt_ns: u64,
@@ -22,12 +23,12 @@ struct Missed {
 }
 
 impl Endpoint {
-    /// The peer has shut a link, and everything that came over it is taken.
+    /// The peer has shut a link, and all frames that came over it are handled.
     pub(in crate::endpoint) fn link_shut(&mut self, id: LinkId) {
         let Some(link) = self.links.get(id) else { return };
         let (ending, subchannel) = (link.ending(), link.common().subchannel);
         match ending {
-            Ending::LetGo => self.link_closed(id, subchannel, "it was let go"),
+            Ending::Retired => self.link_closed(id, subchannel, "it was let go"),
             Ending::InOrder => {
                 self.peers[subchannel.vc].is_closing = true;
                 self.link_closed(id, subchannel, "the peer closes");
@@ -54,15 +55,14 @@ impl Endpoint {
         }
     }
 
-    /// Ends links whose sockets have taken nothing more, once what has come over them is read: the peer's last words may be
-    /// among it.
+    /// Ends links whose sockets cannot be written any more, after reading what has come over them: a goodbye may be among it.
     pub(in crate::endpoint) fn fail_broken_links(&mut self) {
         while let Some((at, cause)) = self.links.tcp.take_broken() {
             self.link_failed(LinkId::Tcp(at), &cause);
         }
     }
 
-    /// A link has failed. What has come over it is taken; what it carried goes over others, or waits for one.
+    /// A link has failed. Received frames are handled; unacknowledged frames go over other links, or wait for one.
     pub(in crate::endpoint) fn link_failed(&mut self, id: LinkId, cause: &str) {
         let now = self.read_clock();
         self.take_last_frames(id, now);
@@ -74,7 +74,7 @@ impl Endpoint {
         }
         let missed = match id {
             LinkId::Tcp(at) => self.attempt_after(at, now),
-            // Links of other kinds are set up over connections, by those who have set them up.
+            // Links of other kinds are set up anew by the set-up of their kind, over a connection.
             _ => None,
         };
         self.recover_sent(id, subchannel);
@@ -82,7 +82,7 @@ impl Endpoint {
         let is_over = self.engine.is_quiet_with(subchannel.vc);
         let peer = &mut self.peers[subchannel.vc];
         peer.is_closing |= peer.said_goodbye && is_over;
-        // What the user hears at the end is whether anything was lost.
+        // At the end of an endpoint only undelivered messages are worth a warning.
         let level = if self.progress.is_closing || peer.said_goodbye { log::Level::Info } else { log::Level::Warn };
         log::log!(level, "{} {why}", peer.describe());
         peer.last_failure.clone_from(&why);
@@ -106,7 +106,7 @@ impl Endpoint {
         }
     }
 
-    /// Takes what has come over a stream that is about to end. That may end it in good order.
+    /// Reads and handles all that has come over a failing stream. A goodbye among it ends the stream in good order.
     pub(in crate::endpoint) fn read_to_the_end(&mut self, at: usize, now: Instant) {
         let Some(link) = self.links.tcp.get_mut(at) else { return };
         if std::mem::replace(&mut link.is_ending, true) {
@@ -121,8 +121,8 @@ impl Endpoint {
         }
     }
 
-    /// A stream is about to end by failure: how it is set up anew, if it is missed. One that was set up while others carried
-    /// is not. Notes the loss of an added way.
+    /// The attempt that replaces a failing stream; `None` for additional streams, which are not replaced. Records the failure of an
+    /// added way.
     fn attempt_after(&mut self, at: usize, now: Instant) -> Option<Missed> {
         let link = &self.links.tcp[at];
         let (vc, rail) = (link.common.subchannel.vc, link.common.rail);
@@ -137,20 +137,20 @@ impl Endpoint {
         (!link.name.is_additional()).then_some(Missed { rail: link.common.rail, rtt_ns: link.sampled.rtt_ns, attempt })
     }
 
-    /// Copies what a link alone has of messages, so that it can be sent another way.
+    /// Copies payloads that only a link has, so that they can be retransmitted over others.
     pub(super) fn recover_sent(&mut self, id: LinkId, subchannel: SubchannelId) {
         let Endpoint { links, engine, bounces, .. } = self;
         let Some(link) = links.get(id) else { return };
         engine.recover(subchannel, |frame, len, copy| link.recover(frame, len, bounces.open(copy)));
     }
 
-    /// What the clock says. (A progress call that finds something in memory may not have looked at it.)
+    /// Reads the clock. (A progress call that finds something in shared memory may have skipped that.)
     pub(super) fn read_clock(&mut self) -> Instant {
         self.progress.now = self.clock.now();
         self.progress.now
     }
 
-    /// The peer has broken the protocol on a link, as `how` says: that ends it.
+    /// The peer has violated the protocol on a link, as `how` says: the link fails.
     pub(in crate::endpoint) fn protocol_violation(&mut self, id: LinkId, how: &str) {
         let Some(link) = self.links.get(id) else { return };
         let vc = link.common().subchannel.vc;
@@ -171,7 +171,7 @@ impl Endpoint {
         links.any(|link| link.is_usable())
     }
 
-    /// No link to a peer is left: now both sides reconnect, over all rails at once, without back-off.
+    /// No link to a peer is left: both sides reconnect, over all rails at once, without backoff.
     pub(in crate::endpoint) fn all_links_lost(&mut self, vc: VcId, now: Instant) {
         self.attempts.retain(|_, attempt| attempt.vc != vc || !attempt.is_additional());
         self.restart_reach(vc, now);
@@ -185,7 +185,7 @@ impl Endpoint {
                 self.reconnect(vc, now);
                 self.try_other_ways(vc, now);
             }
-            // The side that has set the links up tries again; if it does not, the peer is lost.
+            // The other side reconnects; if it does not, the peer is lost.
             _ => {
                 peer.since = now;
                 if peer.role == Role::Acceptor && !peer.is_closing {
@@ -211,14 +211,14 @@ impl Endpoint {
         }
     }
 
-    /// The link of a peer over `rail` that is called `name` by the side that sets links up, one of whose rails may lead to
-    /// several of the other's.
+    /// The link of a peer over `rail` with this `name`, which the side that sets links up gives; one of its rails may lead to several
+    /// rails of the other side.
     pub(in crate::endpoint) fn find_link(&self, vc: VcId, name: LinkName, rail: RailId) -> Option<usize> {
         let mut links = self.links.tcp.of_peer(&self.peers[vc]);
         links.find(|(_, link)| (link.name, link.common.rail) == (name, rail)).map(|(at, _)| at)
     }
 
-    /// Ends a peer that has said goodbye, once its last link is shut. True if it is ended.
+    /// Ends a peer that has sent a goodbye, once its last link is shut. True if it is ended.
     pub(in crate::endpoint) fn lose_if_closed(&mut self, vc: VcId) -> bool {
         let peer = &self.peers[vc];
         let closed = peer.is_closing && !peer.is_connected();
@@ -229,11 +229,11 @@ impl Endpoint {
         closed
     }
 
-    /// Ends a peer that was reached when every rail says that nobody listens there any more: its process has ended.
+    /// Ends a connected peer once every rail is refused by its kernel: its process has ended.
     pub(in crate::endpoint) fn lose_if_gone(&mut self, vc: VcId) {
         let peer = &self.peers[vc];
         let attempts = || self.attempts.to(vc);
-        // Of a way that never led to it an answer may be anybody's.
+        // A refusal over a way that never led to the peer may come from another host.
         let was_connected = attempts().any(|attempt| attempt.is_reconnect);
         let is_again = |attempt: &&Attempt| attempt.is_reconnect || !was_connected && peer.is_reached;
         let best = attempts().filter(is_again).map(|attempt| attempt.class).min();
@@ -253,8 +253,7 @@ impl Endpoint {
         }
     }
 
-    /// Takes a link out and closes it. Nothing of this process's memory is read over it any more, or what is read is not
-    /// used.
+    /// Removes and closes a link. The peer reads no memory of this process over it any more, or discards what it reads.
     pub(in crate::endpoint) fn remove_link(&mut self, id: LinkId) {
         let Some(link) = self.links.get(id) else { return };
         let (rail, subchannel) = (link.common().rail, link.common().subchannel);
@@ -264,21 +263,21 @@ impl Endpoint {
         self.diagnostics.counters.add(rail, &counts, self.clock.now());
     }
 
-    /// Takes a connection out.
+    /// Removes a connection.
     pub(in crate::endpoint) fn remove_tcp(&mut self, at: usize) -> StreamLink {
         let link = self.links.tcp.remove(at);
         self.pace_keepalive();
         link
     }
 
-    /// Closes everything that a peer has and ends its operations.
+    /// Closes all links and attempts of a peer and fails its operations.
     pub(in crate::endpoint) fn lose_peer(&mut self, vc: VcId, why: &str) {
         self.drop_connections(vc);
         self.engine.lose(vc, why);
         self.apply_memory_actions();
     }
 
-    /// Closes everything that a peer has.
+    /// Closes all links and attempts of a peer.
     fn drop_connections(&mut self, vc: VcId) {
         let links: Vec<LinkId> = self.peers[vc].links.iter().flatten().copied().collect();
         links.into_iter().for_each(|link| self.remove_link(link));

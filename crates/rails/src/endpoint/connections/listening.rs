@@ -1,4 +1,4 @@
-//! How an endpoint takes connections of others: where it listens, and what has come and is not proven.
+//! The listening side of an endpoint: its listeners, and accepted connections that are not proven.
 
 use std::os::fd::AsFd;
 
@@ -10,19 +10,19 @@ use crate::sys::poll::{Kind, Poller};
 
 use super::refuser::Refuser;
 
-/// The listeners, and what they have taken.
+/// The listeners, and the accepted connections that are not proven.
 pub struct Listening {
     pub listeners: Vec<Listener>,
     pub unproven: UnprovenConnections,
     pub refuser: Refuser,
-    /// Connections wait in the kernel that could not be accepted yet.
+    /// Connections that could not be accepted yet wait in the kernel.
     pub is_paused: bool,
-    /// Which listener is looked at first when that is over.
+    /// The listener whose turn it is when accepting resumes.
     first: usize,
 }
 
 impl Listening {
-    /// Has the poll set tell of those who connect.
+    /// Adds the listeners to the poll set.
     pub fn begin(listeners: Vec<Listener>, poller: &Poller) -> std::io::Result<Listening> {
         for (at, listener) in listeners.iter().enumerate() {
             listener.socket.set_nonblocking(true)?;
@@ -32,8 +32,8 @@ impl Listening {
         Ok(Listening { listeners, unproven, refuser: Refuser::begin(), is_paused: false, first: 0 })
     }
 
-    /// Whether connections may wait that could not be accepted before: the listeners to look at then, in turn, as the one that
-    /// comes first may use all that may be taken.
+    /// Ends a pause: the listeners at which connections may wait, another one first each time, as the first one may use up the
+    /// number that may be accepted. Empty if there was no pause.
     pub fn resume(&mut self) -> Option<impl Iterator<Item = usize> + use<>> {
         if !std::mem::take(&mut self.is_paused) {
             return None;

@@ -1,4 +1,4 @@
-//! What messages to the user call peers: each side tells the other its rank and host.
+//! Names of peers in messages to the user: each side sends the other its rank and host.
 
 use fishplate_engine::VcId;
 use fishplate_engine::wire::{Body, HOST_NAME_LEN, Header};
@@ -8,8 +8,8 @@ use crate::endpoint::tcp::TcpLinks;
 use crate::process;
 
 impl TcpLinks {
-    /// Tells the peer of a link, which has just come up, who this is.
-    pub fn tell_name(&mut self, at: usize) {
+    /// Sends rank and host to the peer of a link that has just come up.
+    pub fn send_name(&mut self, at: usize) {
         let mut host = [0; HOST_NAME_LEN];
         host.iter_mut().zip(process::host().bytes()).for_each(|(to, byte)| *to = byte);
         let header = Header::without_acknowledgement(Body::Name { rank: process::rank(), host });
@@ -18,13 +18,13 @@ impl TcpLinks {
 }
 
 impl Endpoint {
-    /// A peer has told who it is.
-    pub(in crate::endpoint) fn name_came(&mut self, vc: VcId, rank: Option<u32>, host: &[u8]) {
+    /// A peer has sent its rank and host.
+    pub(in crate::endpoint) fn name_received(&mut self, vc: VcId, rank: Option<u32>, host: &[u8]) {
         self.peers[vc].name = Some(name(rank, host));
     }
 }
 
-/// What a peer says may end up on a terminal.
+/// A name for display. It comes from the peer and may end up on a terminal: control characters are replaced.
 fn name(rank: Option<u32>, host: &[u8]) -> String {
     let given = host.iter().take_while(|byte| **byte != 0);
     let host: String = given.map(|byte| if byte.is_ascii_graphic() { char::from(*byte) } else { '?' }).collect();

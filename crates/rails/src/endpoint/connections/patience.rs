@@ -1,7 +1,7 @@
-//! How long a peer is waited for to which no connection has come about.
+//! For how long a peer without any connection so far is waited for.
 //!
-//! A start is short: whoever has started a job wrongly wants to know. A process that has worked for an hour would lose more
-//! than it saves by giving up as early; so it waits for as long as it has worked. A peer whose kernel was reached is there.
+//! At the start of a job it is short, as a job that was started wrongly should fail soon. A process that has run for an hour would
+//! lose more than it saves by giving up as early: it waits for as long as it has run. A peer whose kernel has answered exists.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use crate::endpoint::peer::{Peer, Role};
 use crate::socket::SILENT_FOR_NS;
 
 impl Endpoint {
-    /// For how long. (Time counts from the opening of the endpoint.) Where somebody listens, its process is stopped or computes:
-    /// what else may listen there is rare. Where nobody does, that is an answer.
+    /// How long a peer is waited for, in nanoseconds. (Time counts from the opening of the endpoint.) Where its kernel accepts
+    /// connections, its process is stopped or computes; another listener there is rare. A refusal by its kernel is an answer.
     pub(in crate::endpoint) fn patience(&self, vc: VcId) -> Duration {
         let (most, least) = (self.settings.timeout, self.settings.start_timeout);
         let peer = &self.peers[vc];
@@ -26,7 +26,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether a peer that was never connected has had its time, of which none counts in which this host is cut off.
+    /// Whether the time of a peer that was never connected is over. Time in which this host is cut off does not count.
     pub(in crate::endpoint) fn is_late(&mut self, vc: VcId, now: Instant) -> bool {
         let peer = &self.peers[vc];
         let waited = |since: Instant| Duration::from_nanos(now.since_ns(since));
@@ -43,8 +43,8 @@ impl Endpoint {
         !is_cut_off
     }
 
-    /// Whether it is this host, or the network next to it, that is away: its rails have gone down, or it had peers on other hosts
-    /// and reaches none of them.
+    /// Whether this host, or the network next to it, is the cause: its rails have gone down, or it had peers on other hosts and reaches
+    /// none of them.
     fn is_cut_off(&self) -> bool {
         let is_elsewhere = |peer: &Peer| peer.known_paths.iter().any(|way| !self.host.has(way.remote));
         let mut others = self.peers.iter().filter(|peer| peer.is_there() && is_elsewhere(peer)).peekable();
@@ -56,19 +56,19 @@ impl Endpoint {
         for vc in self.peers.channels() {
             let peer = &self.peers[vc];
             let waits = peer.role == Role::Acceptor && !peer.is_connected();
-            // It would have its own connection by now.
+            // The peer would have connected by now.
             if waits && peer.left_to_it_at.is_some_and(|then| now.since_ns(then) >= SILENT_FOR_NS) {
                 self.try_again(vc, now);
                 continue;
             }
-            // How long to go on after a failure is the engine's to say.
+            // Peers that were connected before are given up by the engine.
             if waits && peer.known_paths.is_empty() && self.is_late(vc, now) {
                 self.lose_peer(vc, &self.out_of_reach(vc, "it did not set up its connection"));
             }
         }
     }
 
-    /// The peer has not set up the connections that were left to it: perhaps only this side finds a way.
+    /// The peer has not set up the connections that were left to it: this side tries, as perhaps only it finds a way.
     fn try_again(&mut self, vc: VcId, now: Instant) {
         let peer = &mut self.peers[vc];
         let since = peer.since;
@@ -77,7 +77,7 @@ impl Endpoint {
         self.peers[vc].since = since;
     }
 
-    /// This side sets up the connections from now on, over the ways by which there were any.
+    /// This side sets up the connections from now on, over the ways that have carried some.
     pub(in crate::endpoint) fn connect_instead(&mut self, vc: VcId, now: Instant) {
         match self.peers[vc].known_paths.is_empty() {
             true => self.connect(vc, now),

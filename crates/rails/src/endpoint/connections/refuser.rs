@@ -1,4 +1,4 @@
-//! Refuses connections that this process may have no file for: those who wait for an answer would wait long.
+//! Refuses connections that this process has no file descriptor for: otherwise peers would wait long for an answer.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -8,11 +8,11 @@ use fishplate_engine::Instant;
 
 use crate::handshake::{Acceptor, MAX_MESSAGE_LEN, Nonce, Party, Refusal};
 
-/// How long files may be short before anybody is refused, or gives up, in nanoseconds: connections that are being proven may
-/// have them.
+/// For how long files may be short before connections are refused, or attempts given up, in nanoseconds: unproven connections may
+/// occupy them for a while.
 pub const PATIENCE_NS: u64 = 1_000_000_000;
 
-/// A file that is kept, to be closed for a connection that is refused.
+/// Keeps an open file, to be closed for a moment in order to accept and refuse a connection.
 #[derive(Debug)]
 pub struct Refuser {
     spare: Option<File>,
@@ -21,17 +21,17 @@ pub struct Refuser {
 }
 
 impl Refuser {
-    /// Keeps a file.
+    /// Opens the file.
     pub fn begin() -> Refuser {
         Refuser { spare: spare(), since: None }
     }
 
-    /// A connection was taken.
+    /// A connection was accepted.
     pub fn accepted(&mut self) {
         self.since = None;
     }
 
-    /// None could be taken, as files are short: whether that has been so for `patience_ns`.
+    /// No connection could be accepted for lack of files. Returns whether that has been so for `patience_ns`.
     pub fn is_due(&mut self, now: Instant, patience_ns: u64) -> bool {
         now.since_ns(*self.since.get_or_insert(now)) >= patience_ns
     }
@@ -49,10 +49,10 @@ impl Refuser {
     }
 }
 
-/// Tells a stranger or a peer. Whether that arrives does not matter: a peer tries again.
+/// Sends the refusal. It does not matter whether it arrives: a peer tries again.
 fn tell(mut stream: &TcpStream, me: &Party) {
     let _ = stream.set_nonblocking(true);
-    // What has not been read when it is closed would have the kernel drop the refusal.
+    // Unread bytes at the close would reset the connection, and drop the refusal.
     let mut said = [0; MAX_MESSAGE_LEN];
     let len = stream.read(&mut said).unwrap_or(0);
     let refusal = Acceptor::new(me.clone(), Nonce::default()).refuse_unheard(&said[..len], Refusal::Files);

@@ -1,8 +1,7 @@
-//! What is in reserve: interfaces of worse classes, on either side, for a peer to which no better one leads.
+//! Interfaces in reserve: those of worse classes, on either side, for a peer to which no better one leads.
 //!
-//! Ways are tried class by class ([`Class`]): those of the next one once all of the classes before have failed, or have not
-//! been answered for a while. What was tried goes on being tried. Of the links that come up only those of the best class
-//! carry (`endpoint/standby.rs`).
+//! Ways are tried class by class ([`Class`]): those of the next class once all of the classes before have failed, or been silent
+//! for a while. Earlier ways go on being tried. Only links of the best class carry (`endpoint/standby.rs`).
 
 use std::collections::BTreeMap;
 
@@ -12,20 +11,20 @@ use crate::discover::Class;
 use crate::endpoint::Endpoint;
 use crate::pairing::{self, Pair, pair_class};
 
-/// How long the ways of a class may be silent before the next class is tried as well, in nanoseconds: longer than a lost SYN and
-/// its retransmission.
+/// For how long the ways of a class may be silent before the next class is tried too, in nanoseconds: longer than a lost SYN and its
+/// retransmission.
 const UNANSWERED_NS: u64 = 1_500_000_000;
 
 impl Endpoint {
-    /// Ways to a peer of one class.
+    /// The ways of one class to a peer.
     pub(in crate::endpoint) fn ways(&self, vc: VcId, class: Class) -> Vec<Pair> {
         let Some(address) = &self.peers[vc].address else { return Vec::new() };
         let peer = pairing::Peer { rails: &address.rails, preferred: address.preferred, own: &self.host.addresses };
         pair_class(&self.host.rails, peer, class)
     }
 
-    /// Starts to set up connections to the peer's addresses, over the ways that are tried so far, or of the first class that has
-    /// any. False: no rail leads to any.
+    /// Starts to set up connections to the peer's addresses, over the ways that are tried so far, or of the first class that has any.
+    /// False if no rail leads to any address.
     pub(in crate::endpoint) fn begin_attempts(&mut self, vc: VcId, now: Instant) -> bool {
         let reach = self.peers[vc].reach;
         let mut finds_way = false;
@@ -35,7 +34,7 @@ impl Endpoint {
         finds_way || self.begin_next_class(vc, now)
     }
 
-    /// The same over the ways of the next class that has any.
+    /// Starts to set up connections over the ways of the next class that has any.
     pub(in crate::endpoint) fn begin_next_class(&mut self, vc: VcId, now: Instant) -> bool {
         let reach = self.peers[vc].reach;
         for class in Class::ALL.into_iter().filter(|class| *class > reach) {
@@ -55,9 +54,9 @@ impl Endpoint {
         (peer.reach, peer.reach_since) = (class, now);
     }
 
-    /// Peers that are sought, and to which no way of the classes that are tried is answered, are tried over the next.
+    /// Tries the next class for peers without connection none of whose ways is answered.
     pub(in crate::endpoint) fn service_reserve(&mut self, now: Instant) {
-        // Of each peer: whether a way is answered, and whether all have been tried.
+        // For each peer: whether a way is answered, and whether all have been tried.
         let mut sought: BTreeMap<VcId, (bool, bool)> = BTreeMap::new();
         for (_, attempt) in &*self.attempts {
             let (is_answered, all_tried) = sought.entry(attempt.vc).or_insert((false, true));
@@ -72,7 +71,7 @@ impl Endpoint {
         sought.into_keys().for_each(|vc| _ = self.begin_next_class(vc, now));
     }
 
-    /// All links to a peer have failed: it has as long to answer over the best ways that it had as at first.
+    /// All links to a peer have failed: the best ways that it had get their full time again before the next class is tried.
     pub(in crate::endpoint) fn restart_reach(&mut self, vc: VcId, now: Instant) {
         let ways = &self.peers[vc].known_paths;
         let best = ways.iter().map(|way| way.class).min().unwrap_or(Class::Rail);

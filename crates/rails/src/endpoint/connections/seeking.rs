@@ -1,4 +1,4 @@
-//! Peers to which no rail leads at present: routes, addresses and carriers may still come.
+//! Peers to which no rail leads at present. Routes, addresses and carriers may still come.
 
 use fishplate_engine::{Instant, VcId};
 
@@ -6,19 +6,20 @@ use crate::address::Address;
 use crate::discover::{Class, Network};
 use crate::endpoint::Endpoint;
 
-/// How often to look for a way, in nanoseconds: it takes some system calls a pair of addresses.
+/// Time between two looks for a way, in nanoseconds: a look takes some system calls for each pair of addresses.
 const LOOK_NS: u64 = 100_000_000;
 
 /// The peers.
 #[derive(Debug, Default)]
 pub struct SeekingPeers {
-    /// With the number of ways that the last look has found: the next must find no more, as they come one after the other.
+    /// Each with the number of ways that the last look has found. Ways come one after the other: connections begin once a look finds no
+    /// further ones.
     peers: Vec<(VcId, usize)>,
     next_look: Instant,
 }
 
 impl Endpoint {
-    /// No rail leads to the peer: that is told, and looked for again until the timeout. At once an error where nothing can come.
+    /// No rail leads to the peer: warns, and looks again until the timeout. An error at once where no way can come.
     pub(in crate::endpoint) fn seek(&mut self, vc: VcId, now: Instant) {
         let peer = &self.peers[vc];
         let Some(address) = &peer.address else { return };
@@ -33,7 +34,7 @@ impl Endpoint {
             return self.lose_peer(vc, &why);
         }
         let (peer, seconds, others) = (peer.describe(), self.patience(vc).as_secs(), self.host.left_out());
-        // Where this side does not know all addresses, the other one mostly connects.
+        // This side does not know all addresses of the peer, which mostly connects itself.
         let level = if address.has_more { log::Level::Debug } else { log::Level::Warn };
         log::log!(
             level,
@@ -43,8 +44,8 @@ impl Endpoint {
         self.attempts.seeking.next_look = now.plus_ns(LOOK_NS);
     }
 
-    /// There is a peer at `address`: who comes by its name must have its token. It is connected now if it could not connect to
-    /// what it knows of this endpoint's addresses, which are not all, while this endpoint knows better.
+    /// The user names a peer: connections in its name must prove its token from now on. It is connected at once if it could not connect
+    /// itself: it knows only some of this endpoint's addresses, and this endpoint knows a way.
     pub fn meet(&mut self, address: &Address) {
         self.acquaint(address);
         let Some(listed) = &self.identity.listed else { return };
@@ -61,7 +62,7 @@ impl Endpoint {
         }
     }
 
-    /// Looks whether there is a way by now.
+    /// SocketPolls for ways to peers without any.
     pub(in crate::endpoint) fn service_seeking(&mut self, now: Instant) {
         if self.attempts.seeking.peers.is_empty() || now < self.attempts.seeking.next_look {
             return;
@@ -86,7 +87,7 @@ impl Endpoint {
         }
     }
 
-    /// That a peer is out of reach, for the reason `why`, with what is no rail here.
+    /// Message that a peer is out of reach, for the reason `why`, with the interfaces that are no rails.
     pub(in crate::endpoint) fn out_of_reach(&self, vc: VcId, why: &str) -> String {
         format!("{} is out of reach: {why}; {}", self.peers[vc].describe(), self.host.left_out())
     }

@@ -1,5 +1,5 @@
-//! Set-up: each side tells the other of its endpoints, and of a secret for each; what comes with the secret is from who was
-//! told.
+//! Set-up: each side sends the other the address of its endpoint, and a secret, over a proven connection. The secret authenticates
+//! the first record that comes to the endpoint.
 
 use fishplate_engine::wire::{Body, DESCRIPTION_PART, Header};
 use fishplate_engine::{Instant, VcId};
@@ -13,14 +13,14 @@ use crate::ofi::{self, Answer, Description, OfiLink, lock};
 use crate::sys::tcp_info::TcpInfo;
 
 impl Endpoint {
-    /// A connection has come up: tells its peer of this side's ends.
+    /// A connection has come up: sends its peer the descriptions of this side's ends.
     pub(in crate::endpoint) fn offer_ofi(&mut self, over: Messenger) {
         if !over.is_additional {
             (0..self.links.ofi.rails.len()).for_each(|rail| self.offer_ofi_rail(rail, over));
         }
     }
 
-    /// Tells a peer of this side's end of a link by a rail, which comes about if there is none.
+    /// Sends a peer the description of this side's end on a rail, which is made if there is none.
     fn offer_ofi_rail(&mut self, rail: usize, over: Messenger) {
         if self.settings.shared_memory && self.host.has(over.remote) {
             return;
@@ -29,13 +29,13 @@ impl Endpoint {
             self.offer_ofi_link(rail, over);
             return;
         };
-        // What was told over a connection that has ended may be lost.
+        // An earlier description may have been lost with its connection.
         if self.links.ofi.end(end).is_some_and(|end| end.link.is_none()) {
             self.tell_of_ofi_end(end, over);
         }
     }
 
-    /// A peer has told of an endpoint.
+    /// A peer has sent the description of an endpoint.
     pub(in crate::endpoint) fn ofi_described(&mut self, over: Messenger, theirs: &Description) {
         let vc = over.vc;
         let is_theirs = |rail: &super::OfiRail| {
@@ -50,7 +50,7 @@ impl Endpoint {
         let known = self.ofi_end(rail, vc);
         let Some(end) = known.or_else(|| self.offer_ofi_link(rail, over)) else { return };
         match self.answer_ofi(end, theirs) {
-            // Whether the peer has what it was told of this end is not known.
+            // The peer may have lost this end's description.
             Some(Answer::Taken) if known.is_some() => self.tell_of_ofi_end(end, over),
             Some(Answer::Outdated) => {
                 self.ofi_ended(end, "the peer has set it up anew");
@@ -62,13 +62,13 @@ impl Endpoint {
         }
     }
 
-    /// Takes what a peer has told for a link. `None`: that has failed.
+    /// Applies a peer's description to a link. `None`: the link has failed.
     fn answer_ofi(&mut self, end: EndId, theirs: &Description) -> Option<Answer> {
         let answered = lock(&self.links.ofi.rails[end.rail].rail).answer(end.at, theirs);
         answered.map_err(|error| self.ofi_ended(end, &format!("the peer's address cannot be used: {error}"))).ok()
     }
 
-    /// Tells a peer of a link to be. This side's end, if there could be one.
+    /// Makes this side's end of a new link, and sends its description. `None` if it could not be made.
     fn offer_ofi_link(&mut self, rail: usize, over: Messenger) -> Option<EndId> {
         let own = &mut self.links.ofi.rails[rail];
         let mut open = lock(&own.rail);
@@ -89,7 +89,7 @@ impl Endpoint {
         Some(end)
     }
 
-    /// Tells a peer of this side's end of a link.
+    /// Sends a peer the description of this side's end of a link.
     fn tell_of_ofi_end(&mut self, end: EndId, over: Messenger) {
         let Some(description) = lock(&self.links.ofi.rails[end.rail].rail).description(end.at) else { return };
         let bytes = description.encode();
@@ -107,7 +107,7 @@ impl Endpoint {
         let id = self.ofi_rail(end.rail);
         let Some(own) = self.links.ofi.end(end) else { return };
         let (vc, rail) = (own.vc, &self.links.ofi.rails[end.rail]);
-        // The streams have said what the peer grants.
+        // The peer's grant is known from the streams.
         let Ok(subchannel) = self.engine.subchannel_up(vc, id, rail.speed, 0) else { return };
         let link = OfiLink::new(rail.rail.clone(), end.at, subchannel, id);
         let link = self.links.ofi.insert(link);
@@ -121,7 +121,7 @@ impl Endpoint {
         self.engine.writable(subchannel, BUDGET);
     }
 
-    /// A link, or what was to become one, has failed.
+    /// A link, or its set-up, has failed.
     pub(super) fn ofi_ended(&mut self, end: EndId, why: &str) {
         let Some(own) = self.links.ofi.end(end) else { return };
         let vc = own.vc;
@@ -139,7 +139,7 @@ impl Endpoint {
         }
     }
 
-    /// Takes a link out: what it has counted.
+    /// Removes a link. Returns its counts.
     pub(in crate::endpoint) fn remove_ofi(&mut self, at: usize) -> Counts {
         let link = self.links.ofi.remove(at);
         let rail = usize::from(link.common.rail.0) - self.host.rails.len();
@@ -147,7 +147,7 @@ impl Endpoint {
         link.common.counts
     }
 
-    /// Takes a link out, or what was to become one.
+    /// Removes a link, or its set-up.
     fn remove_ofi_end(&mut self, end: EndId) {
         let own = &mut self.links.ofi.rails[end.rail];
         lock(&own.rail).remove(end.at, &mut self.bounces);
@@ -156,7 +156,7 @@ impl Endpoint {
         self.stand_by(removed.vc);
     }
 
-    /// Takes out all of what a peer has.
+    /// Removes all links and set-ups of a peer.
     pub(in crate::endpoint) fn remove_ofi_ends(&mut self, vc: VcId) {
         for rail in 0..self.links.ofi.rails.len() {
             while let Some(end) = self.ofi_end(rail, vc) {
@@ -166,7 +166,7 @@ impl Endpoint {
         }
     }
 
-    /// Sets up anew what has failed, and notes which links are in use.
+    /// Sets up failed links and rails again, and records which links are in use.
     pub(in crate::endpoint) fn service_ofi(&mut self, now: Instant) {
         for (_, link) in &*self.links.ofi {
             self.diagnostics.counters.touch(link.common.rail, &link.common.counts, now);
@@ -184,7 +184,7 @@ impl Endpoint {
         }
     }
 
-    /// Opens a rail anew that was closed, once its links are gone.
+    /// Opens a closed rail again, once its links are removed.
     fn reopen_ofi(&mut self, rail: usize, now: Instant) {
         let own = &mut self.links.ofi.rails[rail];
         let ordinal = match lock(&own.rail) {
@@ -208,7 +208,7 @@ impl Endpoint {
         }
     }
 
-    /// What a rail has to a peer.
+    /// The end of a rail's link to a peer.
     fn ofi_end(&self, rail: usize, vc: VcId) -> Option<EndId> {
         let is_to = |end: &Option<End>| end.as_ref().is_some_and(|end| end.vc == vc);
         self.links.ofi.rails[rail].ends.iter().position(is_to).map(|at| EndId { rail, at })

@@ -1,9 +1,9 @@
-//! Links over the providers of a libfabric. Each is set up over a stream to the same peer that is up, so there is none to
-//! peers that TCP does not reach.
+//! Links over the providers of a libfabric. Each is set up over a TCP stream to its peer, so that there are none to peers that TCP
+//! does not reach.
 //!
-//! `connect` sets them up, `transfer` moves frames. What such a link is without an endpoint is in [`crate::ofi`].
+//! `connect` sets them up, `transfer` moves frames. [`crate::ofi`] has the parts that need no endpoint.
 //!
-//! Called by the progress loop, by the send path, and by streams, of which each set-up begins.
+//! Called by the progress loop, by the send path, and by streams, which begin each set-up.
 
 mod connect;
 mod transfer;
@@ -27,47 +27,46 @@ use crate::process;
 use crate::rail::Rail;
 use crate::settings::Settings;
 
-/// The links of an endpoint over such providers, each under a key, and its rails by them.
+/// The links of an endpoint over providers, by key, and their rails.
 #[derive(Default)]
 pub struct OfiLinks {
     links: Slab<OfiLink>,
     rails: Vec<OfiRail>,
 }
 
-/// One of them.
 struct OfiRail {
     wanted: Wanted,
     rail: SharedRail,
     name: String,
     /// Bytes per second, where that is known.
     speed: Option<f64>,
-    /// Rails over the adapter's own interfaces, which stand by.
+    /// Rails over network interfaces of the same adapter, which stand by.
     own_rails: Vec<RailId>,
-    /// Its links to be and those that are up, by the rail's names.
+    /// Its links, and those being set up, by the rail's names.
     ends: Vec<Option<End>>,
     /// When links that have failed are set up anew.
     pauses: HashMap<VcId, Pause>,
-    /// When it is opened anew, if it is closed.
+    /// When it is opened again, while it is closed.
     reopening: Pause,
 }
 
-/// Names this side of a link.
+/// Names the end of a link on this side.
 #[derive(Clone, Copy)]
 struct EndId {
-    /// The rail, by its place among them.
+    /// Position of the rail.
     rail: usize,
-    /// The rail's name for it.
+    /// The rail's name for the end.
     at: usize,
 }
 
-/// This side of a link.
+/// The end of a link on this side.
 struct End {
     vc: VcId,
-    /// Its key among the endpoint's links, once it is up.
+    /// Its key in [`OfiLinks`], once it is up.
     link: Option<usize>,
 }
 
-/// What has failed is not set up at once again.
+/// The pause before a failed link or rail is set up again.
 #[derive(Clone, Copy, Default)]
 struct Pause {
     until: Instant,
@@ -80,7 +79,7 @@ const MIN_PAUSE_NS: u64 = 500_000_000;
 const MAX_PAUSE_NS: u64 = 60_000_000_000;
 
 impl Pause {
-    /// It has failed, once more.
+    /// It has failed again: the pause doubles.
     fn failed(&mut self, now: Instant) {
         self.ns = (2 * self.ns).clamp(MIN_PAUSE_NS, MAX_PAUSE_NS);
         self.until = now.plus_ns(self.ns);
@@ -88,7 +87,7 @@ impl Pause {
 }
 
 impl OfiLinks {
-    /// Opens the rails that the settings name, or those of adapters where it names none. One that cannot be opened is told,
+    /// Opens the rails that the settings name, or those of all adapters where they name none. A rail that cannot be opened is logged,
     /// and left out. `rails` are those over interfaces.
     pub fn open(settings: &Settings, rails: &[Rail]) -> OfiLinks {
         let named = named(&settings.rails);
@@ -140,20 +139,20 @@ impl OfiLinks {
         with_link.flat_map(|rail| rail.own_rails.iter().copied()).collect()
     }
 
-    /// For a test: these are the rails over the interfaces of the first adapter.
+    /// For tests: sets the rails over the interfaces of the first adapter.
     #[cfg(test)]
     pub fn set_own_rails(&mut self, rails: Vec<RailId>) {
         self.rails[0].own_rails = rails;
     }
 
-    /// For a test: the first rail is closed, and is not opened again.
+    /// For tests: closes the first rail for good.
     #[cfg(test)]
     pub fn close_first(&mut self) {
         self.rails[0].reopening.until = Instant(u64::MAX);
         ofi::lock(&self.rails[0].rail).close("a test");
     }
 
-    /// Whether a rail has links to be, or had one that failed.
+    /// Whether links of a rail are being set up, or wait for that after a failure.
     pub fn is_connecting(&self, rail: usize) -> bool {
         self.rails[rail].ends.iter().flatten().any(|end| end.link.is_none())
     }
@@ -175,7 +174,7 @@ impl DerefMut for OfiLinks {
     }
 }
 
-/// Rails over interfaces of an adapter, and over the one that a domain is called after, as those of `tcp` are.
+/// Rails over interfaces of an adapter, and over the interface that gives a domain its name, as for provider `tcp`.
 fn own_rails(domain: &str, device: &str, rails: &[Rail]) -> Vec<RailId> {
     let adapter = Adapter::of(Path::new(SYSFS), device);
     let is_own =
@@ -196,12 +195,12 @@ fn add(rails: &mut Vec<OfiRail>, wanted: Wanted, mut rail: ofi::Rail, own_rails:
 }
 
 impl Endpoint {
-    /// The number under which such a rail is counted: they are behind the interfaces.
+    /// The rail number of a provider's rail in the counters, behind the interfaces.
     pub(in crate::endpoint) fn ofi_rail(&self, rail: usize) -> RailId {
         RailId((self.host.rails.len() + rail) as u8)
     }
 
-    /// A rail of the number `at` for `fishplate top`, over which `sum` has gone.
+    /// Provider's rail `at` with its counts, for `fishplate top`.
     pub(super) fn ofi_page(&self, at: usize, sum: &Counts) -> live::Rail {
         let is_over = |link: &&OfiLink| usize::from(link.common.rail.0) == at;
         let links = self.links.ofi.iter().map(|(_, link)| link).filter(is_over).count() as u32;

@@ -9,7 +9,7 @@ use crate::link_kind::{CHANGED, Link, LinkId, Places};
 use crate::ofi::{Failure, News, OfiLink, lock};
 
 impl Endpoint {
-    /// Moves data of all links. True if there was anything.
+    /// Sends and receives over all links. True if there was anything.
     #[inline]
     pub(in crate::endpoint) fn poll_ofi(&mut self, now: Instant) -> bool {
         self.links.ofi.rail_count() > 0 && self.poll_ofi_rails(now)
@@ -30,7 +30,7 @@ impl Endpoint {
             }
         }
         if moved {
-            self.came_without_socket();
+            self.received_without_socket();
         }
         moved
     }
@@ -45,7 +45,7 @@ impl Endpoint {
             (News::Failed(Failure::Protocol(how)), Some(link)) => self.protocol_violation(LinkId::Ofi(link), &how),
             (News::Failed(Failure::Protocol(how)), None) => self.ofi_ended(end, &how),
             (News::Header(mut header), Some(link)) => {
-                let subchannel = self.links.ofi[link].header_came(&mut header, now);
+                let subchannel = self.links.ofi[link].header_received(&mut header, now);
                 let taken = self.handle_header(LinkId::Ofi(link), subchannel, &header, now);
                 let Some(placement) = taken else { return };
                 if header.body.payload_len() > 0 {
@@ -59,7 +59,7 @@ impl Endpoint {
                 self.end_ofi_if_over(link);
             }
             (News::Placed(len), Some(link)) => {
-                let subchannel = self.links.ofi[link].payload_came(len);
+                let subchannel = self.links.ofi[link].payload_received(len);
                 self.payload_placed(subchannel, now);
                 self.end_ofi_if_over(link);
             }
@@ -72,14 +72,14 @@ impl Endpoint {
         }
     }
 
-    /// A link over which the peer has said goodbye is shut once everything is in place.
+    /// Shuts a link over which a goodbye has come, once all payloads are in place.
     fn end_ofi_if_over(&mut self, link: usize) {
         if self.links.ofi.get(link).is_some_and(OfiLink::has_ended) {
             self.link_shut(LinkId::Ofi(link));
         }
     }
 
-    /// Takes a frame from the engine to a link.
+    /// Puts a frame from the engine into a link.
     pub(in crate::endpoint) fn enqueue_ofi(&mut self, at: usize, transmit: &Transmit) -> bool {
         let Endpoint { links, memory, bounces, engine, .. } = self;
         let Some(link) = links.ofi.get_mut(at) else { return false };
@@ -95,7 +95,7 @@ impl Endpoint {
 }
 
 impl OfiLinks {
-    /// Sends what waits, as far as it can go. True once everything has gone.
+    /// Sends queued frames as far as possible. True once all are sent.
     pub fn flush(&mut self, places: Places<'_>) -> bool {
         for rail in &self.rails {
             lock(&rail.rail).poll(places);

@@ -7,13 +7,13 @@ use std::time::Duration;
 use crate::endpoint::Endpoint;
 
 impl Endpoint {
-    /// Number of progress calls so far: if it stays the same, the application is not in MPI.
+    /// Number of progress calls so far: while it does not change, the application is not in MPI.
     pub fn progress_calls(&self) -> u64 {
         self.progress.calls
     }
 
-    /// How long ago the network was looked at last.
-    pub fn since_look(&self) -> Duration {
+    /// Time since the network was polled last.
+    pub fn since_poll(&self) -> Duration {
         Duration::from_nanos(self.clock.now().since_ns(self.progress.now))
     }
 
@@ -23,20 +23,21 @@ impl Endpoint {
         self.links.has_blocked_sends()
     }
 
-    /// Whether anything that was posted has not ended, so that what comes from the network may be for it.
+    /// Whether posted operations have not completed, so that the network may bring something for them.
     #[inline]
     pub fn has_pending_operations(&self) -> bool {
         self.engine.has_pending_operations()
     }
 
-    /// Whether there is anything to go on with while the program is away: operations, or memory that peers access.
+    /// Whether progress is needed while the program is away: for operations, or for memory that peers access.
     pub fn has_background_work(&self) -> bool {
         self.engine.has_pending_operations() || self.engine.is_accessible()
     }
 
-    /// How often peers have asked for what is in memory here, over links, and wait for it.
-    pub fn questions(&self) -> u64 {
-        self.engine.questions()
+    /// Number of requests of peers over links so far whose initiators wait for the answer: short reads, atomic operations with a
+    /// result.
+    pub fn incoming_requests(&self) -> u64 {
+        self.engine.incoming_requests()
     }
 
     /// A descriptor that is readable while a socket of the endpoint is ready, if [`Endpoint::progress_in_background`] was called
@@ -45,7 +46,7 @@ impl Endpoint {
         self.poller.try_clone()
     }
 
-    /// Hands the kernel what it takes by now of what was posted. Nothing is read.
+    /// Sends posted frames as far as the kernel takes them. Nothing is read.
     pub fn flush_posted(&mut self) {
         let now = self.clock.now();
         self.links.tcp.unblock_stalled();
@@ -56,10 +57,10 @@ impl Endpoint {
         self.links.ring_bells(true);
     }
 
-    /// All that [`Endpoint::progress`] does; from then on all sockets are in the poll set, and peers that share memory ring.
-    /// False if more has come by now.
+    /// Makes progress as [`Endpoint::progress`] does; then puts all sockets into the poll set, and has peers that share memory ring.
+    /// False if more has come meanwhile.
     pub fn progress_in_background(&mut self) -> bool {
-        self.progress.looks.expect();
+        self.progress.socket_polls.expect();
         self.pause_transfers(self.progress.now);
         self.progress();
         self.resume_transfers();

@@ -1,14 +1,14 @@
 //! The progress loop: moves bytes between sockets, memory and the engine.
 //!
-//! [`Endpoint::progress`] looks at memory that peers share and, when a look is due (`looks`), polls the active link and, now and
-//! then, all others (`poll_interval`, `token`), handles timers, and lets the send path pump. `state` says what is due in a call.
-//! `background` is for the progress thread, while the application is not in MPI.
+//! [`Endpoint::progress`] polls shared memory and, when due (`socket_polls`), the active link and, now and then, all other sockets
+//! (`poll_interval`, `token`); it handles timers, and runs the send path. `state` says what is due in a call. `background` is for
+//! the progress thread, while the application is not in MPI.
 //!
-//! Called by the user, who is the provider. Nothing here blocks for longer than a thread takes for what it was lent.
+//! Called by the user, the provider. Nothing here blocks for longer than a thread needs for a payload that it was lent.
 
 mod background;
-mod looks;
 pub(in crate::endpoint) mod poll_interval;
+mod socket_polls;
 pub(in crate::endpoint) mod state;
 pub(in crate::endpoint) mod token;
 
@@ -22,18 +22,18 @@ use crate::sys::poll::Ready;
 use crate::ticks::{self, Span};
 
 impl Endpoint {
-    /// Moves data. True if anything happened.
+    /// Sends and receives. True if anything happened.
     #[inline]
     pub fn progress(&mut self) -> bool {
         self.progress_for(Duration::ZERO)
     }
 
-    /// Whether others wait for the processor that this process polls on. Then each call looks: who gives the processor away has
-    /// waited long. `has_yielded`: it has given it away since the last call.
+    /// Says whether others wait for the processor that this process polls on. Then each call polls sockets, as the process yields
+    /// between calls, which takes long. `has_yielded`: it has yielded since the last call.
     #[inline]
     pub fn set_crowded(&mut self, is_crowded: bool, has_yielded: bool) {
         self.progress.is_crowded = is_crowded;
-        self.progress.looks.set_yielded(has_yielded);
+        self.progress.socket_polls.set_yielded(has_yielded);
     }
 
     /// Until when [`Endpoint::progress`] would find nothing, unless something is posted.
@@ -43,7 +43,7 @@ impl Endpoint {
         if looks { Span::OVER } else { self.progress.pause() }
     }
 
-    /// The same; waits up to `timeout` for a socket if there is nothing to do.
+    /// Makes progress, and waits up to `timeout` for a socket if there is nothing to do.
     pub(in crate::endpoint) fn progress_for(&mut self, timeout: Duration) -> bool {
         self.progress.calls += 1;
         self.flush_held();
@@ -54,7 +54,7 @@ impl Endpoint {
             return true;
         }
         self.progress.skips_nothing();
-        let is_due = !self.links.tcp.transfers.is_empty() || self.progress.is_look_due();
+        let is_due = !self.links.tcp.transfers.is_empty() || self.progress.is_socket_poll_due();
         if !moved && timeout.is_zero() && !is_due {
             moved = self.links.has_devices() && self.poll_devices(self.clock.now());
             if !moved {
@@ -62,14 +62,14 @@ impl Endpoint {
                 return false;
             }
         }
-        self.look(moved, timeout)
+        self.poll_sockets_and_send(moved, timeout)
     }
 
-    /// Looks at the sockets and at what is due, and sends what can be.
-    fn look(&mut self, mut moved: bool, timeout: Duration) -> bool {
+    /// Polls the sockets, handles timers, and runs the send path.
+    fn poll_sockets_and_send(&mut self, mut moved: bool, timeout: Duration) -> bool {
         let now = self.clock.now();
         self.progress.now = now;
-        let is_rare = self.progress.looks.begin(now);
+        let is_rare = self.progress.socket_polls.begin(now);
         moved |= if timeout.is_zero() { self.collect_transfers(now) } else { self.pause_transfers(now) };
         moved |= self.poll_devices(now);
         moved = self.poll_sockets(now, moved, timeout, is_rare);
@@ -80,7 +80,7 @@ impl Endpoint {
             self.write_status_page(now);
             self.service_attempts(now);
             self.service_silences(now);
-            // Before the engine gives anything up: after a long computation, only the kernel knows what has been acknowledged.
+            // Before the engine checks liveness: after a long computation, only the kernel knows what has been acknowledged.
             self.sample_paths(now);
             self.processor_time
                 .news(self.links.tcp.transfers.parallel())
@@ -100,20 +100,20 @@ impl Endpoint {
         }
         moved = moved || self.buffer_sends(now);
         match moved {
-            true => self.progress.looks.expect(),
-            false => self.progress.looks.nothing_came(self.clock.now(), self.expects_news()),
+            true => self.progress.socket_polls.expect(),
+            false => self.progress.socket_polls.found_nothing(self.clock.now(), self.expects_news()),
         }
         moved
     }
 
-    /// Whether somebody is connected, or connects, whose sockets may have something that the user waits for.
+    /// Whether the user may wait for data from a socket of a peer that is connected or connecting.
     fn expects_news(&self) -> bool {
         let has_sockets = !self.links.tcp.is_empty() || !self.attempts.is_empty();
         has_sockets && !self.links.expects_no_socket()
     }
 
-    /// Polls the active link and, now and then, all others. Where looks are `rare`, it is one as they are.
-    /// Whether that, or what came before (`moved`), was anything.
+    /// Polls the active link and, now and then, all others. Where polls are rare (`is_rare`), always all. Returns `moved`, or whether
+    /// there was anything.
     fn poll_sockets(&mut self, now: Instant, mut moved: bool, timeout: Duration, is_rare: bool) -> bool {
         if is_rare {
             self.release_active_link();
@@ -151,7 +151,7 @@ impl Endpoint {
             moved |= self.socket_ready(event, now);
         }
         self.progress.polled(now, others);
-        if self.progress.poll_interval.is_longest() && timeout.is_zero() {
+        if self.progress.poll_interval.is_at_maximum() && timeout.is_zero() {
             self.links.tcp.deregister_active(&self.poller);
         }
         moved

@@ -1,18 +1,18 @@
-//! How often the poll set is asked; in between only the active link, which had data last, is polled.
+//! How often the poll set (`epoll`) is polled; in between only the active link, which had data last, is polled.
 
 use fishplate_engine::Instant;
 
-/// Progress calls from one poll to the next while other sockets than the active link's have data.
-const SHORTEST_CALLS: u64 = 4;
-/// The most, while only the active link has any: a poll costs a system call, and a program that talks to one peer over one
-/// rail would pay for all the others with every message.
-const LONGEST_CALLS: u64 = 64;
-/// At the latest after so many nanoseconds, as some programs call rarely.
-pub const LONGEST_INTERVAL_NS: u64 = 10_000;
-/// The same where all peers share memory, and sockets only tell of their end or of somebody new: who connects takes longer.
+/// Calls from one poll to the next while other sockets than the active link's have data.
+const MIN_CALLS: u64 = 4;
+/// Calls from one poll to the next, at most, while only the active link has data: a poll costs a system call, and a program that
+/// talks to one peer over one rail would pay for all others with every message.
+const MAX_CALLS: u64 = 64;
+/// Time from one poll to the next, at most, in nanoseconds, as some programs call rarely.
+pub const MAX_INTERVAL_NS: u64 = 10_000;
+/// [`MAX_INTERVAL_NS`] where all peers share memory, so that sockets only report their end or new connections, which take longer.
 const UNEXPECTED_INTERVAL_NS: u64 = 100_000;
 
-/// When the poll set was asked last, and when it is asked next.
+/// When the poll set was polled last, and when it is polled next.
 pub struct PollInterval {
     last: Instant,
     every: u64,
@@ -21,27 +21,27 @@ pub struct PollInterval {
 }
 
 impl PollInterval {
-    /// In the first call.
+    /// The first poll is due in the first call.
     pub fn new() -> PollInterval {
-        PollInterval { last: Instant(0), every: SHORTEST_CALLS, next_call: 0, active_had_data: false }
+        PollInterval { last: Instant(0), every: MIN_CALLS, next_call: 0, active_had_data: false }
     }
 
-    /// When the poll set was asked last.
+    /// When the poll set was polled last.
     pub fn last_poll(&self) -> Instant {
         self.last
     }
 
-    /// Only the active link has had data for long.
-    pub fn is_longest(&self) -> bool {
-        self.every == LONGEST_CALLS
+    /// Whether the interval is [`MAX_CALLS`]: only the active link has had data for a while.
+    pub fn is_at_maximum(&self) -> bool {
+        self.every == MAX_CALLS
     }
 
-    /// Whether the poll set is to be asked in this call.
+    /// Whether the poll set is to be polled in this call.
     pub fn is_due(&self, now: Instant, call: u64) -> bool {
-        call >= self.next_call || now.since_ns(self.last) >= LONGEST_INTERVAL_NS
+        call >= self.next_call || now.since_ns(self.last) >= MAX_INTERVAL_NS
     }
 
-    /// The same where no socket is expected to have anything.
+    /// [`PollInterval::is_due`] where no socket is expected to have data.
     pub fn is_overdue(&self, now: Instant) -> bool {
         now.since_ns(self.last) >= UNEXPECTED_INTERVAL_NS
     }
@@ -51,11 +51,12 @@ impl PollInterval {
         self.active_had_data = true;
     }
 
-    /// The poll set has been asked; `others` had data. While none has any, it is not known which will be next.
+    /// The poll set has been polled; `others`: other sockets than the active link's had data. While no socket has any, the interval
+    /// does not grow, as it is not known which will have data next.
     pub fn polled(&mut self, now: Instant, call: u64, others: bool) {
         self.every = match (others, self.active_had_data) {
-            (true, _) => SHORTEST_CALLS,
-            (false, true) => (2 * self.every).min(LONGEST_CALLS),
+            (true, _) => MIN_CALLS,
+            (false, true) => (2 * self.every).min(MAX_CALLS),
             (false, false) => self.every,
         };
         (self.last, self.next_call, self.active_had_data) = (now, call + self.every, false);
@@ -93,7 +94,7 @@ mod tests {
     #[test]
     fn a_program_that_calls_rarely_asks_every_time() {
         let mut poll_interval = PollInterval::new();
-        let now = |call| Instant(call * LONGEST_INTERVAL_NS);
+        let now = |call| Instant(call * MAX_INTERVAL_NS);
         assert!((1..100).all(|call| {
             let due = poll_interval.is_due(now(call), call);
             poll_interval.polled(now(call), call, false);

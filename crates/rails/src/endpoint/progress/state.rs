@@ -1,46 +1,44 @@
-//! Where the calls for progress stand: how many there were, what they know of the time, and what is due in the present one.
+//! State of the progress calls: their number, the last known time, and what is due in the present one.
 
 use fishplate_engine::Instant;
 
-use super::looks::Looks;
 use super::poll_interval::PollInterval;
+use super::socket_polls::SocketPolls;
 use crate::ticks::Span;
 
-/// How often attempts to connect are serviced, and paths sampled, in nanoseconds.
+/// Period in which attempts to connect are serviced, and paths sampled, in nanoseconds.
 const TICK_NS: u64 = 5_000_000;
 
-/// Calls in a row that find something in shared memory and do nothing else: all that is timed, and a look at the clock, would
-/// take a good part of a short message.
+/// Calls in a row that find something in shared memory and do nothing else, at most: timers and reading the clock would take a
+/// good part of a short message's time.
 const MAX_SKIPPED: u32 = 16;
 
-/// The calls of one endpoint.
 pub struct Progress {
-    /// What the clock said last, for what goes through shared memory: in a call, or when something was posted.
+    /// The clock when it was read last, in a call or when something was posted: exact enough for shared memory.
     pub now: Instant,
     /// Number of the present call.
     pub calls: u64,
-    /// Calls in a row up to the present one that only looked at shared memory.
+    /// Calls in a row up to the present one that only polled shared memory.
     skipped: u32,
-    /// When sockets are looked at.
-    pub looks: Looks,
-    /// How often the poll set is asked.
+    /// When sockets are polled.
+    pub socket_polls: SocketPolls,
+    /// How often the poll set is polled.
     pub poll_interval: PollInterval,
-    /// Others wait for the processor: it is better given to them than spent on looking longer.
+    /// Others wait for the processor: it is better yielded to them than spent on polling.
     pub is_crowded: bool,
-    /// When to look after attempts and paths next.
+    /// When attempts and paths are serviced next.
     next_tick: Instant,
     /// The user has closed the endpoint: it ends once its peers have what was sent.
     pub is_closing: bool,
 }
 
 impl Progress {
-    /// Before the first call.
     pub fn new() -> Progress {
         Progress {
             now: Instant(0),
             calls: 0,
             skipped: 0,
-            looks: Looks::default(),
+            socket_polls: SocketPolls::default(),
             poll_interval: PollInterval::new(),
             is_crowded: false,
             next_tick: Instant(0),
@@ -48,7 +46,7 @@ impl Progress {
         }
     }
 
-    /// Whether the present call, which has found something in shared memory, may do nothing else.
+    /// Whether the present call, which has found something in shared memory, may skip all else.
     #[inline]
     pub fn skips(&mut self) -> bool {
         let skips = self.skipped < MAX_SKIPPED;
@@ -56,25 +54,25 @@ impl Progress {
         skips
     }
 
-    /// The present call does all that is due.
+    /// The present call skips nothing.
     #[inline]
     pub fn skips_nothing(&mut self) {
         self.skipped = 0;
     }
 
-    /// Whether sockets are to be looked at in the present call.
+    /// Whether sockets are to be polled in the present call.
     #[inline]
-    pub fn is_look_due(&self) -> bool {
-        self.is_crowded || !self.looks.pause().goes_on()
+    pub fn is_socket_poll_due(&self) -> bool {
+        self.is_crowded || !self.socket_polls.pause().goes_on()
     }
 
-    /// Until when there is nothing to look at in sockets.
+    /// Until when no poll of sockets is due.
     #[inline]
     pub fn pause(&self) -> Span {
-        if self.is_crowded { Span::OVER } else { self.looks.pause() }
+        if self.is_crowded { Span::OVER } else { self.socket_polls.pause() }
     }
 
-    /// Whether attempts and paths are to be looked after now; not again before the next tick.
+    /// Whether a tick is due, in which attempts and paths are serviced. Starts the next period.
     pub fn ticks(&mut self, now: Instant) -> bool {
         let is_due = now >= self.next_tick;
         if is_due {
@@ -83,7 +81,7 @@ impl Progress {
         is_due
     }
 
-    /// Whether the poll set is to be asked in the present call. `is_expected`: some socket may have what somebody waits for.
+    /// Whether the poll set is to be polled in the present call. `is_expected`: the user may wait for data of some socket.
     pub fn is_poll_due(&self, now: Instant, is_expected: bool) -> bool {
         match is_expected {
             true => self.poll_interval.is_due(now, self.calls),
@@ -91,7 +89,7 @@ impl Progress {
         }
     }
 
-    /// The poll set was asked in the present call; sockets that are not polled in every call had data if `others_had`.
+    /// The poll set was polled in the present call. `others_had`: other sockets than the active link's had data.
     pub fn polled(&mut self, now: Instant, others_had: bool) {
         self.poll_interval.polled(now, self.calls, others_had);
     }
@@ -121,9 +119,9 @@ mod tests {
     #[test]
     fn where_others_wait_for_the_processor_each_call_looks() {
         let mut progress = Progress::new();
-        progress.looks.begin(Instant(0));
-        progress.looks.nothing_came(Instant(100_000_000_000), false);
+        progress.socket_polls.begin(Instant(0));
+        progress.socket_polls.found_nothing(Instant(100_000_000_000), false);
         progress.is_crowded = true;
-        assert!(progress.is_look_due() && !progress.pause().goes_on());
+        assert!(progress.is_socket_poll_due() && !progress.pause().goes_on());
     }
 }

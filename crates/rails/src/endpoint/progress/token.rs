@@ -1,6 +1,6 @@
-//! The numbers by which the poll set names what has become ready.
+//! The numbers by which the poll set names sockets.
 
-/// What a number stands for.
+/// A socket, as a kind and a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
     /// The kind of the socket: each kind of link has some.
@@ -10,12 +10,11 @@ pub struct Token {
 }
 
 impl Token {
-    /// Its number.
     pub fn number(self) -> u64 {
         u64::from(self.kind) << 32 | self.at as u64
     }
 
-    /// What has a number.
+    /// The inverse of [`Token::number`].
     pub fn of(number: u64) -> Token {
         Token { kind: (number >> 32) as u8, at: (number & u64::from(u32::MAX)) as usize }
     }

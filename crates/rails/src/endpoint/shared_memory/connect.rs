@@ -1,5 +1,5 @@
-//! Set-up. The side to which a connection was made offers to share memory, if it is from this host, as its address says;
-//! whether that is so the attempt shows.
+//! Set-up. The accepting side of a connection offers to share memory if the peer's address is of this host; the attempt shows
+//! whether the peer really is on it.
 
 use std::io::ErrorKind;
 use std::os::fd::BorrowedFd;
@@ -20,11 +20,11 @@ use crate::shared_memory::setup::{Arriving, Listener, MOST_NS, Offered, Shared};
 use crate::sys::poll::Kind;
 use crate::sys::tcp_info::TcpInfo;
 
-/// Most connections over which memory is to come and has not. Only processes of the same user get so far.
+/// Connections over which memory has not come yet, at most. Only processes of the same user get so far.
 const MAX_ARRIVING: usize = 1024;
 
 impl Endpoint {
-    /// A connection has come up: offers its peer to share memory, if that may be.
+    /// A connection has come up: offers its peer to share memory, if both are on this host.
     pub(in crate::endpoint) fn offer_shared_memory(&mut self, over: Messenger) {
         if !over.by_peer || over.is_additional || !self.may_share_memory(over) {
             return;
@@ -78,11 +78,11 @@ impl Endpoint {
         self.links.memory.listener.as_ref().map(|listener| listener.name)
     }
 
-    /// Takes connections over which memory is to come.
+    /// Accepts connections over which memory is to come.
     pub(in crate::endpoint) fn accept_shared_memory(&mut self, now: Instant) -> bool {
         let mut any = false;
         while let Some(listener) = &self.links.memory.listener {
-            // Any user of the host can connect.
+            // Limited, as any user of the host can connect.
             if !self.listening.unproven.may_accept() {
                 self.listening.is_paused = true;
                 return any;
@@ -109,7 +109,7 @@ impl Endpoint {
                     log::warn!(target: STRANGERS, "memory that a process of another user would share is refused");
                 }
                 Err(_) => {
-                    // Out of files, mostly. The poll set reports waiting connections only once.
+                    // Mostly a lack of files. The poll set reports waiting connections only once.
                     self.listening.is_paused = true;
                     return any;
                 }
@@ -118,7 +118,7 @@ impl Endpoint {
         any
     }
 
-    /// Something has come over such a connection.
+    /// A connection over which memory is to come has become readable.
     pub(in crate::endpoint) fn shared_memory_arrived(&mut self, at: usize) -> bool {
         let Some(arriving) = self.links.memory.arriving.get(at) else { return false };
         let came = arriving.receive();
@@ -141,7 +141,7 @@ impl Endpoint {
         true
     }
 
-    /// A peer answers to memory that it was offered.
+    /// A peer has answered an offer of memory.
     pub(in crate::endpoint) fn shared_memory_answered(&mut self, at: usize) -> bool {
         let Some(offered) = self.links.memory.offered.get_mut(at) else { return false };
         let answered = offered.is_answered();
@@ -159,7 +159,7 @@ impl Endpoint {
         true
     }
 
-    /// Ends set-ups that take too long, and notes which links are in use.
+    /// Ends set-ups that have timed out, and records which links are in use.
     pub(in crate::endpoint) fn service_shared_memory(&mut self, now: Instant) {
         let is_young = |since: Instant| now.since_ns(since) < MOST_NS;
         self.links.memory.arriving.retain(|_, arriving| is_young(arriving.since));
@@ -176,7 +176,7 @@ impl Endpoint {
         let rail = self.shared_memory_rail();
         let is_taken = self.shares_memory(vc);
         let is_read = if shared.process.is_some() { "read where they are" } else { "copied" };
-        // The other connections have said what the peer grants.
+        // The peer's grant is known from the other connections.
         let Some(subchannel) = (!is_taken).then(|| self.engine.subchannel_up(vc, rail, None, 0).ok()).flatten() else {
             return;
         };

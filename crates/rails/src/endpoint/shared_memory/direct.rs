@@ -1,5 +1,5 @@
-//! One-sided operations to peers of this host, straight to their memory: they need not be in MPI. What cannot go so goes
-//! in frames, as to all others, and what peers refuse they refuse there.
+//! One-sided operations to peers of this host, directly in their memory: the peer need not be in MPI. Other operations go in frames,
+//! as to other peers; so do invalid ones, which the peer then refuses.
 
 use fishplate_engine::{INJECT_SIZE, ReadRequest, Registration, WriteRequest};
 
@@ -14,7 +14,7 @@ impl Endpoint {
         let Endpoint { links, engine, memory, .. } = self;
         let (link, len) = (&mut links.memory.links[at], request.payload.len());
         let is_too_long = request.inject && len > INJECT_SIZE;
-        // Of immediate data the peer has to hear.
+        // Immediate data need a frame.
         let may = request.data.is_none() && !is_too_long && !link.hung_up && engine.may_access_directly(request.vc);
         if !may || !link.direct.write(request.to, &request.payload, memory) {
             return false;
@@ -40,12 +40,12 @@ impl Endpoint {
         true
     }
 
-    /// Peers of this host may access memory by themselves.
+    /// Lets peers of this host access memory directly.
     pub(in crate::endpoint) fn expose(&mut self, registration: &Registration) {
         self.links.memory.iter_mut().for_each(|(_, link)| link.exposed.add(registration));
     }
 
-    /// When this returns, they do not access it any more.
+    /// Ends that. When this returns, no peer accesses the memory directly any more.
     pub(in crate::endpoint) fn end_exposure(&mut self, key: u64) {
         let ended: Vec<usize> =
             self.links.memory.iter_mut().filter_map(|(at, link)| link.exposed.end(key).then_some(at)).collect();

@@ -1,4 +1,4 @@
-//! The links in shared memory of an endpoint, how they come about, and which peer has which.
+//! The links of an endpoint in shared memory, by peer, and those being set up.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,33 +11,33 @@ use slab::Slab;
 use crate::shared_memory::SharedMemoryLink;
 use crate::shared_memory::setup::{Arriving, Listener, Offered};
 
-/// The links, each under a key.
+/// The links, by key.
 #[derive(Default)]
 pub struct SharedMemoryLinks {
-    /// For those who need one of them and what is beside them: others use [`SharedMemoryLinks`] as the slab.
+    /// Public for code that borrows a link and another field at once; other code uses [`SharedMemoryLinks`] as the slab.
     pub links: Slab<SharedMemoryLink>,
     /// The keys of the links, in the order in which they came up.
     pub keys: Vec<usize>,
-    /// The key of each peer's link, by number of its channel; for the peers of the lowest numbers.
+    /// The key of each peer's link, by number of its channel; channels beyond its end have none.
     by_peer: Vec<Option<usize>>,
-    /// What peers have to show when they bring memory to share.
+    /// Secrets that peers have to send with memory to share.
     secrets: HashMap<VcId, u128>,
-    /// Where peers bring memory; opened for the first that is asked to.
+    /// The socket at which peers deliver memory; opened with the first offer.
     pub listener: Option<Listener>,
     /// Connections over which memory is to come.
     pub arriving: Slab<Arriving>,
     /// Memory that was offered and is not taken yet.
     pub offered: Slab<Offered>,
-    /// Something was sent, and it was not asked since then, behind a fence, whether its receiver sleeps.
+    /// Something was sent, and since then it was not checked behind a fence whether its receiver sleeps.
     pub unrung: bool,
-    /// Peers are asked to ring.
+    /// This side sleeps: peers have to ring.
     is_asleep: bool,
-    /// Nothing else was expected when that was looked at last.
+    /// At the last check, nothing was expected but frames in shared memory.
     pub is_all: bool,
 }
 
 impl SharedMemoryLinks {
-    /// Whether nothing but what is in shared memory is expected, as far as is known of the last few milliseconds.
+    /// Whether nothing is expected but frames in shared memory. May be a few milliseconds old.
     #[inline]
     pub fn is_all(&self) -> bool {
         self.is_all && !self.links.is_empty()
@@ -54,13 +54,13 @@ impl SharedMemoryLinks {
         self.by_peer.get(vc.0 as usize).copied().flatten()
     }
 
-    /// Whether what was sent to a peer last is in shared memory, all of it.
+    /// Whether all frames to a peer have gone into its shared memory, with none queued.
     #[inline]
     pub fn has_sent_all(&self, vc: VcId) -> bool {
         self.of_peer(vc).is_some_and(|at| !self.links[at].sender.is_blocked())
     }
 
-    /// A link has come up: its key.
+    /// A link has come up. Returns its key.
     pub fn add(&mut self, link: SharedMemoryLink) -> usize {
         let of_peer = link.common.subchannel.vc.0 as usize;
         let at = self.links.insert(link);
@@ -72,7 +72,7 @@ impl SharedMemoryLinks {
         at
     }
 
-    /// Takes a link out.
+    /// Removes a link.
     pub fn remove(&mut self, at: usize) -> SharedMemoryLink {
         let link = self.links.remove(at);
         let vc = link.common.subchannel.vc;
@@ -82,7 +82,7 @@ impl SharedMemoryLinks {
         link
     }
 
-    /// What a peer has to show; `new` makes it, the first time.
+    /// The secret of a peer; `new` makes it, the first time.
     pub fn secret(&mut self, vc: VcId, new: impl FnOnce() -> Option<u128>) -> Option<u128> {
         match self.secrets.entry(vc) {
             Entry::Occupied(known) => Some(*known.get()),
@@ -90,18 +90,17 @@ impl SharedMemoryLinks {
         }
     }
 
-    /// Whether that is `shown`.
+    /// Whether `shown` is the secret of a peer.
     pub fn is_secret_of(&self, vc: VcId, shown: u128) -> bool {
         self.secrets.get(&vc) == Some(&shown)
     }
 
-    /// Wakes peers for which something was sent; `is_last`: nothing has to be looked at again.
+    /// Wakes sleeping peers for which something was sent. `is_last`: no later call will check again.
     ///
-    /// Peers that poll need no bell. One that is about to wait for its sockets says so in the shared memory, and whoever then
-    /// sends something to it rings. A sender looks whether its peer sleeps at once, without a fence, which would cost a good
-    /// part of a short message; and again behind one in its next progress call. So a bell is late where the peer falls asleep
-    /// in between, and the sender's user makes no such call: until the peer, which never waits for more than a few
-    /// milliseconds, looks by itself.
+    /// Peers that poll need no bell. A peer that is about to wait for its sockets sets a flag in the shared memory, and a sender that
+    /// sees it rings. A sender reads the flag at once, without a fence, which would cost a good part of a short message; and again
+    /// behind a fence in its next progress call. So a bell may be missing where the peer falls asleep in between and the sender's user
+    /// makes no further call. Then the peer polls itself, as it never waits for more than a few milliseconds.
     #[inline]
     pub fn ring_bells(&mut self, is_last: bool) {
         if !self.unrung {
@@ -116,7 +115,7 @@ impl SharedMemoryLinks {
         }
     }
 
-    /// Somebody polls again.
+    /// The user polls again: peers need not ring.
     #[inline]
     pub fn wake(&mut self) {
         if std::mem::take(&mut self.is_asleep) {
@@ -124,7 +123,7 @@ impl SharedMemoryLinks {
         }
     }
 
-    /// Nobody will poll: from now on peers ring. False if something has come already.
+    /// Nobody will poll: peers have to ring from now on. False if something has come already.
     pub fn sleep(&mut self) -> bool {
         if self.links.is_empty() {
             return true;

@@ -2,9 +2,9 @@
 //! its links over the rails stand by.
 //!
 //! [`SharedMemoryLinks`] has them. `connect` sets them up, `transfer` moves frames, `direct` makes one-sided operations without
-//! frames, `socket` names the sockets beside the memory. What such a link is without an endpoint is in [`crate::shared_memory`].
+//! frames, `socket` names the sockets beside the memory. [`crate::shared_memory`] has the parts that need no endpoint.
 //!
-//! Called by the progress loop, by the send path, and by the connections over the rails, of which each set-up begins.
+//! Called by the progress loop, by the send path, and by the connections over the rails, which begin each set-up.
 //!
 //! [`Engine::prefer`]: fishplate_engine::Engine::prefer
 
@@ -23,23 +23,23 @@ use crate::live::{self, State};
 
 pub use links::SharedMemoryLinks;
 
-/// What counters and `fishplate top` call shared memory, in the place of an interface.
+/// Name of shared memory in counters and `fishplate top`, in the place of an interface.
 pub const SHARED_MEMORY: &str = "shm";
 
 impl Endpoint {
-    /// Whether messages to a peer go through memory that both share.
+    /// Whether messages to a peer go through shared memory.
     #[inline]
     pub fn shares_memory(&self, vc: VcId) -> bool {
         self.links.memory.of_peer(vc).is_some()
     }
 
-    /// Whether all peers that are connected share memory: a transfer takes so little then that it need not begin at once.
+    /// Whether all connected peers share memory: transfers are so short then that they need not begin at once.
     pub fn has_only_memory_peers(&self) -> bool {
         let mut connected = self.peers.channels().filter(|vc| self.peers[*vc].is_connected());
         !self.links.memory.is_empty() && connected.all(|vc| self.shares_memory(vc))
     }
 
-    /// Whether all peers share memory, and nobody is about to connect: then sockets have nothing that anybody waits for.
+    /// Whether all peers share memory, and none is connecting: then nobody waits for sockets.
     fn expects_only_memory(&self) -> bool {
         let sets_up = self.links.memory.is_any_coming() || !self.attempts.is_empty();
         self.has_only_memory_peers() && !self.links.has_devices() && !sets_up

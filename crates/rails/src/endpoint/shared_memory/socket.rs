@@ -9,18 +9,17 @@ use crate::sys::poll::Ready;
 /// A socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemorySocket {
-    /// Where memory to share is brought.
+    /// At which peers deliver memory to share.
     Listener,
     /// Over which memory is to come.
     Arriving(usize),
     /// Over which memory was offered.
     Offered(usize),
-    /// Beside memory that is shared.
+    /// Of a link: carries bells.
     Link(usize),
 }
 
 impl MemorySocket {
-    /// Its number in the poll set.
     pub fn number(self) -> u64 {
         let (kind, at) = match self {
             MemorySocket::Listener => (16, 0),
@@ -45,7 +44,7 @@ impl MemorySocket {
 }
 
 impl Endpoint {
-    /// The poll set has reported a socket. True if that was of use.
+    /// The poll set has reported a socket. True if there was anything to handle.
     pub(in crate::endpoint) fn memory_socket_ready(
         &mut self,
         socket: MemorySocket,
@@ -60,7 +59,7 @@ impl Endpoint {
         }
     }
 
-    /// A peer has rung, or its end is shut.
+    /// A peer has rung the bell, or shut its end.
     fn shared_memory_rang(&mut self, at: usize, is_shut: bool) -> bool {
         let Some(link) = self.links.memory.get_mut(at) else { return false };
         link.silence();

@@ -10,27 +10,28 @@ use crate::link_kind::{Link, LinkId, Places};
 use crate::shared_memory::{BadRecord, Placed, Record, Sender, SharedMemoryLink, kind};
 use crate::sys::process_memory::Known;
 
-/// Records of one link that are taken in one call, so that one busy peer does not keep the others, or the user, waiting.
+/// Records of one link that are handled in one call, at most, so that one busy peer does not keep the others, or the user, waiting.
 const MAX_RECORDS: usize = 64;
 
-/// And bytes, or little more: what the processor copies in a fraction of a millisecond.
+/// Bytes of one link after which a call stops: the processor copies them in a fraction of a millisecond.
 const MAX_BYTES: u64 = 4 << 20;
-/// Looks at each link in one call until something comes: a look takes a nanosecond, the call, with what is around it, two
-/// hundred, in which nothing that comes would be noticed.
-const LOOKS: usize = 32;
-/// Links that are looked at so often. With many, one round takes long enough.
-const MAX_LOOKED_AT: usize = 4;
+/// Polls of each link in one call until something comes: a poll takes a nanosecond, but the whole call two hundred, in which new
+/// records would go unnoticed.
+const POLLS: usize = 32;
+/// Number of links up to which they are polled repeatedly. With more, one round takes long enough.
+const MAX_POLLED_LINKS: usize = 4;
 
-/// A peer whose end was open when the poll set was asked, no more than so many nanoseconds ago, still has its process number
-/// to itself: the system gives away all others before.
+/// A peer whose end was open in a poll of the poll set at most this time ago, in nanoseconds, still has its process id: the kernel
+/// reuses ids only after all others.
 const MAX_RUNNING_NS: u64 = 100_000_000;
 
-/// What nobody waits for is looked at in one of so many calls: that costs a cache line which the peer writes.
-const LOOK_EVERY: u64 = 64;
+/// The peer's progress is polled in one of this number of calls while nobody waits for it: it costs a cache line that the peer
+/// writes.
+const POLL_TAKEN_EVERY: u64 = 64;
 
 impl Endpoint {
-    /// Takes what has come in shared memory, and looks what peers have taken: all of it if the endpoint `is_closing`. True if
-    /// there was anything.
+    /// Handles records that have come in shared memory, and polls which records peers have taken: of all links if the endpoint
+    /// `is_closing`. True if there was anything.
     #[inline]
     pub(in crate::endpoint) fn poll_shared_memory(&mut self, now: Instant, is_closing: bool) -> bool {
         !self.links.memory.is_empty() && self.poll_shared_links(now, is_closing)
@@ -39,9 +40,9 @@ impl Endpoint {
     fn poll_shared_links(&mut self, now: Instant, is_closing: bool) -> bool {
         let links = &self.links.memory;
         let has_come = |at: &usize| links[*at].receiver.has_record();
-        let looks = if self.progress.is_crowded { 0 } else { LOOKS };
-        let _ = (0..looks).any(|_| self.links.memory.keys.iter().take(MAX_LOOKED_AT).any(has_come));
-        let looks_at_all = is_closing || self.progress.calls.is_multiple_of(LOOK_EVERY);
+        let polls = if self.progress.is_crowded { 0 } else { POLLS };
+        let _ = (0..polls).any(|_| self.links.memory.keys.iter().take(MAX_POLLED_LINKS).any(has_come));
+        let looks_at_all = is_closing || self.progress.calls.is_multiple_of(POLL_TAKEN_EVERY);
         let mut moved = false;
         let mut position = 0;
         while let Some(&at) = self.links.memory.keys.get(position) {
@@ -54,27 +55,27 @@ impl Endpoint {
                 moved = true;
                 self.link_shut(LinkId::Memory(at));
             } else if link.sender.is_awaited() || (link.sender.has_untaken() && looks_at_all) {
-                moved |= self.look_at_shared(at, now);
+                moved |= self.poll_taken_of_link(at, now);
             }
         }
         if moved {
-            self.came_without_socket();
+            self.received_without_socket();
         }
         moved
     }
 
-    /// Looks what peers have taken over links where `is_asked` of what was sent.
+    /// Polls which records peers have taken, over the links that `is_asked` selects.
     pub(in crate::endpoint) fn poll_taken_of_shared(&mut self, now: Instant, is_asked: impl Fn(&Sender) -> bool) {
         let mut position = 0;
         while let Some(&at) = self.links.memory.keys.get(position) {
             position += 1;
             if is_asked(&self.links.memory[at].sender) {
-                self.look_at_shared(at, now);
+                self.poll_taken_of_link(at, now);
             }
         }
     }
 
-    /// Takes a frame from the engine to a link in shared memory. True, as nothing has to follow.
+    /// Puts a frame from the engine into a link in shared memory. True, as no flush has to follow.
     #[inline]
     pub(in crate::endpoint) fn enqueue_in_memory(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
         let Endpoint { links, memory, bounces, .. } = self;
@@ -87,7 +88,7 @@ impl Endpoint {
         link.sender.push(header, source, *copy, Places { memory, bounces });
         *unrung = true;
         if link.sender.is_blocked() {
-            self.look_at_shared(at, now);
+            self.poll_taken_of_link(at, now);
         }
         if let Some(link) = self.links.memory.get(at)
             && link.sender.is_blocked()
@@ -97,8 +98,8 @@ impl Endpoint {
         true
     }
 
-    /// Sends a message that fits into shared memory at once, as a copy; the send has completed then. False: it has to go the
-    /// long way. `may_complete`: as soon as its memory may be used again.
+    /// Sends a message that fits into shared memory at once, as a copy; the send completes. False: it has to be posted to the engine.
+    /// `may_complete`: whether it may complete before the peer has taken it.
     #[inline]
     pub(in crate::endpoint) fn send_in_shared_memory(&mut self, request: &SendRequest, may_complete: bool) -> bool {
         let Some(at) = self.links.memory.of_peer(request.vc) else { return false };
@@ -122,11 +123,11 @@ impl Endpoint {
         true
     }
 
-    /// Looks what the peer has taken, and sends what waits for that. True if it has taken anything.
-    pub(in crate::endpoint) fn look_at_shared(&mut self, at: usize, now: Instant) -> bool {
+    /// Polls which records the peer has taken, and sends queued frames that waited for room. True if it has taken any.
+    pub(in crate::endpoint) fn poll_taken_of_link(&mut self, at: usize, now: Instant) -> bool {
         let Some(link) = self.links.memory.get_mut(at) else { return false };
         let subchannel = link.common.subchannel;
-        match link.sender.look() {
+        match link.sender.poll_taken() {
             Ok(None) => return false,
             Ok(Some(frames)) => {
                 if self.engine.delivered(now, subchannel, frames).is_err() {
@@ -152,7 +153,7 @@ impl Endpoint {
         true
     }
 
-    /// Takes the records of a link, up to the limit of one call.
+    /// Handles the records of a link, up to the limits of one call.
     fn read_shared(&mut self, at: usize, now: Instant) {
         let before = self.links.memory[at].common.counts.rx_bytes;
         for _ in 0..MAX_RECORDS {
@@ -176,7 +177,7 @@ impl Endpoint {
         }
     }
 
-    /// Takes a record. The link may be gone then.
+    /// Handles a record. The link may have ended afterwards.
     #[inline]
     fn take_record(&mut self, at: usize, record: &Record, now: Instant) -> Result<(), BadRecord> {
         if record.kind == kind::REST {
@@ -186,7 +187,7 @@ impl Endpoint {
         if self.take_whole(at, record, &header, header_len, now)? {
             return Ok(());
         }
-        let subchannel = self.links.memory[at].header_came(&mut header, now);
+        let subchannel = self.links.memory[at].header_received(&mut header, now);
         let taken = self.handle_header(LinkId::Memory(at), subchannel, &header, now);
         let Some(placement) = taken else { return Ok(()) };
         let Endpoint { links, bounces, .. } = self;
@@ -199,8 +200,8 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Places what a record has of a payload, from byte `from` of it on, or what it names of the peer's memory. The link may be
-    /// gone then.
+    /// Places the payload in a record, from byte `from` of the record on, or in memory of the peer that it names. The link may have
+    /// ended afterwards.
     #[inline(never)]
     fn place_record(&mut self, at: usize, record: &Record, from: usize, now: Instant) -> Result<(), BadRecord> {
         let Endpoint { links, memory, bounces, progress, clock, .. } = self;
@@ -219,7 +220,7 @@ impl Endpoint {
             receiver.place(record, from, memory, bounces)?
         };
         if let Placed::Whole(len) = placed {
-            let subchannel = self.links.memory[at].payload_came(len);
+            let subchannel = self.links.memory[at].payload_received(len);
             self.payload_placed(subchannel, now);
         }
         if let Some(link) = self.links.memory.get_mut(at) {
@@ -228,7 +229,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Takes a record that is a whole message for which there is a receive. False: it is not.
+    /// Handles a record that is a whole message with a receive. False if it is not.
     #[inline]
     fn take_whole(
         &mut self,

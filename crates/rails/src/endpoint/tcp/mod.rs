@@ -1,10 +1,10 @@
-//! Links over TCP: the connections that are up, with what is to be done about each.
+//! Links over TCP: the connections that are up, and the work that is due for each.
 //!
 //! [`TcpLinks`] keeps lists of the links that have something to send, or wait for something. `send` and `receive` move frames
-//! between them and the engine, `transfers` has threads copy long payloads, `poll_set` says which sockets (`socket`) are
-//! watched and which one is polled, `tuning` looks after links that work. How they come up and end is in `connections`.
+//! between them and the engine, `transfers` has threads copy long payloads, `poll_set` says which sockets (`socket`) are in the
+//! poll set and which one is polled directly, `tuning` adapts working links. Set-up and end are in `connections`.
 //!
-//! What such a link is without an endpoint is in [`crate::link`].
+//! [`crate::link`] has the parts of a link that need no endpoint.
 
 mod poll_set;
 pub(in crate::endpoint) mod receive;
@@ -36,46 +36,45 @@ use send::kernel_acks::KernelAckQueries;
 use transfers::Transfers;
 use tuning::parallel_streams::StreamGroup;
 
-/// The links, each under a key, and lists of these keys. A link that was taken out is on no list.
+/// The links, by key, and lists of these keys. A removed link is on no list.
 pub struct TcpLinks {
-    /// For those who need one of them and what is beside them: others use [`TcpLinks`] as the slab.
+    /// Public for code that borrows a link and another field at once; other code uses [`TcpLinks`] as the slab.
     pub links: Slab<StreamLink>,
-    /// How connections react to congestion.
+    /// Congestion control of the connections.
     pub congestion: CongestionControl,
-    /// For how many connections the process has files.
+    /// File descriptors of the process.
     pub files: OpenFiles,
-    /// When none was found idle most recently.
+    /// When a search for an idle connection last found none.
     pub none_idle_at: Option<Instant>,
-    /// How often kernels ask idle peers.
+    /// Keep-alive interval of idle connections.
     pub keepalive: Keepalive,
-    /// Streams that may become more.
+    /// Groups of streams whose number is managed.
     pub groups: Vec<StreamGroup>,
-    /// What the ports of the rails carry, by rail.
+    /// Measured rates of the ports, by rail.
     ports: Vec<PortRate>,
-    /// Links whose frames are held back.
+    /// Links whose frames are batched.
     pub held: HeldLinks,
     /// Long payloads that threads move.
     pub transfers: Transfers,
     /// Links with long frames in flight.
     pub kernel_acks: KernelAckQueries,
-    /// How often something was handed to the kernel.
+    /// Number of flushes to the kernel.
     pub flushes: u64,
-    /// The link that was read with success most recently.
+    /// The link that had data last.
     pub active: Option<usize>,
     /// Links with something to send.
     dirty: Vec<usize>,
-    /// Links with sockets that were full.
+    /// Links whose sockets were full.
     stalled: Vec<usize>,
     /// Links with a datagram that may have to be retransmitted.
     unacknowledged_datagrams: Vec<usize>,
-    /// Links over which goodbyes have come that are to be answered.
+    /// Links whose goodbyes are still to be answered.
     leaving: Vec<usize>,
-    /// Links whose sockets take nothing more, and may still have something that has come.
+    /// Links whose sockets cannot be written any more, but may still have data to read.
     broken: Vec<usize>,
 }
 
 impl TcpLinks {
-    /// None so far.
     pub fn new(
         congestion: CongestionControl,
         files: OpenFiles,
@@ -117,7 +116,7 @@ impl TcpLinks {
         over(&self.links, rail)
     }
 
-    /// Takes a link out.
+    /// Removes a link.
     pub fn remove(&mut self, at: usize) -> StreamLink {
         let TcpLinks { dirty, stalled, unacknowledged_datagrams, leaving, broken, .. } = self;
         for list in [dirty, stalled, unacknowledged_datagrams, leaving, broken] {
@@ -139,7 +138,7 @@ impl TcpLinks {
         }
     }
 
-    /// Whether a link has something to send that is not held back.
+    /// Whether a link has something to send that is not batched.
     #[inline]
     pub fn has_dirty(&self) -> bool {
         !self.dirty.is_empty()
@@ -150,12 +149,12 @@ impl TcpLinks {
         std::mem::take(&mut self.dirty)
     }
 
-    /// What a link has to send so far is seen to.
+    /// A flush of a link begins: it is on the list no more.
     pub fn begin_flush(&mut self, at: usize) {
         self.links.get_mut(at).into_iter().for_each(|link| link.dirty = false);
     }
 
-    /// The memory of a list that was taken is used for the next one.
+    /// Reuses the memory of a list from [`TcpLinks::take_dirty`].
     pub fn reuse(&mut self, mut list: Vec<usize>) {
         if self.dirty.is_empty() {
             list.clear();
@@ -179,7 +178,7 @@ impl TcpLinks {
         self.mark_dirty(at);
     }
 
-    /// The same of all that were full.
+    /// All sockets that were full may take more again.
     pub fn unblock_stalled(&mut self) {
         for at in std::mem::take(&mut self.stalled) {
             self.unblock(at);
@@ -192,14 +191,14 @@ impl TcpLinks {
         !self.stalled.is_empty() || !self.transfers.is_empty()
     }
 
-    /// The kernel takes nothing more for a link, for the reason `cause`.
+    /// A write to a link's socket has failed, for the reason `cause`: the link ends once its data is read.
     pub fn break_off(&mut self, at: usize, cause: String) {
         let link = &mut self.links[at];
         (link.blocked, link.broken) = (true, Some(cause));
         self.broken.push(at);
     }
 
-    /// One of the links that were broken off, with the reason, once.
+    /// Takes one of the links of [`TcpLinks::break_off`], with the reason.
     pub fn take_broken(&mut self) -> Option<(usize, String)> {
         while let Some(at) = self.broken.pop() {
             if let Some(cause) = self.links.get_mut(at).and_then(|link| link.broken.take()) {
@@ -223,7 +222,7 @@ impl TcpLinks {
         !self.unacknowledged_datagrams.is_empty()
     }
 
-    /// Frames that left as datagrams and were not acknowledged for long go into their streams. True if there were any.
+    /// Puts frames of unacknowledged datagrams into their streams after a timeout. True if there were any.
     pub fn retransmit_datagrams(&mut self, now: Instant) -> bool {
         let mut any = false;
         for at in std::mem::take(&mut self.unacknowledged_datagrams) {
@@ -243,11 +242,11 @@ impl TcpLinks {
     }
 
     /// A goodbye has come over a link.
-    pub fn goodbye_came(&mut self, at: usize) {
+    pub fn goodbye_received(&mut self, at: usize) {
         self.leaving.push(at);
     }
 
-    /// Peers that have said goodbye are answered once they have acknowledged everything: they have nothing to wait for then.
+    /// Answers goodbyes of peers that have acknowledged everything: they wait for nothing else then.
     pub fn answer_goodbyes(&mut self, engine: &Engine) {
         let TcpLinks { links, leaving, .. } = self;
         leaving.retain(|at| {
@@ -261,8 +260,8 @@ impl TcpLinks {
         });
     }
 
-    /// Sends nothing but acknowledgements over a link any more, and says so (LEAVE), unless nothing else connects the peer. The
-    /// other side does alike. Once all is acknowledged both ways, the side that set the link up shuts it.
+    /// Retires a link, unless it is the last one to the peer: sends only acknowledgements over it, and LEAVE. The other side answers in
+    /// the same way. Once all is acknowledged both ways, the side that set the link up shuts it.
     pub fn retire(&mut self, at: usize, engine: &mut Engine, now: Instant) {
         let link = &mut self.links[at];
         if !engine.retire(link.common.subchannel) {
@@ -296,26 +295,26 @@ impl TcpLinks {
         }
     }
 
-    /// What the kernel says of a new connection, with the least round trip of others over the same way: its own may have
-    /// waited behind what these have sent, which makes no distance.
+    /// The kernel's data on a new connection, with the minimum round trip of others over the same way: packets of the new connection
+    /// may have queued behind theirs.
     pub fn with_known_distance(&self, rail: RailId, remote: IpAddr, info: TcpInfo) -> TcpInfo {
         let same = self.over(rail).filter(|link| link.remote.ip() == remote);
         let least = same.map(|link| link.sampled.min_rtt_ns).filter(|rtt_ns| *rtt_ns > 0).min().unwrap_or(u64::MAX);
         TcpInfo { rtt_ns: info.rtt_ns.min(least), min_rtt_ns: info.min_rtt_ns.min(least), ..info }
     }
 
-    /// Connections have come or gone: the kernel asks idle peers as often as their number allows.
+    /// The number of connections has changed: adapts the keep-alive interval to it.
     pub fn pace_keepalive(&mut self) {
         if self.keepalive.adapt(self.links.len()) {
             for (_, link) in &self.links {
-                // A connection that keeps the pace of before is asked too often, or too rarely.
+                // Errors are ignored: the connection keeps its old interval.
                 let _ = crate::socket::ask_every(&link.socket, self.keepalive.every());
             }
         }
     }
 
-    /// Reads what is left of all, to be dropped. Closing a socket with unread bytes would reset it, and with it what the peer
-    /// has not read yet.
+    /// Reads and drops the rest of all sockets. Closing a socket with unread bytes would reset the connection, and drop bytes that the
+    /// peer has not read yet.
     pub fn take_the_rest(&mut self) {
         let mut sink = vec![0; 64 << 10];
         for (_, link) in &self.links {
@@ -325,7 +324,7 @@ impl TcpLinks {
     }
 }
 
-/// Those of all links that are over a rail.
+/// The links over a rail.
 fn over(links: &Slab<StreamLink>, rail: RailId) -> impl Iterator<Item = &StreamLink> {
     links.iter().map(|(_, link)| link).filter(move |link| link.common.rail == rail)
 }

@@ -7,23 +7,23 @@ use fishplate_engine::Instant;
 
 use super::TcpLinks;
 use crate::endpoint::Endpoint;
-use crate::endpoint::progress::poll_interval::LONGEST_INTERVAL_NS;
+use crate::endpoint::progress::poll_interval::MAX_INTERVAL_NS;
 use crate::endpoint::tcp::socket::TcpSocket;
 use crate::link_kind::LinkId;
 use crate::sys::poll::{Kind, Poller, is_readable};
 
 impl Endpoint {
-    /// Reads the active link. (Reading a socket locks it, which gets into the way of a packet that arrives; asking whether it
-    /// is readable does not.)
+    /// Polls the active link, and reads it if it is readable. (Reading a socket locks it, which delays an arriving packet; asking
+    /// whether it is readable does not.)
     pub(in crate::endpoint) fn poll_active_link(&mut self, now: Instant) -> bool {
         let Some(at) = self.links.tcp.active else { return false };
         let Some(link) = self.links.tcp.get_mut(at) else { return false };
         let Some(datagrams) = &mut link.datagrams else { return self.poll_active_stream(at, now) };
-        // Alternately, while calls follow each other closely; for a program that calls rarely, both are polled.
-        let is_late = |polled_at: Instant| now.since_ns(polled_at) >= LONGEST_INTERVAL_NS;
+        // Stream and datagrams are polled alternately while calls follow each other closely; for a program that calls rarely, both.
+        let is_late = |polled_at: Instant| now.since_ns(polled_at) >= MAX_INTERVAL_NS;
         let polls_datagrams_next = datagrams.polls_datagrams_next();
         let polls_datagrams = polls_datagrams_next || is_late(datagrams.polled_at);
-        // A datagram that has overtaken the stream waits for it.
+        // A datagram that has overtaken the stream needs data from it.
         let has_early = datagrams.early().is_some();
         let polls_stream = !polls_datagrams_next || has_early || link.read_deferred || is_late(link.polled_at);
         let moved = polls_datagrams && self.read_datagram(at, now) == Some(true);
@@ -40,7 +40,7 @@ impl Endpoint {
         self.read_link(at, now)
     }
 
-    /// The link that has just had data is the likeliest to have more.
+    /// Makes the link that has just had data the active one.
     pub(in crate::endpoint) fn set_active_link(&mut self, at: usize) {
         if self.links.tcp.active == Some(at) {
             return;
@@ -49,7 +49,7 @@ impl Endpoint {
         self.links.tcp.active = Some(at);
     }
 
-    /// The active link is one as all others are.
+    /// Ends the state of the active link.
     pub(in crate::endpoint) fn release_active_link(&mut self) {
         let Some(before) = self.links.tcp.active.take() else { return };
         let Some(link) = self.links.tcp.get(before) else { return };
@@ -60,12 +60,12 @@ impl Endpoint {
         }
     }
 
-    /// Last time when a socket, polled at `polled_at`, is known not to have had the data that it has now.
+    /// The last time at which a socket that is polled directly at `polled_at` is known not to have had its present data.
     pub(in crate::endpoint) fn known_empty_at(&self, is_watched: bool, polled_at: Instant) -> Instant {
         if is_watched { polled_at.max(self.progress.poll_interval.last_poll()) } else { polled_at }
     }
 
-    /// Puts the active link back into the poll set: somebody is going to wait for the set.
+    /// Puts the active link back into the poll set, as a thread is going to wait for the set.
     pub(in crate::endpoint) fn register_active_link(&mut self) {
         if let Some(at) = self.links.tcp.active {
             self.register_link(at);
@@ -81,8 +81,7 @@ impl Endpoint {
 }
 
 impl TcpLinks {
-    /// If the active link has been read in the present of so many progress calls, and will be in the next, the event can wait,
-    /// and is mostly stale.
+    /// Whether an event of the active link can be ignored: it was read in the present call, number `calls`, and will be in the next.
     pub fn defer_read(&mut self, at: usize, calls: u64) -> bool {
         let is_active = self.active == Some(at);
         let Some(link) = self.links.get_mut(at).filter(|link| is_active && link.read_in_call == calls) else {
@@ -92,8 +91,8 @@ impl TcpLinks {
         true
     }
 
-    /// Takes the active link out of the poll set while no other has data: membership costs time with every packet that comes,
-    /// the sender's where both share a machine. A blocked one stays, as the set is to say when it is writable.
+    /// Removes the active link from the poll set while no other has data: membership costs time with every arriving packet, the
+    /// sender's where both are on one machine. A blocked link stays, as the set reports when it is writable.
     pub fn deregister_active(&mut self, poller: &Poller) {
         if let Some(link) = self.active.and_then(|at| self.links.get_mut(at))
             && link.in_poll_set
@@ -105,7 +104,7 @@ impl TcpLinks {
         }
     }
 
-    /// Puts a link back into the poll set, which reports what is ready on it already.
+    /// Puts a link back into the poll set, which also reports data that has come before.
     pub(super) fn register(&mut self, at: usize, poller: &Poller) -> io::Result<()> {
         let Some(link) = self.links.get_mut(at).filter(|link| !link.in_poll_set) else { return Ok(()) };
         if let Some(datagrams) = &link.datagrams {

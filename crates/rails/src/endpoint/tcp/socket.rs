@@ -9,20 +9,19 @@ use crate::sys::poll::Ready;
 /// A socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TcpSocket {
-    /// To which peers connect.
+    /// A listener for peers.
     Listener(usize),
     /// Of a link.
     Link(usize),
-    /// Of a connection that this endpoint sets up.
+    /// A connection that this endpoint sets up.
     Attempt(usize),
-    /// Of one that somebody else does.
+    /// A connection that a peer sets up.
     Incoming(usize),
     /// For the datagrams of a link.
     Datagrams(usize),
 }
 
 impl TcpSocket {
-    /// Its number in the poll set.
     pub fn number(self) -> u64 {
         let (kind, at) = match self {
             TcpSocket::Listener(at) => (0, at),

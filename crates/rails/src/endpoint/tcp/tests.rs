@@ -110,7 +110,7 @@ fn what_was_taken_out_is_on_no_list_so_that_its_key_may_be_used_again() {
     all.mark_dirty(0);
     all.block(0);
     all.break_off(0, "as the test has it".into());
-    all.goodbye_came(0);
+    all.goodbye_received(0);
     all.active = Some(0);
     all.remove(0);
     let (link, _far) = link(7, 1);

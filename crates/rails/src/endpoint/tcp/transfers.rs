@@ -1,5 +1,5 @@
-//! Long payloads that threads move while the endpoint goes on: lent where there is another to be moved beside them, and taken
-//! back in a later progress call.
+//! Long payloads that threads copy while the endpoint goes on. A payload is lent to a thread where there is another one to be
+//! copied beside it, and taken back in a later progress call.
 
 use std::io;
 
@@ -13,24 +13,24 @@ use crate::processor_time::CallCost;
 use crate::sys::memory::UserMemory;
 use crate::transfer::Threads;
 
-/// Payloads of so many bytes are lent at least: to copy them takes the time of some system calls, beside which handing them to a
-/// thread is little.
-const LEND_LEAST: u64 = 64 << 10;
+/// Shortest payload that is lent, in bytes: copying it takes as long as several system calls, against which passing it to a thread
+/// costs little.
+const MIN_LENT: u64 = 64 << 10;
 
 /// Transfers by threads.
 pub struct Transfers {
     threads: Threads<StreamTransfer>,
-    /// Links of which threads have something.
+    /// Links with a payload lent to a thread.
     lent: Vec<usize>,
     /// Nothing more is lent for now.
     is_paused: bool,
-    /// Bytes that threads have moved so far.
+    /// Bytes that threads have copied so far.
     moved: u64,
 }
 
 /// A direction of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Direction {
     Out,
     In,
 }
@@ -40,7 +40,7 @@ impl Transfers {
         Transfers { threads, lent: Vec::new(), is_paused: false, moved: 0 }
     }
 
-    /// How many payloads may be moved at a time, one by the thread that calls.
+    /// Number of payloads that may be copied at a time, including one by the calling thread.
     pub fn parallel(&self) -> usize {
         1 + self.threads.allowed()
     }
@@ -53,7 +53,7 @@ impl Transfers {
 
     fn count(&mut self, moved: Moved, cost: &mut CallCost) {
         self.moved += moved.bytes;
-        if moved.bytes >= LEND_LEAST {
+        if moved.bytes >= MIN_LENT {
             cost.sample(moved.bytes, moved.took_ns);
         }
         if moved.was_late {
@@ -61,7 +61,7 @@ impl Transfers {
         }
     }
 
-    /// A link was taken out.
+    /// A link was removed.
     pub fn remove(&mut self, at: usize) {
         self.lent.retain(|other| *other != at);
     }
@@ -74,33 +74,33 @@ impl Transfers {
 }
 
 impl TcpLinks {
-    /// Has a thread send what link `at` has queued, if that is long, there is more to be moved, and a thread is free for it.
+    /// Has a thread send the queue of link `at`, if that is long, there is another payload to copy, and a thread is free.
     #[inline]
     pub fn lend_queue(&mut self, at: usize, memory: &UserMemory) -> bool {
-        self.links.get(at).is_some_and(|link| link.transmit.len() >= LEND_LEAST) && self.lend_long_queue(at, memory)
+        self.links.get(at).is_some_and(|link| link.transmit.len() >= MIN_LENT) && self.lend_long_queue(at, memory)
     }
 
     fn lend_long_queue(&mut self, at: usize, memory: &UserMemory) -> bool {
         let link = &self.links[at];
-        !link.blocked && !link.is_shut && !link.transmit.is_lent() && self.lend(at, Way::Out, memory)
+        !link.blocked && !link.is_shut && !link.transmit.is_lent() && self.lend(at, Direction::Out, memory)
     }
 
     /// Has a thread read the payload that link `at` is receiving, under the same conditions.
     #[inline]
     pub fn lend_payload(&mut self, at: usize, memory: &UserMemory) -> bool {
         let link = &self.links[at];
-        link.receive.missing() >= LEND_LEAST && !link.is_ending && self.lend(at, Way::In, memory)
+        link.receive.missing() >= MIN_LENT && !link.is_ending && self.lend(at, Direction::In, memory)
     }
 
-    fn lend(&mut self, at: usize, way: Way, memory: &UserMemory) -> bool {
-        if !self.is_one_of_many(at, way) {
+    fn lend(&mut self, at: usize, direction: Direction, memory: &UserMemory) -> bool {
+        if !self.is_one_of_many(at, direction) {
             return false;
         }
         let TcpLinks { links, transfers, .. } = self;
         let StreamLink { transmit, receive, socket, lent, .. } = &mut links[at];
-        let is_lent = match way {
-            Way::Out => lent.send(transmit, (socket, memory), &mut transfers.threads),
-            Way::In => lent.receive(receive, (socket, memory), &mut transfers.threads),
+        let is_lent = match direction {
+            Direction::Out => lent.send(transmit, (socket, memory), &mut transfers.threads),
+            Direction::In => lent.receive(receive, (socket, memory), &mut transfers.threads),
         };
         if is_lent {
             transfers.note(at);
@@ -108,11 +108,11 @@ impl TcpLinks {
         is_lent
     }
 
-    /// Whether another payload is to be moved beside the one of link `at` on its way, so that threads help.
-    fn is_one_of_many(&mut self, at: usize, way: Way) -> bool {
+    /// Whether there is another payload to copy beside that of link `at`, so that threads help.
+    fn is_one_of_many(&mut self, at: usize, direction: Direction) -> bool {
         let is_long = |(other, link): (usize, &StreamLink)| {
-            let sends = (other, Way::Out) != (at, way) && link.transmit.len() >= LEND_LEAST && !link.blocked;
-            let receives = (other, Way::In) != (at, way) && link.receive.missing() >= LEND_LEAST;
+            let sends = (other, Direction::Out) != (at, direction) && link.transmit.len() >= MIN_LENT && !link.blocked;
+            let receives = (other, Direction::In) != (at, direction) && link.receive.missing() >= MIN_LENT;
             sends || receives
         };
         let may_help = !self.transfers.is_paused && self.transfers.threads.may_help();
@@ -125,7 +125,7 @@ impl TcpLinks {
 }
 
 impl Endpoint {
-    /// Takes back what threads have moved. True if that was anything.
+    /// Takes back payloads that threads have copied. True if there were any.
     #[inline]
     pub(in crate::endpoint) fn collect_transfers(&mut self, now: Instant) -> bool {
         !self.links.tcp.transfers.is_empty() && self.collect_all_transfers(now)
@@ -143,7 +143,7 @@ impl Endpoint {
         moved
     }
 
-    /// Takes back what threads have sent, and hands the kernel what is behind it. Nothing is read.
+    /// Takes back payloads that threads have sent, and writes the frames behind them. Nothing is read.
     pub(in crate::endpoint) fn collect_sends(&mut self) {
         for at in self.links.tcp.transfers.lent.clone() {
             self.collect_sent(at);
@@ -159,12 +159,12 @@ impl Endpoint {
         let link = &mut self.links.tcp[at];
         let Some(flushed) = link.lent.take_sent() else { return false };
         match flushed {
-            // It was taken back early: another flush shows how it is.
+            // It was taken back before its end: another flush goes on.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => self.links.tcp.mark_dirty(at),
             flushed => {
                 self.flushed(at, flushed);
                 match self.links.tcp.get(at) {
-                    // That the socket takes bytes again may have been reported while the thread had it.
+                    // The poll set may have reported that the socket is writable while the thread had it.
                     Some(link) if link.blocked => self.links.tcp.rearm(at, &self.poller),
                     Some(link) if !link.transmit.is_empty() => self.links.tcp.mark_dirty(at),
                     _ => {}
@@ -174,7 +174,7 @@ impl Endpoint {
         true
     }
 
-    /// The same of what was read. What has come meanwhile was reported while the thread read, and is read now.
+    /// Takes back a payload that a thread has read. The poll set may have reported later data while the thread read: it is read now.
     pub(in crate::endpoint) fn collect_received(&mut self, at: usize, now: Instant) -> bool {
         let TcpLinks { links, transfers, .. } = &mut self.links.tcp;
         let Some(StreamLink { receive, lent, .. }) = links.get_mut(at) else { return false };
@@ -185,15 +185,15 @@ impl Endpoint {
         let Some(filled) = link.lent.take_filled() else { return false };
         let was_ended_early = matches!(&filled, Err(error) if error.kind() == io::ErrorKind::Interrupted);
         let has_more = matches!(filled, Ok(Filled::More)) || was_ended_early || link.read_deferred || link.hung_up;
-        // What is known of when the socket was empty is from before the thread had it.
+        // The time at which the socket was last seen empty is older than the loan.
         if self.was_filled(at, filled, false, now) != Read::Gone && has_more {
             self.read_link(at, now);
         }
         true
     }
 
-    /// Nothing is with a thread when this returns, nor will be until [`Endpoint::resume_transfers`]: somebody is going to wait
-    /// for the poll set, or the endpoint ends. True if anything was moved.
+    /// Takes back all payloads, and lends none until [`Endpoint::resume_transfers`]: a thread is going to wait for the poll set, or the
+    /// endpoint ends. True if anything was copied.
     pub(in crate::endpoint) fn pause_transfers(&mut self, now: Instant) -> bool {
         self.links.tcp.transfers.is_paused = true;
         let mut moved = false;
@@ -209,7 +209,7 @@ impl Endpoint {
         moved
     }
 
-    /// Threads may have payloads again.
+    /// Allows payloads to be lent again.
     pub(in crate::endpoint) fn resume_transfers(&mut self) {
         self.links.tcp.transfers.is_paused = false;
     }

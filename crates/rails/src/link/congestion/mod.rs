@@ -1,15 +1,15 @@
-//! Which congestion control algorithm a link uses when the user does not say.
+//! The congestion control algorithm of a link where the user has set none.
 //!
-//! The system's may pace what it sends (BBR does). Between near hosts with nothing in between that queues, a timer of the
-//! kernel for every packet costs more than the packet itself. Far away, a connection that sends a message now and then
-//! shows BBR no rate but its own: it would pace each message over a third of a round trip. So every link starts with the
-//! one algorithm that every Linux has and that does not pace.
+//! The system's algorithm may pace its packets (BBR does). Between near hosts without a queue on the path, a kernel timer for every
+//! packet costs more than the packet itself. On a distant path, a connection that sends a message now and then is
+//! application-limited: BBR would pace each message over a third of a round trip. So every link starts with the one algorithm
+//! that every Linux has and that does not pace.
 //!
-//! - A *near* link goes back to the system's for good where its path loses more segments than it can live with
-//!   ([`losses`]). A queue is no reason, nor what it overflows: BBR takes the bursts that a link or its shaper lets pass for
-//!   the link's rate, and lets short exchanges wait for its pace.
-//! - A *distant* link goes over to BBR for good once its window is open, or a segment is lost. BBR takes pace and window
-//!   over from it, forgets neither while the link idles, and does not take a lost segment for a queue.
+//! - A *near* link returns to the system's algorithm for good where its path loses more segments than it can cope with
+//!   ([`losses`]). A queue, or its overflow, is no reason: BBR takes bursts that a link or its shaper lets pass for the link's
+//!   rate, and delays short exchanges by pacing.
+//! - A *distant* link changes to BBR for good once its window is open, or a segment is lost. BBR starts with its rate and window,
+//!   keeps both while the link idles, and does not take a lost segment for congestion.
 
 mod losses;
 pub mod startup_pacing;
@@ -21,39 +21,39 @@ use fishplate_engine::ASSUMED_RATE;
 use losses::Losses;
 use socket2::SockRef;
 
-use crate::socket::{MOST_UNSENT, set_unsent_limit};
+use crate::socket::{MAX_UNSENT, set_unsent_limit};
 use crate::sys::option::reserve_receive_window;
 use crate::sys::tcp_info::TcpInfo;
 
-/// What links start with.
+/// The algorithm that links start with.
 const WITHOUT_PACING: &str = "reno";
-/// What distant links go on with, where the system lets users have it.
+/// The algorithm that distant links change to, where the system lets users have it.
 const AT_A_DISTANCE: &str = "bbr";
 /// Longest round trip of a near link, in nanoseconds: within a cluster, not beyond.
 pub const NEAR_RTT_NS: u64 = 300_000;
-/// What BBR sends in a round trip before it knows the rate, in windows: 2 / ln 2.
+/// Windows that BBR sends in a round trip before it knows the rate: 2 / ln 2.
 const FIRST_GAIN: f64 = 2.885;
-/// An open window is no longer than this, in bytes: what a path of unknown rate is given at once at most.
-const MOST_OPEN: u64 = MOST_UNSENT;
-/// What a peer that opens its window may send before it was read, in bytes: the window is opened by whole doublings.
-const MOST_OPEN_AT_PEER: u32 = 2 * MOST_OPEN as u32;
+/// Upper bound of an open window, in bytes: no more is sent at once over a path of unknown rate.
+const MAX_OPEN_WINDOW: u64 = MAX_UNSENT;
+/// Receive buffer for a peer that opens its window, in bytes: twice the open window, as it is opened by whole doublings.
+const MAX_OPEN_WINDOW_AT_PEER: u32 = 2 * MAX_OPEN_WINDOW as u32;
 
 /// The choice of algorithm for the links of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CongestionControl {
-    /// What the user says.
+    /// As the user has set it.
     Set(String),
-    /// What fits the distance.
+    /// Chosen by distance.
     ByDistance {
-        /// The system's.
+        /// The system's algorithm.
         system: String,
-        /// What distant links go on with: BBR or the system's.
+        /// The algorithm that distant links change to: BBR or the system's.
         distant: String,
     },
 }
 
 impl CongestionControl {
-    /// Asks the system what there is, through a socket that is not connected yet.
+    /// Queries the available algorithms through a socket that is not connected yet.
     pub fn new(set: Option<&str>, socket: &socket2::Socket) -> CongestionControl {
         if let Some(name) = set {
             return CongestionControl::Set(name.into());
@@ -64,12 +64,12 @@ impl CongestionControl {
         CongestionControl::ByDistance { system, distant }
     }
 
-    /// The system's, at any distance.
+    /// The system's algorithm, at any distance.
     pub fn of_system(socket: &socket2::Socket) -> CongestionControl {
         CongestionControl::Set(system(socket))
     }
 
-    /// What a socket that is not connected yet is given. (One that has paced once does so for ever.)
+    /// The algorithm to set on a socket before it is connected. (A socket that has paced once goes on for ever.)
     pub fn initial_algorithm(&self) -> &str {
         match self {
             CongestionControl::Set(name) => name,
@@ -77,8 +77,8 @@ impl CongestionControl {
         }
     }
 
-    /// The phase of a link that has just come up, of which the kernel knows `info`; `speed`: of its rail, in bytes per
-    /// second, where that is known.
+    /// The phase of a link that has just come up, with the kernel's data `info`; `speed`: of its rail, in bytes per second, where that
+    /// is known.
     pub fn phase_of(&self, socket: &TcpStream, info: &TcpInfo, speed: Option<f64>) -> CongestionPhase {
         let CongestionControl::ByDistance { system, distant } = self else { return CongestionPhase::Settled };
         let rate = speed.unwrap_or(ASSUMED_RATE);
@@ -87,27 +87,27 @@ impl CongestionControl {
         }
         let round_trip_bytes = rate * info.rtt_ns as f64 / 1e9;
         let _ = set_unsent_limit(socket, round_trip_bytes);
-        let _ = reserve_receive_window(socket.as_fd(), MOST_OPEN_AT_PEER);
+        let _ = reserve_receive_window(socket.as_fd(), MAX_OPEN_WINDOW_AT_PEER);
         if distant != AT_A_DISTANCE {
             switch_to(socket, distant);
             return CongestionPhase::Settled;
         }
-        let open = ((round_trip_bytes / FIRST_GAIN) as u64).min(MOST_OPEN);
+        let open = ((round_trip_bytes / FIRST_GAIN) as u64).min(MAX_OPEN_WINDOW);
         CongestionPhase::Distant { then: distant.clone(), open }
     }
 }
 
-/// The system's default, which a socket has that was just made.
+/// The system's default algorithm, from a new socket.
 fn system(socket: &socket2::Socket) -> String {
     let bytes = socket.tcp_congestion().unwrap_or_default();
     let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
     String::from_utf8_lossy(name).into_owned()
 }
 
-/// The phase of a link on its way to the algorithm that it keeps.
+/// The phase of a link until it has its final algorithm.
 #[derive(Debug)]
 pub enum CongestionPhase {
-    /// It has it.
+    /// It has its final algorithm.
     Settled,
     /// Without pacing, until the path has shown that it loses many segments.
     Near {
@@ -126,7 +126,7 @@ pub enum CongestionPhase {
 }
 
 impl CongestionPhase {
-    /// Looks at what the kernel says; `before`: what it said at the last look.
+    /// Takes a sample of the kernel's data; `before`: the last one.
     pub fn advance(&mut self, socket: &TcpStream, before: &TcpInfo, info: &TcpInfo) {
         let (over, then) = match self {
             CongestionPhase::Settled => return,
@@ -140,8 +140,8 @@ impl CongestionPhase {
     }
 }
 
-/// Whether a segment was lost until the look before. (The kernel also sends again what is only acknowledged late, as two
-/// short segments are to which no data answer. What it had twice a near peer has told since.)
+/// Whether a segment was lost before the last sample. (The kernel also retransmits segments that are only acknowledged late, as
+/// two short ones are that are not answered by data. A near peer has reported these as duplicates since.)
 fn has_lost(before: &TcpInfo, info: &TcpInfo) -> bool {
     before.retransmitted > info.duplicates
 }

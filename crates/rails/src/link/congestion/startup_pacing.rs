@@ -4,18 +4,18 @@
 //! (net/ipv4/tcp_bbr.c of Linux, `bbr_check_full_bw_reached`). Round trips in which the sender ran out of data do not
 //! count. So a link that carries a message now and then stays in Startup long after its path was full: the next message of
 //! some megabytes overflows the queue, and waits for retransmissions. Once the round trip has shown a queue, the path
-//! carries little more than the delivery rate: from then on Startup is paced at a quarter more.
+//! carries little more than the delivery rate: from then on Startup is paced at 1.25 times that.
 
 use crate::sys::bbr::Bbr;
 use crate::sys::tcp_info::TcpInfo;
 
-/// Pacing rate over delivery rate, at most: the gain with which BBR probes for bandwidth later. At 1.5 the last frames of a message of
-/// 1 MiB over 1 ms were lost now and then, and BBR took the path for a tenth of what it is.
+/// Pacing rate over delivery rate, at most: the gain with which BBR probes for bandwidth later. At 1.5 the last frames of a
+/// message of 1 MiB over 1 ms were lost now and then, and BBR estimated a tenth of the path's rate.
 const GAIN: f64 = 1.25;
-/// So many bytes have to be acknowledged between two samples for their round trip to show a queue: it is long also where
-/// processes share a core, and shorter messages make BBR take the path for a fraction of what it is.
-const LEAST_BYTES: u64 = 384 << 10;
-/// A pace that bounds nothing.
+/// Bytes that have to be acknowledged between two samples for their round trip to show a queue. Round trips are long also where
+/// processes share a core, and shorter messages make BBR estimate a fraction of the path's rate.
+const MIN_BYTES: u64 = 384 << 10;
+/// No pacing limit.
 const UNBOUNDED: u64 = u64::MAX;
 
 /// The pacing limit of a link in BBR's Startup.
@@ -26,8 +26,8 @@ pub struct StartupPacing {
 }
 
 impl StartupPacing {
-    /// Another sample of a link; `before`: what the kernel said at the last one. Returns the pacing limit from now on, in
-    /// bytes per second, if that has changed.
+    /// Takes a sample of the kernel's data; `before`: the last one. Returns the new pacing limit, in bytes per second, if it has
+    /// changed.
     pub fn update(&mut self, bbr: &Bbr, before: &TcpInfo, info: &TcpInfo) -> Option<u64> {
         let bound = if !bbr.is_startup {
             None
@@ -44,7 +44,7 @@ impl StartupPacing {
 
 fn shows_queue(before: &TcpInfo, info: &TcpInfo) -> bool {
     let bytes = info.acknowledged_bytes.saturating_sub(before.acknowledged_bytes);
-    info.shows_queue() && bytes >= LEAST_BYTES
+    info.shows_queue() && bytes >= MIN_BYTES
 }
 
 #[cfg(test)]
@@ -54,7 +54,7 @@ mod tests {
     const MS: u64 = 1_000_000;
     const STARTING: Bbr = Bbr { bandwidth: 100_000_000, is_startup: true };
 
-    /// What the kernel says when so many segments have been acknowledged.
+    /// The kernel's state after `acknowledged` segments were acknowledged.
     fn info(rtt_ms: u64, acknowledged: u64) -> TcpInfo {
         let (rtt_ns, min_rtt_ns) = (rtt_ms * MS, 20 * MS);
         TcpInfo { rtt_ns, min_rtt_ns, acknowledged_bytes: acknowledged * 1448, ..TcpInfo::default() }

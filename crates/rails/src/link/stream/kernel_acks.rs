@@ -1,4 +1,4 @@
-//! TCP acknowledgements as this side's kernel knows them: how much of a link's stream the peer's kernel has.
+//! TCP acknowledgements, from this side's kernel: how many bytes of a link's stream the peer's kernel has.
 //!
 //! The peer's engine acknowledges frames when its process is in MPI, and its acknowledgements queue behind its own data.
 //! Its kernel acknowledges bytes whatever the process does.
@@ -8,38 +8,38 @@ use std::collections::VecDeque;
 use fishplate_engine::Instant;
 
 /// Frames with less payload, in bytes, are not tracked: they do not show a path's rate.
-const LEAST_PAYLOAD: u64 = 4 << 10;
-/// Most frames that are tracked; the peer's engine acknowledges the others.
-const MOST_TRACKED: usize = 256;
+const MIN_PAYLOAD: u64 = 4 << 10;
+/// Tracked frames, at most; the peer's engine acknowledges the others.
+const MAX_TRACKED: usize = 256;
 
-/// Frames of a stream that are on their way to the peer's kernel.
+/// Frames of a stream that the peer's kernel has not acknowledged.
 #[derive(Debug, Default)]
 pub struct KernelAcks {
-    /// For each, how many counted frames there were, itself included, and where it ends in the stream, in bytes.
+    /// For each its number, counted from 1, and the offset of its end in the stream, in bytes.
     tracked: VecDeque<(u32, u64)>,
-    /// When the kernel was asked last.
+    /// When the kernel was queried last.
     pub queried_at: Instant,
-    /// In the endpoint's list of links that have such frames.
+    /// It is in the endpoint's list of links with such frames.
     pub listed: bool,
 }
 
 impl KernelAcks {
-    /// A frame with so much payload, the last of `frames`, ends at `end`. True if it is tracked.
+    /// Frame number `frames`, with `payload` bytes, ends at offset `end`. True if it is tracked.
     pub fn track(&mut self, frames: u32, payload: u64, end: u64) -> bool {
-        let is_tracked = payload >= LEAST_PAYLOAD && self.tracked.len() < MOST_TRACKED;
+        let is_tracked = payload >= MIN_PAYLOAD && self.tracked.len() < MAX_TRACKED;
         if is_tracked {
             self.tracked.push_back((frames, end));
         }
         is_tracked
     }
 
-    /// The peer's kernel has so many bytes of the stream. How many frames that is, if it is any more.
+    /// The peer's kernel has acknowledged `bytes` of the stream. Returns the number of the last whole frame, if that is news.
     pub fn acknowledged(&mut self, bytes: u64) -> Option<u32> {
         let count = self.tracked.partition_point(|(_, end)| *end <= bytes);
         self.tracked.drain(..count).next_back().map(|(frames, _)| frames)
     }
 
-    /// Whether there are such frames.
+    /// Whether any frame is tracked.
     pub fn is_waiting(&self) -> bool {
         !self.tracked.is_empty()
     }
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn there_is_a_bound() {
         let mut acks = KernelAcks::default();
-        let tracked = (0..2 * MOST_TRACKED as u32).filter(|frame| acks.track(*frame, 8192, u64::from(*frame))).count();
-        assert_eq!(tracked, MOST_TRACKED);
+        let tracked = (0..2 * MAX_TRACKED as u32).filter(|frame| acks.track(*frame, 8192, u64::from(*frame))).count();
+        assert_eq!(tracked, MAX_TRACKED);
     }
 }

@@ -9,7 +9,7 @@ pub mod unfinished;
 
 use crate::encryption::Keys;
 
-/// By what it is seen that a stream was changed on its way.
+/// How changes of a stream on its way are detected.
 pub enum Protection {
     /// By the kernel's checksums alone.
     Nothing,
@@ -20,7 +20,7 @@ pub enum Protection {
 }
 
 impl Protection {
-    /// Of a connection with these keys, if it is encrypted, between sides that both have checksums, or not.
+    /// For a connection with these keys, if it is encrypted; `has_checksums`: whether both sides use them.
     pub fn of(keys: Option<Box<Keys>>, has_checksums: bool) -> Protection {
         match keys {
             Some(keys) => Protection::Encryption(keys),
@@ -33,9 +33,9 @@ impl Protection {
 /// How a read ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filled {
-    /// Some bytes came; more are likely there.
+    /// Some bytes came, and there are likely more.
     More,
-    /// Some bytes came, and that was all.
+    /// Some bytes came, and there are no more.
     Drained,
     /// The peer has shut the connection.
     End,

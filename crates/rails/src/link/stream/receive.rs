@@ -1,4 +1,4 @@
-//! What a link is receiving: a header, or the payload of one. Large payloads are read straight to where they belong.
+//! The receive state of a stream: a header, or a payload. Large payloads are read straight to their destination.
 
 mod checked;
 
@@ -11,7 +11,7 @@ use fishplate_engine::{BounceId, Extent, Payload, Placement};
 
 use checked::ReceiveChecks;
 
-use super::records::{MOST_AT_ONCE, RecordReader};
+use super::records::{MAX_AT_ONCE, RecordReader};
 use super::{Filled, filled};
 use crate::bounce_buffers::BounceBuffers;
 use crate::encryption::Opening;
@@ -24,18 +24,18 @@ use crate::sys::memory::UserMemory;
 const BUFFER_LEN: usize = 64 << 10;
 /// and at first: most of the connections of a rank with many peers carry single short messages.
 const FIRST_BUFFER_LEN: usize = 8 << 10;
-/// What has come behind a handshake fits.
+/// Bytes that were read behind a handshake fit.
 const _: () = assert!(FIRST_BUFFER_LEN >= MAX_ANSWER_LEN);
-/// Payloads with at least so many bytes missing are read straight to their place.
-const DIRECT_LEAST: u64 = 4096;
-/// Bytes read ahead behind a payload that goes straight to its place: the next header, but little of the next
-/// payload, which would have to be copied.
+/// A payload with at least this number of bytes missing is read straight to its place.
+const MIN_DIRECT: u64 = 4096;
+/// Bytes read ahead behind a payload that goes straight to its place: enough for the next header, but little of the next payload,
+/// which would have to be copied.
 const AHEAD_OF_DIRECT: usize = 128;
-/// After a payload of at least so many bytes the next is likely to be as long: only its header is read ahead. To copy a
-/// shorter one is cheaper than a second system call.
-const BULK_LEAST: u64 = 32 << 10;
-/// A thread that reads a payload gives it back after so many bytes: its endpoint may have to wait for it.
-const MOST_LENT: u64 = 1 << 20;
+/// After a payload of at least this length, in bytes, the next is likely to be as long: only its header is read ahead. For shorter
+/// ones a copy is cheaper than a second system call.
+const MIN_BULK: u64 = 32 << 10;
+/// A thread that reads a payload gives it back after this number of bytes: its endpoint may have to wait for it.
+const MAX_LENT: u64 = 1 << 20;
 /// Length of an extent list on the stack when a payload goes into several pieces.
 const MAX_EXTENTS: usize = 16;
 
@@ -44,14 +44,14 @@ const MAX_EXTENTS: usize = 16;
 pub enum Destination {
     /// User memory.
     User(Payload),
-    /// A buffer of ours.
+    /// A bounce buffer.
     Bounce(BounceId),
     /// Nowhere.
     Discard,
 }
 
 impl Destination {
-    /// Where the engine has said.
+    /// As the engine says.
     pub fn open(placement: Placement, bounces: &mut BounceBuffers) -> Destination {
         match placement {
             Placement::User(payload) => Destination::User(payload),
@@ -63,7 +63,7 @@ impl Destination {
         }
     }
 
-    /// Places bytes, the first of which is byte `at` of the payload.
+    /// Places bytes at offset `at` of the payload.
     #[inline]
     pub fn put(&self, at: u64, bytes: &[u8], memory: &UserMemory, bounces: &mut BounceBuffers) {
         match self {
@@ -78,21 +78,21 @@ impl Destination {
     }
 }
 
-/// What has come.
+/// The next complete part of a frame.
 #[derive(Debug)]
 pub enum Arrived {
     /// A header. If it has a payload, call [`ReceiveState::expect_payload`] with its place.
     Header(Header),
-    /// The payload of the last header is whole: its length.
+    /// The payload of the last header is complete: its length.
     Payload(u64),
 }
 
-/// What has come cannot be read.
+/// Why received bytes cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreadable {
-    /// The peer breaks the protocol.
+    /// The peer violates the protocol.
     Malformed(Malformed),
-    /// It was changed on its way.
+    /// A checksum is wrong.
     Changed,
 }
 
@@ -121,24 +121,24 @@ pub struct ReceiveState {
     len: u64,
     /// The last payload was a long one.
     bulk: bool,
-    /// A thread has it.
+    /// It is lent to a thread.
     is_lent: bool,
-    /// With encryption, what is behind `end` in the buffer.
+    /// With encryption: the reader of the encrypted bytes behind `end` in the buffer.
     records: Option<Box<RecordReader>>,
     /// Frames have checksums.
     checks: Option<ReceiveChecks>,
 }
 
 impl ReceiveState {
-    /// Of a link; encrypted, if there is something to open records with; with checksums, if it `is_checked`.
+    /// For a link; `opening`: encrypted; `is_checked`: with checksums.
     pub fn new(opening: Option<Opening>, is_checked: bool) -> Self {
-        let buffer_len = if opening.is_some() { MOST_AT_ONCE } else { FIRST_BUFFER_LEN };
+        let buffer_len = if opening.is_some() { MAX_AT_ONCE } else { FIRST_BUFFER_LEN };
         let records = opening.map(|opening| Box::new(RecordReader::new(opening)));
         let checks = is_checked.then(ReceiveChecks::default);
         ReceiveState { records, checks, ..ReceiveState::with_buffer(buffer_len) }
     }
 
-    /// Of a link's datagrams of up to `most` bytes.
+    /// For a link's datagrams of up to `most` bytes.
     pub fn of_datagrams(most: usize) -> Self {
         ReceiveState::with_buffer(most)
     }
@@ -160,12 +160,12 @@ impl ReceiveState {
 }
 
 impl ReceiveState {
-    /// Whether a thread has it.
+    /// Whether it is lent to a thread.
     pub fn is_lent(&self) -> bool {
         self.is_lent
     }
 
-    /// It, for a thread that reads the payload; `None` unless that goes to user memory.
+    /// Lends it to a thread that reads the payload; `None` unless that goes to user memory.
     pub fn lend(&mut self) -> Option<ReceiveState> {
         let goes_to_user = matches!(self.destination, Destination::User(_));
         (goes_to_user && (self.records.is_some() || self.may_read_direct())).then(|| {
@@ -174,20 +174,20 @@ impl ReceiveState {
         })
     }
 
-    /// Reads the payload, which goes to user memory, until it is whole or nothing more is there.
-    /// [`io::ErrorKind::WouldBlock`]: there was nothing.
+    /// Reads the payload into user memory, until it is complete or the socket is empty. [`io::ErrorKind::WouldBlock`]: there was
+    /// nothing to read.
     pub fn fill_payload(&mut self, socket: BorrowedFd<'_>, memory: &UserMemory) -> io::Result<Filled> {
-        // None is named.
+        // The destination is user memory: no buffer is used.
         let mut bounces = BounceBuffers::default();
         let before = self.done;
         loop {
             match self.fill(socket, memory, &mut bounces) {
                 Ok(filled) => {
-                    // What was read into the buffer and has a checksum is placed once that is known.
+                    // Buffered bytes with a checksum are placed once that was verified.
                     if self.checks.is_none() {
                         self.consume(memory, &mut bounces);
                     }
-                    let is_over = self.missing() == 0 || self.start < self.end || self.done - before >= MOST_LENT;
+                    let is_over = self.missing() == 0 || self.start < self.end || self.done - before >= MAX_LENT;
                     if filled != Filled::More || is_over {
                         return Ok(filled);
                     }
@@ -203,7 +203,7 @@ impl ReceiveState {
 }
 
 impl ReceiveState {
-    /// Reads a datagram in the place of the one before; its first `N` bytes. `None`: it is shorter.
+    /// Reads a datagram in the place of the one before. Returns its first `N` bytes; `None`: it is shorter.
     pub fn fill_whole<const N: usize>(&mut self, socket: BorrowedFd<'_>) -> io::Result<Option<[u8; N]>> {
         let got = receive_own(socket, &mut self.buffer)?;
         (self.start, self.end) = (N.min(got), got);
@@ -226,12 +226,12 @@ impl ReceiveState {
         self.end - self.start
     }
 
-    /// The same themselves.
+    /// The bytes read ahead.
     pub fn unread_bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// A datagram that was read before, in the place of the last.
+    /// Puts a datagram that was read before in the place of the last.
     pub fn replace(&mut self, bytes: &[u8]) {
         self.buffer[..bytes.len()].copy_from_slice(bytes);
         (self.start, self.end, self.len) = (0, bytes.len(), 0);
@@ -266,7 +266,7 @@ impl ReceiveState {
             return filled;
         }
         let missing = self.len - self.done;
-        if self.start == self.end && missing >= DIRECT_LEAST && self.may_read_direct() {
+        if self.start == self.end && missing >= MIN_DIRECT && self.may_read_direct() {
             return self.fill_direct(socket, memory, bounces);
         }
         if self.start == self.end {
@@ -275,7 +275,7 @@ impl ReceiveState {
             self.buffer.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
         }
-        // What is missing of a payload may not be read to its place.
+        // The missing bytes of a payload may not be read straight to its place.
         let ahead = AHEAD_OF_DIRECT + missing.min(self.buffer.len() as u64) as usize;
         let until = if self.bulk && self.end < ahead { ahead.min(self.buffer.len()) } else { self.buffer.len() };
         let room = until - self.end;
@@ -287,7 +287,7 @@ impl ReceiveState {
         Ok(filled(got, room))
     }
 
-    /// More comes at once than the buffer holds.
+    /// Replaces the first buffer by a longer one, as more comes at once than it holds.
     #[cold]
     fn lengthen(&mut self) {
         let mut longer = vec![0; BUFFER_LEN].into_boxed_slice();
@@ -295,7 +295,7 @@ impl ReceiveState {
         self.buffer = longer;
     }
 
-    /// The next thing that has come whole.
+    /// The next complete header or payload.
     pub fn next(&mut self, memory: &UserMemory, bounces: &mut BounceBuffers) -> Result<Option<Arrived>, Unreadable> {
         if self.checks.is_some() {
             return self.next_checked(memory, bounces);
@@ -318,11 +318,11 @@ impl ReceiveState {
     pub fn expect_payload(&mut self, placement: Placement, len: u64, bounces: &mut BounceBuffers) {
         self.len = len;
         self.done = 0;
-        self.bulk = len >= BULK_LEAST;
+        self.bulk = len >= MIN_BULK;
         self.destination = Destination::open(placement, bounces);
     }
 
-    /// The payload of the last header, of `len` bytes, if all of it has been read, and is as it was sent.
+    /// The payload of the last header, of `len` bytes, if it is in the buffer whole and unchanged.
     #[inline]
     pub fn whole_payload(&self, len: u64) -> Option<&[u8]> {
         match &self.checks {
@@ -331,14 +331,14 @@ impl ReceiveState {
         }
     }
 
-    /// It was taken.
+    /// The payload from [`ReceiveState::whole_payload`] was handled.
     #[inline]
     pub fn skip_payload(&mut self, len: u64) {
         self.start += len as usize + self.checks.as_ref().map_or(0, |_| ReceiveChecks::behind_payload(len));
-        self.bulk = len >= BULK_LEAST;
+        self.bulk = len >= MIN_BULK;
     }
 
-    /// The rest of the payload that is being received goes nowhere.
+    /// Drops the rest of the present payload.
     pub fn discard(&mut self) {
         self.destination = Destination::Discard;
     }
@@ -348,7 +348,7 @@ impl ReceiveState {
         self.len > 0 || self.start < self.end || self.unfinished_record() > 0
     }
 
-    /// Bytes of an encrypted record that has come in part.
+    /// Received bytes of an incomplete encrypted record.
     pub fn unfinished_record(&self) -> usize {
         self.records.as_ref().map_or(0, |records| records.unfinished())
     }
@@ -376,7 +376,7 @@ impl ReceiveState {
                     let got = receive(socket, memory, &extents[..count], ahead)?;
                     (missing as usize + AHEAD_OF_DIRECT, got)
                 } else if room == 0 {
-                    // The rest does not fit: it is read and dropped.
+                    // The rest exceeds the destination: it is read and dropped.
                     let wanted = self.buffer.len().min(missing as usize);
                     (wanted, receive_own(socket, &mut self.buffer[..wanted])?)
                 } else {

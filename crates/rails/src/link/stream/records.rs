@@ -6,11 +6,11 @@ use std::ops::Range;
 use std::os::fd::BorrowedFd;
 
 use super::{Filled, filled};
-use crate::encryption::{MOST_RECORD, Opening, Sealing};
+use crate::encryption::{MAX_RECORD, Opening, Sealing};
 use crate::sys::io::{receive_own, send_own};
 
-/// Most bytes of records that are sent, or received, at a time: one good system call, and still in the processor's cache.
-pub const MOST_AT_ONCE: usize = 8 * MOST_RECORD;
+/// Bytes of records that are sent, or received, at a time, at most: an efficient system call, and still in the processor's cache.
+pub const MAX_AT_ONCE: usize = 8 * MAX_RECORD;
 
 /// Records on their way to the socket.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl RecordWriter {
 
     /// Whether one more record may be added before they are sent.
     pub fn has_room(&self) -> bool {
-        self.records.len() + MOST_RECORD <= MOST_AT_ONCE
+        self.records.len() + MAX_RECORD <= MAX_AT_ONCE
     }
 
     /// Adds a record. `fill` appends its content.
@@ -56,7 +56,7 @@ impl RecordWriter {
     }
 }
 
-/// Records that have come in part, in a buffer, behind what was in those before: `plain`.
+/// Received encrypted bytes, in a buffer behind the decrypted bytes `plain`.
 #[derive(Debug)]
 pub struct RecordReader {
     opening: Opening,
@@ -68,12 +68,12 @@ impl RecordReader {
         RecordReader { opening, records: 0..0 }
     }
 
-    /// Bytes of a record that has come in part.
+    /// Received bytes of an incomplete record.
     pub fn unfinished(&self) -> usize {
         self.records.len()
     }
 
-    /// Reads from the socket, and opens the records that are whole.
+    /// Reads from the socket, and opens complete records.
     pub fn fill(&mut self, socket: BorrowedFd<'_>, buffer: &mut [u8], plain: &mut Range<usize>) -> io::Result<Filled> {
         self.make_room(buffer, plain);
         let room = &mut buffer[self.records.end..];
@@ -84,7 +84,7 @@ impl RecordReader {
         Ok(filled(got, wanted))
     }
 
-    /// The same for bytes that were read before; far fewer than the buffer holds.
+    /// Takes bytes that were read before the link existed; far fewer than the buffer holds.
     pub fn feed(&mut self, bytes: &[u8], buffer: &mut [u8], plain: &mut Range<usize>) -> io::Result<()> {
         self.make_room(buffer, plain);
         buffer[self.records.end..][..bytes.len()].copy_from_slice(bytes);
@@ -92,7 +92,7 @@ impl RecordReader {
         self.open(buffer, plain)
     }
 
-    /// Half of the buffer, at least: of what is in it, a part of a header and a part of a record remain at most.
+    /// Frees at least half of the buffer: only a part of a header and a part of a record remain, at most.
     fn make_room(&mut self, buffer: &mut [u8], plain: &mut Range<usize>) {
         if plain.start == plain.end && self.records.is_empty() {
             (*plain, self.records) = (0..0, 0..0);

@@ -1,4 +1,4 @@
-//! A long transfer of a stream, in one direction, for a thread that carries it out in the place of the endpoint's.
+//! A long transfer of a stream in one direction, which a transfer thread carries out.
 
 use std::io;
 use std::net::TcpStream;
@@ -12,29 +12,29 @@ use super::transmit::TransmitQueue;
 use crate::sys::memory::UserMemory;
 use crate::transfer::{Lease, Threads, Transfer};
 
-/// One direction of a stream, with its queue or state, which is lent.
+/// One direction of a stream, with its lent queue or receive state, and the result.
 pub enum StreamTransfer {
-    /// True once everything is sent; false when the socket takes no more.
+    /// True once everything is sent; false when the socket is full.
     Send(Common, TransmitQueue, io::Result<bool>),
-    /// How the last read of a payload ended.
+    /// The result of the last read of a payload.
     Receive(Common, ReceiveState, io::Result<Filled>),
 }
 
-/// What both have.
+/// State of both directions.
 pub struct Common {
     socket: Arc<TcpStream>,
     memory: UserMemory,
     moved: Moved,
 }
 
-/// What a thread has moved.
+/// What a thread has copied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
-    /// How much, in bytes.
+    /// Number of bytes.
     pub bytes: u64,
     /// How long that took, in nanoseconds.
     pub took_ns: u64,
-    /// No thread had begun with it in time.
+    /// No thread had begun with the job in time.
     pub was_late: bool,
 }
 
@@ -63,7 +63,7 @@ impl Common {
     }
 }
 
-/// What of a stream threads have, and how what they had has ended.
+/// Queue and receive state of a stream while they are lent, and the results of ended loans.
 #[derive(Default)]
 pub struct Lent {
     queue: Option<Lease<StreamTransfer>>,
@@ -80,7 +80,7 @@ impl Lent {
         place: (&Arc<TcpStream>, &UserMemory),
         threads: &mut Threads<StreamTransfer>,
     ) -> bool {
-        // As after a call that a signal has ended.
+        // Until the thread sets it: as after an interrupted call.
         let outcome = Err(io::ErrorKind::Interrupted.into());
         match threads.lend(StreamTransfer::Send(Common::new(place), queue.lend(), outcome)) {
             Ok(lease) => self.queue = Some(lease),
@@ -98,7 +98,7 @@ impl Lent {
         threads: &mut Threads<StreamTransfer>,
     ) -> bool {
         let Some(lent) = state.lend() else { return false };
-        // As after a call that a signal has ended.
+        // Until the thread sets it: as after an interrupted call.
         match threads.lend(StreamTransfer::Receive(Common::new(place), lent, Err(io::ErrorKind::Interrupted.into()))) {
             Ok(lease) => self.state = Some(lease),
             Err(StreamTransfer::Receive(_, back, _)) => *state = back,
@@ -107,22 +107,22 @@ impl Lent {
         self.state.is_some()
     }
 
-    /// Puts what a thread has sent of the queue back, if it is done: how much that was.
+    /// Takes the queue back if the thread is done. Returns what it has sent.
     pub fn collect_sent(&mut self, queue: &mut TransmitQueue) -> Option<Moved> {
-        let (job, was_late) = self.queue.as_ref()?.look()?;
+        let (job, was_late) = self.queue.as_ref()?.try_take()?;
         self.queue = None;
         self.put_back_queue(job, queue).map(|moved| Moved { was_late, ..moved })
     }
 
-    /// The same of what a thread has read.
+    /// Takes the receive state back if the thread is done. Returns what it has read.
     pub fn collect_received(&mut self, state: &mut ReceiveState) -> Option<Moved> {
-        let (job, was_late) = self.state.as_ref()?.look()?;
+        let (job, was_late) = self.state.as_ref()?.try_take()?;
         self.state = None;
         self.put_back_state(job, state).map(|moved| Moved { was_late, ..moved })
     }
 
-    /// The queue is not with a thread when this returns. It may change before its endpoint looks at how sending has ended, so
-    /// that nothing is said of it but an error.
+    /// Takes the queue back, and waits for the thread if need be. The queue may change before the result is read, so that only an
+    /// error is kept of that.
     pub fn end_sending(&mut self, queue: &mut TransmitQueue) {
         if let Some(job) = self.queue.take().and_then(|lease| lease.end()) {
             self.put_back_queue(job, queue);
@@ -132,24 +132,24 @@ impl Lent {
         }
     }
 
-    /// The state is not with a thread when this returns.
+    /// Takes the receive state back, and waits for the thread if need be.
     pub fn end_receiving(&mut self, state: &mut ReceiveState) {
         if let Some(job) = self.state.take().and_then(|lease| lease.end()) {
             self.put_back_state(job, state);
         }
     }
 
-    /// How sending has ended, of what is back.
+    /// Takes the result of sending, once the queue is back.
     pub fn take_sent(&mut self) -> Option<io::Result<bool>> {
         self.sent.take()
     }
 
-    /// How reading has ended, of what is back.
+    /// Takes the result of reading, once the receive state is back.
     pub fn take_filled(&mut self) -> Option<io::Result<Filled>> {
         self.filled.take()
     }
 
-    /// Whether a thread has anything, or what it had is not looked at yet.
+    /// Whether anything is lent, or a result was not taken yet.
     pub fn is_any(&self) -> bool {
         self.queue.is_some() || self.state.is_some() || self.sent.is_some() || self.filled.is_some()
     }

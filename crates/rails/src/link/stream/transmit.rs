@@ -1,5 +1,4 @@
-//! What a link has still to send: headers and small payloads, copied one behind the other, and large payloads that
-//! are sent from where they are.
+//! The transmit queue of a stream: headers and small payloads are copied into a buffer, large payloads are sent from user memory.
 
 mod checked;
 
@@ -12,26 +11,26 @@ use fishplate_engine::{Extent, Payload, Source};
 
 use super::records::RecordWriter;
 use crate::bounce_buffers::BounceBuffers;
-use crate::encryption::{MOST_CONTENT, Sealing};
+use crate::encryption::{MAX_CONTENT, Sealing};
 use crate::sys::io::{Piece, send, send_own};
 use crate::sys::memory::{UserMemory, overlaps};
 
-/// Payloads up to this many bytes are copied behind their header: cheaper than a piece of their own in the system call.
+/// Payloads up to this length, in bytes, are copied behind their header: cheaper than a separate buffer of the system call.
 const COPY_LIMIT: u64 = 2048;
 
 #[derive(Clone, Copy, Debug)]
 enum Segment {
-    /// So many of the copied bytes.
+    /// This number of bytes of `copied`.
     Copied(usize),
     /// A piece of user memory, of at least one byte.
     User(Extent),
 }
 
-/// What a queue had when it was lent to a thread.
+/// The content of a queue when it was lent to a thread.
 #[derive(Debug)]
 struct LentBytes {
     len: u64,
-    /// Those of the user.
+    /// Parts in user memory.
     user: Vec<Extent>,
 }
 
@@ -44,18 +43,18 @@ pub struct TransmitQueue {
     segments: VecDeque<Segment>,
     /// Bytes of all segments.
     len: u64,
-    /// Bytes that it has ever been given.
+    /// Bytes queued since the start.
     taken: u64,
-    /// What was in it when it was lent, while it is.
+    /// Its content when it was lent, while it is.
     lent: Option<LentBytes>,
-    /// With encryption, what is on its way to the socket.
+    /// With encryption: records on their way to the socket.
     records: Option<Box<RecordWriter>>,
     /// Frames have checksums.
     is_checked: bool,
 }
 
 impl TransmitQueue {
-    /// Of a link; encrypted, if there is something to seal records with; with checksums, if it `is_checked`.
+    /// For a link; `sealing`: encrypted; `is_checked`: with checksums.
     pub fn new(sealing: Option<Sealing>, is_checked: bool) -> Self {
         let records = sealing.map(|sealing| Box::new(RecordWriter::new(sealing)));
         TransmitQueue { records, is_checked, ..TransmitQueue::default() }
@@ -68,17 +67,17 @@ impl TransmitQueue {
             && self.records.as_ref().is_none_or(|records| records.is_empty())
     }
 
-    /// Bytes to send; of those that are lent, all.
+    /// Bytes to send, including all that were lent.
     pub fn len(&self) -> u64 {
         self.len + self.lent.as_ref().map_or(0, |lent| lent.len)
     }
 
-    /// Whether a thread has it: then what is added waits here.
+    /// Whether its content is lent to a thread; added frames then wait here.
     pub fn is_lent(&self) -> bool {
         self.lent.is_some()
     }
 
-    /// What is to be sent, for a thread to send it.
+    /// Lends its content to a thread that sends it.
     pub fn lend(&mut self) -> TransmitQueue {
         let of_user = |segment: &Segment| match segment {
             Segment::User(extent) => Some(*extent),
@@ -95,7 +94,7 @@ impl TransmitQueue {
         lent.into_iter().any(|extent| overlaps(&Payload::One(*extent), ended))
     }
 
-    /// What has not been sent of it, in front of what was added meanwhile.
+    /// Takes lent content back: the unsent part goes in front of frames that were added meanwhile.
     pub fn take_back(&mut self, lent: TransmitQueue) {
         let added = std::mem::replace(self, lent);
         self.taken = added.taken;
@@ -109,7 +108,7 @@ impl TransmitQueue {
         }
     }
 
-    /// Bytes that it has ever been given.
+    /// Bytes queued since the start.
     pub fn taken(&self) -> u64 {
         self.taken
     }
@@ -152,7 +151,7 @@ impl TransmitQueue {
         self.added_copied(before);
     }
 
-    /// What is still to be sent of `ended` is copied: that memory will not be there any more.
+    /// Copies queued bytes in the memory `ended`, which becomes invalid.
     pub fn detach(&mut self, ended: &Payload, memory: &UserMemory) {
         let touches = |extent: &Extent| overlaps(&Payload::One(*extent), ended);
         let is_concerned = |segment: &Segment| matches!(segment, Segment::User(extent) if touches(extent));
@@ -177,7 +176,7 @@ impl TransmitQueue {
         }
     }
 
-    /// Sends what the socket takes. True once everything is sent; false when the socket takes no more.
+    /// Sends as much as the socket takes. True once everything is sent; false when the socket is full.
     pub fn flush(&mut self, socket: BorrowedFd<'_>, memory: &UserMemory) -> io::Result<bool> {
         if self.records.is_some() {
             return self.flush_encrypted(socket, memory);
@@ -203,7 +202,7 @@ impl TransmitQueue {
                 Err(error) => break Err(error),
             }
             while !self.segments.is_empty() && records.has_room() {
-                records.seal(|content| self.take(MOST_CONTENT, memory, content));
+                records.seal(|content| self.take(MAX_CONTENT, memory, content));
             }
         };
         self.records = Some(records);
@@ -254,7 +253,7 @@ impl TransmitQueue {
         self.taken += added as u64;
     }
 
-    /// Adds a payload that is sent from where it is.
+    /// Adds a payload that is sent from user memory.
     fn add_user(&mut self, payload: &Payload) {
         let user = payload.extents().iter().filter(|extent| extent.len > 0);
         self.segments.extend(user.map(|extent| Segment::User(*extent)));
@@ -310,7 +309,7 @@ pub(in crate::link) fn append_payload(
             let (from, to) = (*offset as usize, (*offset + *len) as usize);
             out.extend_from_slice(&bounces.get(*id)[from..to]);
         }
-        // Recovered before.
+        // `Sent` was recovered before, so that only its length counts.
         Source::Sent { len } | Source::Padding { len } => out.resize(out.len() + *len as usize, 0),
         Source::User(payload) => memory.read(payload, out),
     }

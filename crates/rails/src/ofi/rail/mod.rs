@@ -1,6 +1,6 @@
-//! A rail by an endpoint of a provider, and its links to peers.
+//! A rail over an endpoint of a provider, and its links to peers.
 //!
-//! `setup` is how links come about, `progress` what comes over them and what waits.
+//! `setup` sets links up, `progress` sends and receives.
 
 mod progress;
 mod setup;
@@ -21,67 +21,66 @@ use crate::bounce_buffers::BounceBuffers;
 use crate::link_kind::Places;
 use crate::sys::ofi::{Buffer, EndpointKind, Error, Event, Offer, Port, Posted, Provider};
 
-/// How long to wait for reads that have to end, before the endpoint is closed instead.
+/// How long to wait for the end of remote reads before the endpoint is closed instead.
 const MOST_WAIT: Duration = Duration::from_millis(200);
 
-/// A rail.
+/// An endpoint of one libfabric provider, with its links.
 pub struct Rail<P: Provider> {
-    /// Its provider, and behind it `/msg` if it connects to each peer: what links can be between.
+    /// Its provider, with `/msg` behind it if it needs a connection to each peer. Links are between rails of equal `provider`.
     pub provider: String,
     /// Its fabric.
     pub fabric: String,
-    /// How users call it.
+    /// Name of the rail in the configuration and in reports.
     pub name: String,
-    /// What its adapter is called, where it has one.
+    /// Name of its adapter, if it has one.
     pub device: String,
     /// Bits per second, where that is known.
     pub speed: Option<u64>,
-    /// Which of the rails of its provider and fabric it is.
+    /// Its number among the rails of its provider and fabric.
     pub ordinal: u8,
     address: Vec<u8>,
     /// `None` once it is closed.
     transport: Option<Transport<P>>,
     links: Slab<Link<P>>,
-    /// How many links there were, which tells those of one key apart.
+    /// Number of links so far: tells apart links that had the same key.
     serial: u16,
-    /// Buffers that records come into.
+    /// Number of receive buffers.
     receives: usize,
-    /// Those that could not be posted yet.
+    /// Receive buffers that could not be posted yet.
     unposted: Vec<Buffer>,
     events: Vec<Event>,
     /// Links with news.
     news: VecDeque<usize>,
-    /// Something could not be sent, read or posted yet.
+    /// An operation could not be begun yet.
     has_waiting: bool,
 }
 
-/// What a rail is called, and what it is of.
+/// The names of a rail.
 pub struct Names {
     /// See [`Rail::provider`].
     pub provider: String,
     /// Its fabric.
     pub fabric: String,
-    /// How users call it.
+    /// See [`Rail::name`].
     pub name: String,
 }
 
 /// News of a link.
 #[derive(Debug, PartialEq, Eq)]
 pub enum News {
-    /// It is up: both sides have proven who they are.
+    /// It is up: both sides have authenticated each other.
     Up,
     /// A frame; if its payload is not empty, [`Rail::place`] has to follow.
     Header(Header),
-    /// The payload of the oldest frame that had one is in place: its length.
+    /// The payload of the oldest incomplete frame is in place: its length.
     Placed(u64),
-    /// It takes frames again.
     Writable,
     /// It has failed, and has to be removed.
     Failed(Failure),
 }
 
 impl Rail<Port> {
-    /// Opens an endpoint for it.
+    /// Opens an endpoint, and a rail over it.
     pub fn open(offer: Offer, name: String) -> Result<Rail<Port>, Error> {
         let (fabric, device, speed) = (offer.fabric.clone(), offer.device.clone(), offer.speed);
         let provider = match offer.kind {
@@ -94,7 +93,7 @@ impl Rail<Port> {
 }
 
 impl<P: Provider> Rail<P> {
-    /// By an endpoint.
+    /// A rail over an open endpoint.
     pub fn over(port: P, names: Names, speed: Option<u64>) -> Result<Rail<P>, Error> {
         let Names { provider, fabric, name } = names;
         let address = port.address()?;
@@ -118,7 +117,7 @@ impl<P: Provider> Rail<P> {
         })
     }
 
-    /// From now on each record has a checksum. What comes has to have one as well.
+    /// Adds a checksum to each record from now on, and demands one of received records.
     pub fn add_checksums(&mut self) {
         self.transport.iter_mut().for_each(|transport| transport.is_checked = true);
     }
@@ -128,47 +127,47 @@ impl<P: Provider> Rail<P> {
         self.transport.is_some()
     }
 
-    /// Takes a frame for a link.
+    /// Puts a frame into a link.
     pub fn push(&mut self, at: usize, frame: &Transmit, places: Places<'_>) {
         let (Some(transport), Some(link)) = (&mut self.transport, self.links.get_mut(at)) else { return };
-        let told = link.told();
+        let acks = link.acks();
         if let Some(sender) = &mut link.sender {
-            sender.push(frame, transport, told, places);
+            sender.push(frame, transport, acks, places);
             link.was_blocked = sender.is_blocked();
             self.has_waiting |= !sender.is_empty();
         }
     }
 
-    /// Whether a link takes no frames now.
+    /// Whether a link cannot take frames at present.
     pub fn is_blocked(&self, at: usize) -> bool {
         self.sender(at).is_some_and(Sender::is_blocked)
     }
 
-    /// Whether frames of a link wait in this process.
+    /// Whether a link has queued frames.
     pub fn has_waiting(&self, at: usize) -> bool {
         self.sender(at).is_some_and(|sender| !sender.is_empty())
     }
 
-    /// Whether the peer of a link may read of `payload`.
+    /// Whether the peer of a link may still read `payload`.
     pub fn has_lent(&self, at: usize, payload: &Payload) -> bool {
         self.sender(at).is_some_and(|sender| sender.has_lent(payload))
     }
 
-    /// Whether payloads of a link are not in place that the engine knows of.
+    /// Whether payloads of a link that the engine knows of are not in place yet.
     pub fn has_pending(&self, at: usize) -> bool {
         self.links.get(at).is_some_and(|link| link.receiver.has_pending())
     }
 
-    /// `ended` is not there any more once this returns. False if the peer of the link may still read of it.
+    /// Ends the use of the memory `ended`, which becomes invalid. False if the peer of the link may still read there.
     pub fn detach(&mut self, at: usize, ended: &Payload, places: Places<'_>) -> bool {
         let sender = self.links.get_mut(at).and_then(|link| link.sender.as_mut());
         sender.is_none_or(|sender| sender.detach(ended, places))
     }
 
-    /// Moves data: takes what has come and what has ended, sends and reads what waits. True if anything has ended.
+    /// Handles completions, and sends and reads what is queued. True if there were completions.
     pub fn poll(&mut self, places: Places<'_>) -> bool {
         if !self.is_open() {
-            // Its links have failed, of which some may not have been told.
+            // A closed rail: links may still have to report their failure.
             return !self.news.is_empty();
         }
         let moved = self.take_ended();
@@ -179,8 +178,8 @@ impl<P: Provider> Rail<P> {
         moved || !self.news.is_empty()
     }
 
-    /// Nothing that comes over a link is written to copies any more, nor to other memory once this returns, but frames
-    /// that were told are in place. If reads do not end, the link's connection is closed, or else the rail.
+    /// Stops all reads of a link: once this returns, nothing is written into bounce buffers or user memory any more, and the frames
+    /// that the engine knows of count as in place. If reads do not end, closes the link's connection, or else the rail.
     pub fn end_reads(&mut self, at: usize, bounces: &mut BounceBuffers) {
         if let Some(link) = self.links.get_mut(at)
             && link.failure.is_some()
@@ -204,7 +203,7 @@ impl<P: Provider> Rail<P> {
         self.links.get_mut(at).into_iter().for_each(|link| link.receiver.settle(bounces));
     }
 
-    /// Takes a link out. Nothing of it writes to memory any more, and peers cannot read what it had lent.
+    /// Removes a link. It writes no memory any more, and its peer cannot read payloads that it had lent.
     pub fn remove(&mut self, at: usize, bounces: &mut BounceBuffers) {
         if let Some(link) = self.links.get_mut(at) {
             link.fail(Failure::Broken("it is closed".into()));
@@ -217,12 +216,12 @@ impl<P: Provider> Rail<P> {
         self.post();
     }
 
-    /// Whether records that were sent are under way.
+    /// Whether sends have not completed.
     pub fn has_sends(&self) -> bool {
         self.transport.as_ref().is_some_and(Transport::has_sends)
     }
 
-    /// Closes the endpoint: all links have failed.
+    /// Closes the endpoint: all links fail.
     pub fn close(&mut self, why: &str) {
         if self.transport.take().is_none() {
             return;
@@ -234,7 +233,7 @@ impl<P: Provider> Rail<P> {
         }
     }
 
-    /// (What is closed waits for nothing.)
+    /// The transport's time; a closed rail needs none.
     fn now(&self) -> Instant {
         self.transport.as_ref().map_or_else(Instant::now, |transport| transport.port.now())
     }
@@ -258,13 +257,13 @@ impl<P: Provider> Rail<P> {
         }
     }
 
-    /// The link that is called so.
+    /// The link with this number.
     fn find(&self, id: u32) -> Option<usize> {
         let at = (id & 0xffff) as usize;
         self.links.get(at).filter(|link| link.id == id).map(|_| at)
     }
 
-    /// Lets records come into all buffers that are there.
+    /// Posts all receive buffers that are not posted.
     fn post(&mut self) {
         let Some(transport) = &mut self.transport else { return };
         while let Some(buffer) = self.unposted.pop() {
@@ -276,7 +275,7 @@ impl<P: Provider> Rail<P> {
         }
     }
 
-    /// Takes operations that have ended, and what has happened to connections. True if there was anything.
+    /// Handles completions and events of connections. True if there were any.
     fn take_ended(&mut self) -> bool {
         let any = self.take_operations();
         let Some(transport) = &mut self.transport else { return any };
@@ -288,13 +287,13 @@ impl<P: Provider> Rail<P> {
         if events.is_empty() {
             return any;
         }
-        // What has come over a connection before it ended counts.
+        // Records that came before the end of a connection count.
         while self.take_operations() {}
         events.into_iter().for_each(|event| self.handle_connection(event));
         true
     }
 
-    /// Takes operations that have ended, some of them. True if there were any.
+    /// Handles a batch of completions. True if there were any.
     fn take_operations(&mut self) -> bool {
         let Some(transport) = &mut self.transport else { return false };
         let any = transport.port.poll(&mut self.events).unwrap_or_else(|error| {

@@ -1,4 +1,4 @@
-//! What comes over a rail, and what waits: operations that have ended, the news of links that follow, and what is sent then.
+//! Completions of a rail, the news of links that follow from them, and queued sends and reads.
 
 use fishplate_engine::Placement;
 
@@ -11,7 +11,7 @@ use crate::sys::memory::UserMemory;
 use crate::sys::ofi::{Buffer, Error, Event, Provider};
 
 impl<P: Provider> Rail<P> {
-    /// The next news of a link, all of which have to be asked for.
+    /// The next news of a link. To be called until there is none.
     pub fn next(&mut self, memory: &UserMemory, bounces: &mut BounceBuffers) -> Option<(usize, News)> {
         while let Some(&at) = self.news.front() {
             if let Some(news) = self.news_of(at, bounces) {
@@ -26,7 +26,7 @@ impl<P: Provider> Rail<P> {
         None
     }
 
-    /// The payload of the frame that was told last goes to `placement`.
+    /// The payload of the last [`News::Header`] goes to `placement`.
     pub fn place(&mut self, at: usize, placement: Placement, memory: &UserMemory, bounces: &mut BounceBuffers) {
         let Some(link) = self.links.get_mut(at) else { return };
         let Some((frame, record)) = link.current.take() else { return };
@@ -43,8 +43,8 @@ impl<P: Provider> Rail<P> {
 
     pub(super) fn handle(&mut self, event: Event) {
         match event {
-            Event::Received(buffer, len) => self.record_came(buffer, len),
-            // Of a connection that has ended; the link hears of it otherwise.
+            Event::Received(buffer, len) => self.record_received(buffer, len),
+            // Its connection has ended, which an event of its own reports.
             Event::NotReceived(buffer, error) => {
                 log::debug!("rail {}: {error}", self.name);
                 self.unposted.push(buffer);
@@ -70,7 +70,7 @@ impl<P: Provider> Rail<P> {
     }
 
     /// A record has come.
-    fn record_came(&mut self, buffer: Buffer, len: usize) {
+    fn record_received(&mut self, buffer: Buffer, len: usize) {
         let record = &buffer.bytes()[..len];
         let whole = self.transport.as_ref().and_then(|transport| transport.open(record));
         let found = Preamble::key(record).and_then(|key| {
@@ -79,7 +79,7 @@ impl<P: Provider> Rail<P> {
         });
         match (found, whole, Preamble::decode(record)) {
             (Some(at), Some(len), Some(preamble)) => {
-                self.links[at].record_came(preamble, buffer, len);
+                self.links[at].record_received(preamble, buffer, len);
                 self.list(at);
             }
             (Some(at), None, _) => {
@@ -93,7 +93,7 @@ impl<P: Provider> Rail<P> {
         }
     }
 
-    /// How an operation of a link has ended.
+    /// Records the result of an operation of a link.
     fn note(&mut self, tag: u64, result: Result<(), Error>) {
         if let (Some(at), Err(error)) = (self.find((tag >> 32) as u32), result) {
             self.fail(at, Failure::Broken(error.to_string()));
@@ -146,7 +146,7 @@ impl<P: Provider> Rail<P> {
         }
     }
 
-    /// Sends and reads what waits, of all links.
+    /// Begins queued sends and reads of all links.
     pub(super) fn service(&mut self, places: Places<'_>) {
         self.has_waiting = !self.unposted.is_empty();
         for at in 0..self.links.capacity() {
@@ -156,7 +156,7 @@ impl<P: Provider> Rail<P> {
 
     fn service_link(&mut self, at: usize, places: Places<'_>) {
         let (Some(transport), Some(link)) = (&mut self.transport, self.links.get_mut(at)) else { return };
-        let told = link.told();
+        let acks = link.acks();
         let Some(sender) = &mut link.sender else { return };
         let mut is_greeted = false;
         let kind = match link.greeting {
@@ -171,10 +171,10 @@ impl<P: Provider> Rail<P> {
             is_greeted = true;
         }
         link.receiver.read(link.id, sender.peer, transport, places.memory);
-        sender.flush(transport, told, places);
-        let is_told = sender.tell(transport, told);
+        sender.flush(transport, acks, places);
+        let is_acked = sender.send_acks(transport, acks);
         self.has_waiting |=
-            !is_told || !sender.is_empty() || link.greeting != Greeting::Nothing || link.receiver.has_unread();
+            !is_acked || !sender.is_empty() || link.greeting != Greeting::Nothing || link.receiver.has_unread();
         if is_greeted || link.was_blocked && !sender.is_blocked() {
             self.list(at);
         }

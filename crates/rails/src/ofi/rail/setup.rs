@@ -1,4 +1,4 @@
-//! How links of a rail come about.
+//! Set-up of the links of a rail.
 
 use super::Rail;
 use crate::ofi::description::Description;
@@ -9,22 +9,22 @@ use crate::ofi::transport::RECORD;
 use crate::random::random;
 use crate::sys::ofi::{ConnectionEvent, Error, PeerAddress, Provider, Request};
 
-/// Records that can come over a link and are not taken.
+/// Receive buffers for each link.
 pub const RECEIVES: usize = CREDITS as usize + BARE;
 
-/// What becomes of a description that a peer has told.
+/// The result of a peer's description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It was known.
+    /// It was known before.
     Known,
-    /// The link comes about with it.
+    /// The set-up goes on with it.
     Taken,
-    /// The link has begun with another end of the peer's, which is not there any more: it is over.
+    /// The link belongs to an earlier end of the peer, which is gone: it has to be removed.
     Outdated,
 }
 
 impl<P: Provider> Rail<P> {
-    /// A link to a peer, which has to be told its description.
+    /// Makes a link to a peer, which is to be sent its description.
     pub fn offer(&mut self) -> Result<usize, Error> {
         let secret = random().map_or(0, u64::from_le_bytes);
         self.serial = self.serial.wrapping_add(1);
@@ -39,20 +39,20 @@ impl<P: Provider> Rail<P> {
         Ok(at)
     }
 
-    /// What the peer of a link has to be told, which may be told again.
+    /// The description of a link for its peer. It may be sent again.
     pub fn description(&self, at: usize) -> Option<Description> {
         let &Link { id: link, secret, .. } = self.links.get(at).filter(|_| self.is_open())?;
         let (provider, fabric, address) = (self.provider.clone(), self.fabric.clone(), self.address.clone());
         Some(Description { provider, fabric, ordinal: self.ordinal, address, link, secret })
     }
 
-    /// The peer has told its description. If it is taken, the peer may not have been told, or have forgotten, that of this
-    /// side: it has to be told again, unless that has just been done.
+    /// The peer has sent its description. If the answer is [`Answer::Taken`], the peer may not have this side's description: it is to
+    /// be sent again, unless that has just been done.
     pub fn answer(&mut self, at: usize, theirs: &Description) -> Result<Answer, Error> {
         let key = theirs.key();
         match self.links.get(at) {
             Some(link) if link.theirs == Some(key) => return Ok(Answer::Known),
-            // That one knows the secret, and what it has sent may still come.
+            // The earlier end knows the secret, and its records may still come.
             Some(link) if link.is_paired => return Ok(Answer::Outdated),
             Some(link) if link.theirs.is_some() => self.forget_peer(at),
             _ => {}
@@ -76,7 +76,7 @@ impl<P: Provider> Rail<P> {
         Ok(Answer::Taken)
     }
 
-    /// What the peer of a link has told is not so any more.
+    /// Forgets the description of a link's peer.
     fn forget_peer(&mut self, at: usize) {
         self.disconnect(at);
         if let Some(link) = self.links.get_mut(at) {
@@ -85,7 +85,7 @@ impl<P: Provider> Rail<P> {
         }
     }
 
-    /// Something has happened to a connection.
+    /// Handles an event of a connection.
     pub(super) fn handle_connection(&mut self, event: ConnectionEvent) {
         match event {
             ConnectionEvent::Requested(request) => self.handle_request(request),
@@ -104,7 +104,7 @@ impl<P: Provider> Rail<P> {
         }
     }
 
-    /// Closes the connection of a link, if it has one of its own: nothing of it touches memory any more.
+    /// Closes the connection of a link, if it has one of its own. Its operations access no memory any more.
     pub(super) fn disconnect(&mut self, at: usize) -> bool {
         let (Some(transport), Some(link)) = (&mut self.transport, self.links.get_mut(at)) else { return false };
         let Some(connected) = transport.port.connected() else { return false };
@@ -131,7 +131,7 @@ impl<P: Provider> Rail<P> {
         }
     }
 
-    /// Greets the peer of a link, once it can be reached and has told what it calls the link.
+    /// Greets the peer of a link, once its address and key are known.
     fn begin(&mut self, at: usize) {
         let Some(link) = self.links.get_mut(at) else { return };
         let (Some(peer), Some(key), true) = (link.peer, link.theirs, link.is_connected) else { return };
@@ -147,7 +147,7 @@ impl<P: Provider> Rail<P> {
         self.links.iter().find(|(_, link)| link.peer == Some(peer)).map(|(at, _)| at)
     }
 
-    /// Has buffers for all links.
+    /// Adds receive buffers, so that there are enough for all links.
     fn add_receives(&mut self) -> Result<(), Error> {
         let Some(transport) = &mut self.transport else { return Ok(()) };
         let wanted = self.links.len() * RECEIVES;
@@ -160,7 +160,7 @@ impl<P: Provider> Rail<P> {
     }
 }
 
-/// What a request for a connection says: which link of its receiver's it is for.
+/// The data of a connection request: the key of the receiver's link.
 fn encode_request(key: LinkKey) -> [u8; 12] {
     let mut out = [0; 12];
     out[..4].copy_from_slice(&key.link.to_le_bytes());
@@ -168,7 +168,7 @@ fn encode_request(key: LinkKey) -> [u8; 12] {
     out
 }
 
-/// The same of what has come, which providers make longer.
+/// Decodes the data of a request; providers may append bytes.
 fn decode_request(data: &[u8]) -> Option<LinkKey> {
     let (link, rest) = data.split_first_chunk()?;
     let secret = rest.first_chunk()?;

@@ -7,7 +7,7 @@ mod port;
 pub use network::{Access, Mood, Network, SharedNetwork};
 pub use port::SimulatedPort;
 
-/// True in so many of a thousand cases.
+/// True with a probability of `permille` per mille.
 pub fn happens(rng: &mut fastrand::Rng, permille: u64) -> bool {
     rng.u64(..1000) < permille
 }

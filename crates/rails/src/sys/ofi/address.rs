@@ -5,9 +5,9 @@ use ofi_abi::{FI_ETOOSMALL, fi_ops_cm, fid};
 use super::{Error, Library};
 
 /// Longest address, in bytes.
-const MOST_ADDRESS: usize = 512;
+const MAX_ADDRESS: usize = 512;
 
-/// A peer as the endpoint knows it: its address, or the connection to it.
+/// Names a peer of an endpoint: by its address in the vector, or by its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerAddress(pub(crate) u64);
 
@@ -16,12 +16,12 @@ pub struct PeerAddress(pub(crate) u64);
 /// # Safety
 /// `endpoint` is a live endpoint, `cm` its functions.
 pub(super) unsafe fn address_of(library: &Library, endpoint: *mut fid, cm: *const fi_ops_cm) -> Result<Vec<u8>, Error> {
-    let mut bytes = vec![0u8; MOST_ADDRESS];
+    let mut bytes = vec![0u8; MAX_ADDRESS];
     let mut len = bytes.len();
     // SAFETY: the caller's promise; the buffer has the length that is told.
     let returned = unsafe { ((*cm).getname)(endpoint, bytes.as_mut_ptr().cast(), &raw mut len) };
     library.check("fi_getname", returned as isize)?;
-    if len > MOST_ADDRESS {
+    if len > MAX_ADDRESS {
         return Err(library.error("fi_getname", FI_ETOOSMALL));
     }
     bytes.truncate(len);

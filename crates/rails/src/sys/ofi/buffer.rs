@@ -1,4 +1,4 @@
-//! Memory for messages.
+//! Registered buffers for messages.
 
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
@@ -8,7 +8,7 @@ use super::Error;
 use super::domain::Domain;
 use super::registration::{Registration, Use, register_own};
 
-/// Memory for one message, while it is not under way.
+/// A buffer for one message that no operation uses.
 pub struct Buffer {
     start: NonNull<u8>,
     len: usize,
@@ -18,7 +18,7 @@ pub struct Buffer {
 // SAFETY: the only handle to its bytes.
 unsafe impl Send for Buffer {}
 
-/// Memory for many.
+/// The memory of several buffers.
 struct Chunk {
     /// Is closed first.
     registration: Option<Registration>,
@@ -28,7 +28,7 @@ struct Chunk {
 // SAFETY: only its descriptor is read, which does not change.
 unsafe impl Sync for Chunk {}
 
-/// Bytes to which only [`Buffer`]s lead.
+/// Bytes that only [`Buffer`]s access.
 struct Memory(*mut [u8]);
 
 // SAFETY: owned memory.
@@ -56,7 +56,7 @@ impl Buffer {
         Ok(Buffer::cut(count, len, registration, memory))
     }
 
-    /// The same for tests, of which no provider knows.
+    /// Buffers for tests, without registration.
     #[cfg(any(test, feature = "hostile-input"))]
     pub fn unregistered(count: usize, len: usize) -> Vec<Buffer> {
         Buffer::cut(count, len, None, Memory::new(count * len))
@@ -73,13 +73,13 @@ impl Buffer {
         (0..count).map(buffer).collect()
     }
 
-    /// What is in it.
+    /// Its contents.
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: its bytes are initialized, and not under way while somebody has the handle.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 
-    /// The same, to be written.
+    /// Its contents, mutably.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as before, and this is the only handle.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }

@@ -1,4 +1,4 @@
-//! Connections to peers, where the provider needs one for each.
+//! Connections to peers, for providers that need one for each.
 
 use super::address::PeerAddress;
 use super::connections::{ConnectionEvent, Request};
@@ -6,28 +6,28 @@ use super::operation::Operation;
 use super::port::{Endpoints, Port};
 use super::{Buffer, Error, Posted};
 
-/// What rails ask of an endpoint that has to be connected to each peer.
+/// Operations of an endpoint that has to be connected to each peer.
 pub trait Connected {
-    /// Begins a connection to the peer that listens at `address`, which gets to know `data`. Of `receives`, messages may
-    /// come into as many as the connection needs.
+    /// Begins a connection to the peer that listens at `address`, with `data` in the request. Takes as many buffers of `receives` as the
+    /// connection needs.
     fn connect(&mut self, address: &[u8], data: &[u8], receives: &mut Vec<Buffer>) -> Result<PeerAddress, Error>;
 
     /// Accepts a connection.
     fn accept(&mut self, request: Request, receives: &mut Vec<Buffer>) -> Result<PeerAddress, Error>;
 
-    /// Refuses one.
+    /// Refuses a connection.
     fn refuse(&mut self, request: Request);
 
-    /// Closes a connection: its operations have ended, as the next poll tells, and touch no memory any more.
+    /// Closes a connection. Its operations end, as the next poll reports, and access no memory any more.
     fn disconnect(&mut self, peer: PeerAddress);
 
-    /// Takes what has happened to connections.
+    /// Appends the events of connections.
     fn poll_connections(&mut self, events: &mut Vec<ConnectionEvent>) -> Result<(), Error>;
 }
 
 impl Connected for Port {
     fn connect(&mut self, address: &[u8], data: &[u8], receives: &mut Vec<Buffer>) -> Result<PeerAddress, Error> {
-        // Where a peer says that it listens: of the provider's length, or it is refused.
+        // The address comes from the peer: it must have the provider's length.
         if self.address()?.len() != address.len() {
             return Err(self.library().error("fi_connect", ofi_abi::FI_EINVAL));
         }
@@ -58,7 +58,7 @@ impl Connected for Port {
             return;
         }
         let mut ended = std::mem::take(&mut self.failed);
-        // What has ended before, or by that.
+        // Completions from before, or by the close.
         while self.poll_queue(&mut ended).unwrap_or(false) {}
         let closed = self.library().error("the connection", ofi_abi::FI_ECANCELED);
         let is_of_it = |operation: &&mut Box<Operation>| operation.connection == Some(peer);
@@ -76,7 +76,7 @@ impl Connected for Port {
 }
 
 impl Port {
-    /// Has messages come over a connection, and then begins it.
+    /// Posts receive buffers for a connection, and then begins it.
     fn begin(
         &mut self,
         peer: PeerAddress,

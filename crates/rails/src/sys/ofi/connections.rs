@@ -1,4 +1,4 @@
-//! Endpoints that are connected to one peer each, the one that listens for peers, and the queue of what happens to them.
+//! Endpoints that are connected to one peer each, the passive one that listens for peers, and their event queue.
 
 use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
@@ -14,23 +14,22 @@ use super::domain::Domain;
 use super::object::Object;
 use super::{Error, Library};
 
-/// Polls that leave out the queue of events, as that can take a system call, while no connection is being set up.
+/// The event queue, which can take a system call, is polled in one of this number of polls while no connection is being set up.
 const POLLS_WITHOUT_EVENTS: u32 = 64;
-/// Most events that one poll takes: who asks for connections without end must not keep the process from its others.
-const MOST_EVENTS: usize = 64;
-/// Most bytes that come with a request, as far as they matter.
-const MOST_DATA: usize = 256;
+/// Events that one poll handles, at most: a flood of requests must not keep the process from its other peers.
+const MAX_EVENTS: usize = 64;
+/// Bytes of a request's data that are kept, at most.
+const MAX_DATA: usize = 256;
 
-/// A peer asks for a connection.
+/// A peer's request for a connection.
 pub struct Request {
     library: Library,
-    /// With which an endpoint for it is opened.
+    /// For opening an endpoint for it.
     pub(super) info: *mut fi_info,
-    /// What it says.
     pub data: Vec<u8>,
 }
 
-// SAFETY: owns its memory, which nobody else has.
+// SAFETY: the only owner of its memory.
 unsafe impl Send for Request {}
 
 impl Drop for Request {
@@ -40,9 +39,8 @@ impl Drop for Request {
     }
 }
 
-/// What happens to a connection.
 pub enum ConnectionEvent {
-    /// A peer wants one.
+    /// A peer requests a connection.
     Requested(Request),
     /// It is up.
     Connected(PeerAddress),
@@ -57,15 +55,15 @@ pub(super) struct Connections {
     passive: Object<fid_pep>,
     events: Object<fid_eq>,
     address: Vec<u8>,
-    /// How many messages can come over each.
+    /// Receive buffers of each connection.
     receives: usize,
-    /// Where buffers are missing for that, one entry for each.
+    /// Connections that lack receive buffers, one entry for each buffer.
     lacking: Vec<PeerAddress>,
-    /// Those whose operations fail.
+    /// Connections whose operations fail.
     lost: Vec<(PeerAddress, String)>,
-    /// How many there were, which tells those in one place apart.
+    /// Number of connections so far: distinguishes connections that used one key.
     serial: u32,
-    /// How many are not up yet.
+    /// Number of connections that are not up yet.
     connecting: usize,
     polls: u32,
 }
@@ -77,7 +75,6 @@ struct Connection {
 }
 
 impl Connections {
-    /// Listens for peers.
     pub fn listen(domain: &Domain, receives: usize) -> Result<Connections, Error> {
         let library = &domain.offer.library;
         let check = |call, returned: i32| library.check(call, returned as isize);
@@ -103,7 +100,7 @@ impl Connections {
         Ok(Connections { open, passive, events, address, receives, lacking, lost, serial: 0, connecting: 0, polls: 0 })
     }
 
-    /// Where it listens.
+    /// Address of the passive endpoint.
     pub fn address(&self) -> &[u8] {
         &self.address
     }
@@ -188,12 +185,12 @@ impl Connections {
         true
     }
 
-    /// A connection that lacks a buffer for a message; it has to get one.
+    /// A connection that lacks a receive buffer; the caller has to post one.
     pub fn take_lacking(&mut self) -> Option<PeerAddress> {
         self.lacking.pop()
     }
 
-    /// A buffer of a connection is not there any more, or could not be given to it.
+    /// A receive buffer of a connection was used, or could not be posted.
     pub fn lacks(&mut self, peer: PeerAddress) {
         if self.endpoint(peer).is_some() {
             self.lacking.push(peer);
@@ -207,16 +204,16 @@ impl Connections {
         }
     }
 
-    /// What has happened.
+    /// Kind of the event.
     pub fn poll(&mut self, library: &Library, events: &mut Vec<ConnectionEvent>) -> Result<(), Error> {
         self.polls = (self.polls + 1) % POLLS_WITHOUT_EVENTS;
         if self.connecting > 0 || !self.lost.is_empty() || self.polls == 0 {
-            for _ in 0..MOST_EVENTS {
+            for _ in 0..MAX_EVENTS {
                 if !self.poll_event(library, events)? {
                     break;
                 }
             }
-            // The queue of events tells more than an operation that fails.
+            // The event queue has better explanations than failed operations.
             events.extend(self.lost.drain(..).map(|(peer, why)| ConnectionEvent::Ended(peer, why)));
         }
         Ok(())
@@ -224,12 +221,12 @@ impl Connections {
 
     fn poll_event(&mut self, library: &Library, events: &mut Vec<ConnectionEvent>) -> Result<bool, Error> {
         const HEAD: usize = size_of::<fi_eq_cm_entry>();
-        let mut space = [0u64; (HEAD + MOST_DATA) / 8];
+        let mut space = [0u64; (HEAD + MAX_DATA) / 8];
         let mut event = 0;
         // SAFETY: a live queue; space of the length that is told, aligned as its entries.
         let returned = unsafe {
             let queue = self.events.as_ptr();
-            ((*(*queue).ops).read)(queue, &raw mut event, space.as_mut_ptr().cast(), HEAD + MOST_DATA, 0)
+            ((*(*queue).ops).read)(queue, &raw mut event, space.as_mut_ptr().cast(), HEAD + MAX_DATA, 0)
         };
         if returned == -(FI_EAGAIN as isize) {
             return Ok(false);
@@ -237,7 +234,7 @@ impl Connections {
         if returned == -(FI_EAVAIL as isize) {
             return self.poll_error(library, events);
         }
-        let len = library.check("fi_eq_read", returned)?.min(HEAD + MOST_DATA);
+        let len = library.check("fi_eq_read", returned)?.min(HEAD + MAX_DATA);
         if len < HEAD {
             return Ok(true);
         }

@@ -12,21 +12,21 @@ use super::address::address_of;
 use super::domain::Domain;
 use super::object::Object;
 
-/// Addresses of peers that are known, at most: as many as there can be links, whose numbers have 16 bits. A peer that sets up
-/// links again and again, each time from elsewhere, gets no further.
-const MOST_PEERS: usize = 1 << 16;
+/// Addresses of peers, at most: as many as there can be links, whose numbers have 16 bits. Bounds a peer that sets up links again and
+/// again from different addresses.
+const MAX_PEERS: usize = 1 << 16;
 
 /// An endpoint and its address vector.
 pub(super) struct DatagramEndpoint {
     // It is closed first.
     pub endpoint: Object<fid_ep>,
     vector: Object<fid_av>,
-    /// What is in the vector.
+    /// Addresses in the vector.
     peers: HashMap<Box<[u8]>, fi_addr_t>,
 }
 
 impl DatagramEndpoint {
-    /// Ready for messages, whose completions come to `queue`.
+    /// Opens an enabled endpoint, with completions in `queue`.
     pub fn open(domain: &Domain, queue: &Object<fid_cq>) -> Result<DatagramEndpoint, Error> {
         let check = |call, returned: i32| domain.offer.library.check(call, returned as isize);
         // SAFETY: the contract; each object is opened of those before it, with attributes that live during the call.
@@ -63,8 +63,8 @@ impl DatagramEndpoint {
         unsafe { address_of(&domain.offer.library, self.endpoint.fid(), (*self.endpoint.as_ptr()).cm) }
     }
 
-    /// Makes a peer's endpoint known, for good: something may be on its way to it whenever it would be forgotten. One whose
-    /// links fail is known once. (An address is what the peer has told: of the provider's length, or it is refused.)
+    /// Inserts a peer's address, for good, as operations to it may be under way at any time. It is inserted once, even if its links fail.
+    /// (The address comes from the peer: it must have the provider's length.)
     pub fn insert(&mut self, domain: &Domain, address: &[u8]) -> Result<fi_addr_t, Error> {
         if let Some(known) = self.peers.get(address) {
             return Ok(*known);
@@ -74,7 +74,7 @@ impl DatagramEndpoint {
         if self.address(domain)?.len() != address.len() {
             return refused(ofi_abi::FI_EINVAL);
         }
-        if self.peers.len() >= MOST_PEERS {
+        if self.peers.len() >= MAX_PEERS {
             return refused(ofi_abi::FI_ENOMEM);
         }
         let mut inserted = FI_ADDR_NOTAVAIL;
@@ -91,7 +91,7 @@ impl DatagramEndpoint {
         Ok(inserted)
     }
 
-    /// How many peers are known.
+    /// Number of addresses.
     #[cfg(test)]
     pub fn peers(&self) -> usize {
         self.peers.len()

@@ -12,5 +12,5 @@ pub(super) struct Domain {
     pub(super) offer: Offer,
 }
 
-// SAFETY: registrations of several threads are opened and closed by whoever has the endpoint, one at a time.
+// SAFETY: registrations are opened and closed by the thread that holds the endpoint, one at a time.
 unsafe impl Sync for Domain {}

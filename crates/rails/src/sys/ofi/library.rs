@@ -6,7 +6,7 @@ use ofi_abi::{fi_fabric_attr, fi_info, fi_version, fid_fabric};
 
 use super::{Error, text};
 
-/// What is asked of it: the structures that [`ofi_abi`] and all of its releases since then have in common.
+/// Requested interface version: its structures are those of [`ofi_abi`], and of all later releases.
 const INTERFACE: u32 = fi_version(1, 15);
 
 type GetInfo = unsafe extern "C" fn(u32, *const c_char, *const c_char, u64, *const fi_info, *mut *mut fi_info) -> c_int;
@@ -24,10 +24,10 @@ pub struct Library {
 }
 
 impl Library {
-    /// The one at `path`, or of that name where the loader finds it; `is_loaded`: only if it is in memory already.
+    /// Opens the library at `path`, or by that name on the loader's search path; `is_loaded`: only if it is loaded already.
     pub fn open(path: &CStr, is_loaded: bool) -> Result<Library, String> {
         let only_loaded = if is_loaded { libc::RTLD_NOLOAD } else { 0 };
-        // SAFETY: a C string. What the library does when it is loaded is up to who names it.
+        // SAFETY: a C string. The user who names the library is responsible for its initialization code.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NODELETE | only_loaded) };
         if handle.is_null() {
             // SAFETY: the loader's text of the last error, null or a C string.
@@ -61,17 +61,17 @@ impl Library {
         }
     }
 
-    /// The interface to ask for.
+    /// The interface version to request.
     pub(super) fn interface(&self) -> u32 {
         self.version.min(INTERFACE)
     }
 
-    /// Its version, for people.
+    /// Its version, for display.
     pub fn version(&self) -> String {
         format!("{}.{}", self.version >> 16, self.version & 0xffff)
     }
 
-    /// What a call has returned as a result: 0 or more, or a negative error number.
+    /// Converts the return value of a call, 0 or more, or a negative error number, to a result.
     pub(super) fn check(&self, call: &'static str, returned: isize) -> Result<usize, Error> {
         usize::try_from(returned).map_err(|_| self.error(call, -returned as i32))
     }

@@ -1,8 +1,7 @@
-//! Calls into a libfabric that is in this process: its providers, and one endpoint of one of them.
+//! Calls into a libfabric that is loaded in this process: its providers, and endpoints of them.
 //!
-//! [`Library`] finds the functions, [`Offer`] is what a provider offers, [`Port`] an endpoint with all that it needs, or
-//! one for each peer, where [`Connected`] says so;
-//! [`Provider`] is what rails ask of such an endpoint.
+//! [`Library`] finds the functions, [`Offer`] is what a provider offers, [`Port`] an endpoint with all that it needs, or one
+//! endpoint for each peer with `Connections`; [`Provider`] is the interface of an endpoint for rails.
 //! The safety rests on libfabric's manual pages, which the `SAFETY` comments call *the contract*: objects are closed once,
 //! after those that were made of them; buffers of operations stay until their completion has come, or the endpoint is
 //! closed.
@@ -39,11 +38,11 @@ use std::ffi::{CStr, c_char};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{call}: {text} ({number})")]
 pub struct Error {
-    /// Which call.
+    /// The failed call.
     pub call: &'static str,
     /// The error's number, positive.
     pub number: i32,
-    /// What it means.
+    /// Its explanation.
     pub text: String,
 }
 

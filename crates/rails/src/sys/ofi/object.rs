@@ -33,7 +33,7 @@ unsafe impl<T: Fid> Send for Object<T> {}
 
 impl<T: Fid> Object<T> {
     /// # Safety
-    /// `object` came out of a call that opens such an object, and nobody else closes it.
+    /// `object` is the result of a call that opens such an object, and is not closed elsewhere.
     pub(super) unsafe fn new(object: *mut T) -> Object<T> {
         Object(object)
     }

@@ -1,4 +1,4 @@
-//! What providers offer: ways out of this host by their endpoints.
+//! Offers of providers: domains and endpoints that lead out of this host.
 
 use std::ffi::{CString, c_int, c_uint};
 use std::ptr::{null, null_mut};
@@ -11,34 +11,34 @@ use ofi_abi::{
 
 use super::{Error, Library, text};
 
-/// Of `fi_getinfo`, between providers: also those that FI_PROVIDER leaves out, which is set to this one.
+/// Flag of `fi_getinfo`, between providers: includes those that FI_PROVIDER leaves out, which is set to this one.
 const OFI_GETINFO_HIDDEN: u64 = 1 << 60;
 
-/// Demands on registered memory that are met.
+/// Memory registration modes that are supported.
 const MR_MODES: c_int = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
 
 /// How an endpoint reaches peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndpointKind {
-    /// All of them, by reliable datagrams (`FI_EP_RDM`).
+    /// All peers, by reliable datagrams (`FI_EP_RDM`).
     Datagram,
-    /// One, to which it is connected (`FI_EP_MSG`).
+    /// One peer, to which it is connected (`FI_EP_MSG`).
     Connected,
 }
 
-/// What one provider offers by one of its domains.
+/// The offer of a provider for one of its domains.
 pub struct Offer {
     pub(super) library: Library,
     pub(super) info: *mut fi_info,
-    /// Of which endpoints.
+    /// Type of the endpoints.
     pub kind: EndpointKind,
     /// Name of the provider.
     pub provider: String,
-    /// Name of the fabric: domains of one reach each other.
+    /// Name of the fabric: domains of one fabric reach each other.
     pub fabric: String,
     /// Name of the domain: an adapter, or an interface.
     pub domain: String,
-    /// What the adapter is called: by the kernel, where the provider says.
+    /// Name of the adapter: the kernel's, where the provider gives it.
     pub device: String,
     /// Whether its adapter's link is up, where that is known.
     pub is_up: Option<bool>,
@@ -46,10 +46,10 @@ pub struct Offer {
     pub speed: Option<u64>,
 }
 
-// SAFETY: owns its memory, which nobody else has.
+// SAFETY: the only owner of its memory.
 unsafe impl Send for Offer {}
 
-/// Whether a provider, perhaps on top of others, is or is on top of that of the name `wanted`.
+/// Whether a provider is `wanted`, or is layered on top of it.
 fn is_of(provider: &str, wanted: &str) -> bool {
     provider.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with(';'))
 }
@@ -61,7 +61,7 @@ impl Drop for Offer {
     }
 }
 
-/// A structure of this process's own.
+/// An owned `fi_info`.
 pub(super) struct Info {
     library: Library,
     pub info: *mut fi_info,
@@ -86,7 +86,7 @@ impl Drop for Info {
     }
 }
 
-/// What is asked of a provider.
+/// Requirements for a provider.
 fn hints(library: &Library, provider: &str, kind: EndpointKind) -> Result<Info, Error> {
     let name = CString::new(provider).map_err(|_| library.error("fi_getinfo", ofi_abi::FI_EINVAL))?;
     let hints = Info::copy(library, null())?;
@@ -101,7 +101,7 @@ fn hints(library: &Library, provider: &str, kind: EndpointKind) -> Result<Info, 
                 (*(*info).ep_attr).type_ = FI_EP_RDM;
             }
             EndpointKind::Connected => {
-                // That messages with immediate data take buffers of the receiver; none are sent.
+                // Messages with immediate data use up receive buffers; none are sent.
                 (*info).mode |= FI_RX_CQ_DATA;
                 (*(*info).ep_attr).type_ = FI_EP_MSG;
             }
@@ -119,8 +119,8 @@ fn hints(library: &Library, provider: &str, kind: EndpointKind) -> Result<Info, 
 }
 
 impl Offer {
-    /// What the provider of that name offers of what is needed here: reliable datagrams if it has them by itself, or else
-    /// connections, or else datagrams with another provider on top of it. One offer at least.
+    /// The offers of `provider` that fit: reliable datagrams if it has them itself, else connections, else reliable datagrams of another
+    /// provider on top of it. At least one offer.
     pub fn all(library: &Library, provider: &str) -> Result<Vec<Offer>, Error> {
         let of_datagrams = Offer::of_kind(library, provider, EndpointKind::Datagram);
         if of_datagrams.as_ref().is_ok_and(|offers| offers.iter().any(|offer| offer.provider == provider)) {
@@ -129,7 +129,7 @@ impl Offer {
         Offer::of_kind(library, provider, EndpointKind::Connected).or(of_datagrams)
     }
 
-    /// The same of one kind of endpoints, with reads of remote memory and messages in order.
+    /// The offers of one type of endpoints, with remote reads and ordered messages.
     pub fn of_kind(library: &Library, provider: &str, kind: EndpointKind) -> Result<Vec<Offer>, Error> {
         let hints = hints(library, provider, kind)?;
         let mut list = null_mut();
@@ -154,7 +154,7 @@ impl Offer {
         if offers.is_empty() { Err(library.error("fi_getinfo", ofi_abi::FI_ENODATA)) } else { Ok(offers) }
     }
 
-    /// The same, towards a peer.
+    /// A copy with the address of a peer.
     pub(super) fn towards(&self, address: &[u8]) -> Result<Info, Error> {
         let copy = Info::copy(&self.library, self.info)?;
         // SAFETY: a structure with all its parts; the address is freed with it, by `free`.
@@ -204,18 +204,18 @@ impl Offer {
         unsafe { &*self.info }
     }
 
-    /// Whether an adapter has to be told of memory before it uses it.
+    /// Whether memory has to be registered before the adapter uses it.
     pub fn registers_memory(&self) -> bool {
         self.has_mr_mode(FI_MR_LOCAL | FI_MR_ALLOCATED)
     }
 
-    /// Whether registrations must be like that.
+    /// Whether a memory registration mode is required.
     pub(super) fn has_mr_mode(&self, mode: c_int) -> bool {
         // SAFETY: as before.
         unsafe { (*self.info().domain_attr).mr_mode & mode != 0 }
     }
 
-    /// Bytes of a key.
+    /// Length of a key, in bytes.
     pub(super) fn key_len(&self) -> usize {
         // SAFETY: as before.
         unsafe { (*self.info().domain_attr).mr_key_size }

@@ -1,4 +1,4 @@
-//! An operation under way, and how it ends.
+//! An operation under way, and its completion.
 
 use std::ffi::c_void;
 
@@ -7,15 +7,15 @@ use super::address::PeerAddress;
 use super::buffer::Buffer;
 use super::registration::Registration;
 
-/// An operation under way. Providers use the first bytes while it is.
+/// An operation under way. Providers use the first bytes until it completes.
 #[repr(C)]
 pub(super) struct Operation {
     pub providers: [*mut c_void; 8],
-    /// Where it is in the list of operations.
+    /// Its key in the slab of operations.
     pub at: usize,
-    /// The connection that it is of, if it is of one.
+    /// Its connection, if endpoints are connected.
     pub connection: Option<PeerAddress>,
-    /// `None`: its connection is closed. A completion may come nevertheless, so this stays.
+    /// `None`: its connection is closed. A completion may come nevertheless, so that the structure stays.
     pub what: Option<What>,
 }
 
@@ -28,17 +28,17 @@ pub(super) enum What {
     Read { tag: u64, _registration: Option<Registration>, own: Option<Vec<u8>> },
 }
 
-/// How many operations are under way, each of which ends with a completion: no more than those have room for. Half of the
-/// room is for messages that come, half for what this side begins, so that neither keeps the other from going on.
+/// Limits the operations under way to the room for their completions. Half of it is for receives, half for operations of this side,
+/// so that neither blocks the other.
 pub(super) struct UnderWay {
-    /// Of each kind.
+    /// Limit of each half.
     pub most: usize,
     receives: usize,
     others: usize,
 }
 
 impl UnderWay {
-    /// Completions have this much room.
+    /// For a completion queue with this room.
     pub fn of_queue(room: usize) -> UnderWay {
         UnderWay { most: room / 2, receives: 0, others: 0 }
     }
@@ -65,15 +65,15 @@ impl UnderWay {
     }
 }
 
-/// An operation has ended.
+/// The completion of an operation.
 pub enum Event {
-    /// A message of so many bytes has come.
+    /// A message of this length, in bytes, has come.
     Received(Buffer, usize),
-    /// No message comes into this buffer any more, for this reason.
+    /// A receive has failed, for this reason.
     NotReceived(Buffer, Error),
-    /// A message was sent, or not.
+    /// A send has completed, or failed.
     Sent(Buffer, u64, Result<(), Error>),
-    /// Remote memory was read, or not; into this memory if no other was named.
+    /// A remote read has completed, or failed; with the memory that it read into, unless that is user memory.
     Read(u64, Option<Vec<u8>>, Result<(), Error>),
 }
 

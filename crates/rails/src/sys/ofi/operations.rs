@@ -1,4 +1,4 @@
-//! Messages and reads: how they are begun, and how they end.
+//! Begins messages and remote reads, and handles their completions.
 
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
@@ -16,13 +16,13 @@ use super::port::{Endpoints, Port};
 use super::registration::{Registration, Use, register_own};
 use crate::sys::memory::UserMemory;
 
-/// Completions that are taken at a time.
+/// Completions that one call reads.
 const BATCH: usize = 16;
 
-/// Whether an operation is under way now.
+/// The result of beginning an operation.
 #[derive(Debug)]
 pub enum Posted<T> {
-    /// It is, or has ended; an event will tell.
+    /// It is under way, or has ended; an event will follow.
     Yes,
     /// There is no room now.
     Again(T),
@@ -31,14 +31,14 @@ pub enum Posted<T> {
 /// Where a read begins in a peer's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Remote {
-    /// The address that the peer has told.
+    /// Address, as sent by the peer.
     pub address: u64,
-    /// The key that it has told.
+    /// Key, as sent by the peer.
     pub key: u64,
 }
 
 impl Port {
-    /// A message may come into `buffer`.
+    /// Posts `buffer` as a receive buffer for one message.
     pub fn receive(&mut self, buffer: Buffer) -> Posted<Buffer> {
         let (endpoint, connection) = match &mut self.endpoints {
             Endpoints::Datagram(endpoint) => (endpoint.endpoint.as_ptr(), None),
@@ -72,7 +72,7 @@ impl Port {
         }
     }
 
-    /// Sends the first `len` bytes of `buffer`. `tag` comes back with it.
+    /// Sends the first `len` bytes of `buffer`. The event has `tag`.
     pub fn send(&mut self, buffer: Buffer, len: usize, peer: PeerAddress, tag: u64) -> Posted<Buffer> {
         let Some((endpoint, address)) = self.endpoint_to(peer) else {
             self.failed.push(Event::Sent(buffer, tag, Err(self.is_closed("fi_send"))));
@@ -91,7 +91,7 @@ impl Port {
         self.posted("fi_send", at, returned, What::into_buffer)
     }
 
-    /// Sends up to [`Port::inject_len`] bytes, which nobody will hear of any more.
+    /// Sends up to [`Port::inject_len`] bytes, without an event.
     pub fn inject(&mut self, bytes: &[u8], peer: PeerAddress) -> Result<Posted<()>, Error> {
         let (endpoint, address) = self.endpoint_to(peer).ok_or_else(|| self.is_closed("fi_inject"))?;
         // SAFETY: a live endpoint; the bytes need to stay only during the call.
@@ -102,7 +102,7 @@ impl Port {
         self.library().check("fi_inject", returned).map(|_| Posted::Yes)
     }
 
-    /// Reads `to.len()` bytes of a peer's memory into user memory, one piece; `tag` comes back.
+    /// Reads `to.len()` bytes of a peer's memory into user memory, one extent. The event has `tag`.
     pub fn read(
         &mut self,
         (memory, to): (&UserMemory, &Payload),
@@ -114,7 +114,7 @@ impl Port {
         self.read_into(part, None, from, peer, tag)
     }
 
-    /// The same into memory that comes back as well.
+    /// Reads a peer's memory into memory that is returned with the completion.
     pub fn read_own(&mut self, mut own: Vec<u8>, from: Remote, peer: PeerAddress, tag: u64) -> Posted<()> {
         let part = std::ptr::slice_from_raw_parts_mut(own.as_mut_ptr(), own.len());
         self.read_into(part, Some(own), from, peer, tag)
@@ -152,7 +152,7 @@ impl Port {
         self.posted("fi_read", at, returned, |_| ())
     }
 
-    /// Takes what has ended, a part of it. True if there was anything.
+    /// Appends a batch of events. True if there were any.
     pub fn poll(&mut self, events: &mut Vec<Event>) -> Result<bool, Error> {
         if !self.failed.is_empty() {
             events.append(&mut self.failed);
@@ -161,10 +161,10 @@ impl Port {
         self.poll_queue(events)
     }
 
-    /// Takes completions, some of them. True if there were any.
+    /// Reads a batch of completions. True if there were any.
     pub(super) fn poll_queue(&mut self, events: &mut Vec<Event>) -> Result<bool, Error> {
         let mut entries = [const { MaybeUninit::<fi_cq_msg_entry>::uninit() }; BATCH];
-        // SAFETY: a live queue, in the format of these entries, of which so many fit.
+        // SAFETY: a live queue, in the format of these entries, and memory for that number of them.
         let returned = unsafe {
             let queue = self.queue.as_ptr();
             ((*(*queue).ops).read)(queue, entries.as_mut_ptr().cast(), BATCH)
@@ -177,7 +177,7 @@ impl Port {
         }
         let count = self.library().check("fi_cq_read", returned)?;
         for entry in &entries[..count.min(BATCH)] {
-            // SAFETY: the call has written so many.
+            // SAFETY: the call has written that many.
             let (context, len) = unsafe { ((*entry.as_ptr()).op_context, (*entry.as_ptr()).len) };
             events.extend(self.ended(context, None).map(|what| what.event(len, Ok(()))));
         }
@@ -210,7 +210,7 @@ impl Port {
         Ok(true)
     }
 
-    /// Where the operation is, or what it is if there is no room for its completion now.
+    /// Adds an operation, and returns its key; gives it back if there is no room for its completion now.
     fn insert_operation(&mut self, what: What, connection: Option<PeerAddress>) -> Result<usize, What> {
         if !self.under_way.begins(&what) {
             return Err(what);
@@ -225,7 +225,7 @@ impl Port {
         (&raw mut *self.operations[at]).cast()
     }
 
-    /// What a call that begins operation `at` has returned.
+    /// Converts the return value of the call that begins operation `at`.
     fn posted<T>(&mut self, call: &'static str, at: usize, returned: isize, back: impl Fn(What) -> T) -> Posted<T> {
         if returned == 0 {
             return Posted::Yes;
@@ -240,7 +240,7 @@ impl Port {
         Posted::Yes
     }
 
-    /// The operation that a completion is about, which has failed if there is an error.
+    /// Removes the operation of a completion, which has failed if there is an `error`.
     fn ended(&mut self, context: *mut c_void, error: Option<&Error>) -> Option<What> {
         if context.is_null() {
             return None;

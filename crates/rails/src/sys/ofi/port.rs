@@ -1,4 +1,4 @@
-//! An endpoint of a provider, with what it is made of.
+//! An endpoint of a provider, with its domain and queues.
 
 use std::ptr::null_mut;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::registration::{LentPiece, lend};
 use super::{Error, Library, Offer};
 use crate::sys::memory::UserMemory;
 
-/// Completions that the queue has room for, at most and at least: as many as the provider allows between these.
+/// Bounds of the completion queue's size: it is as large as the provider allows within them.
 const QUEUE: std::ops::RangeInclusive<usize> = 1 << 10..=1 << 16;
 
 /// An endpoint, or one for each peer, and the queue of completions.
@@ -29,22 +29,20 @@ pub struct Port {
     pub(super) queue: Object<fid_cq>,
     pub(super) under_way: UnderWay,
     pub(super) operations: Slab<Box<Operation>>,
-    /// What was refused at once or given up, and not told yet.
+    /// Events of operations that were refused at once or given up, not polled yet.
     pub(super) failed: Vec<Event>,
     pub(super) domain: Arc<Domain>,
 }
 
-/// How peers are reached.
 pub(super) enum Endpoints {
-    /// All by one endpoint.
+    /// One endpoint for all peers.
     Datagram(DatagramEndpoint),
-    /// Each by a connection of its own.
+    /// A connection for each peer.
     Connected(Connections),
 }
 
 impl Port {
-    /// Opens an endpoint by `offer`, ready for messages. Where each peer needs a connection, as many as `receives` messages
-    /// can come over it that are not taken.
+    /// Opens an enabled endpoint. Where each peer needs a connection, each has `receives` receive buffers.
     pub fn open(offer: Offer, receives: usize) -> Result<Port, Error> {
         let domain = open_domain(offer)?;
         let (queue, room) = open_queue(&domain)?;
@@ -56,7 +54,7 @@ impl Port {
         Ok(Port { endpoints, queue, under_way, operations: Slab::new(), failed: Vec::new(), domain })
     }
 
-    /// Where peers reach it.
+    /// Its address for peers.
     pub fn address(&self) -> Result<Vec<u8>, Error> {
         match &self.endpoints {
             Endpoints::Datagram(endpoint) => endpoint.address(&self.domain),
@@ -64,7 +62,7 @@ impl Port {
         }
     }
 
-    /// Makes known a peer that needs no connection.
+    /// Adds a peer that needs no connection.
     pub fn insert(&mut self, address: &[u8]) -> Result<PeerAddress, Error> {
         match &mut self.endpoints {
             Endpoints::Datagram(endpoint) => endpoint.insert(&self.domain, address).map(PeerAddress),
@@ -77,7 +75,7 @@ impl Port {
         Buffer::several(&self.domain, count, len)
     }
 
-    /// Registers a payload, so that peers who are told may read it.
+    /// Registers a payload, so that peers with the key can read it.
     pub fn lend(&self, memory: &UserMemory, payload: &Payload) -> Result<Vec<LentPiece>, Error> {
         lend(&self.domain, memory, payload)
     }
@@ -91,7 +89,7 @@ impl Port {
         &self.domain.offer.library
     }
 
-    /// The endpoint by which a peer is reached, and what that calls it. `None`: its connection is not there any more.
+    /// The endpoint for a peer, and its address there. `None`: its connection has ended.
     pub(super) fn endpoint_to(&self, peer: PeerAddress) -> Option<(*mut fid_ep, fi_addr_t)> {
         match &self.endpoints {
             Endpoints::Datagram(endpoint) => Some((endpoint.endpoint.as_ptr(), peer.0)),

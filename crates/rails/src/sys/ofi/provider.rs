@@ -1,4 +1,4 @@
-//! What rails ask of an endpoint: [`Port`] has it, and so has what stands for a provider in tests.
+//! The interface of an endpoint for rails, implemented by [`Port`] and by a simulation for tests.
 
 use std::time::Instant;
 
@@ -9,18 +9,18 @@ use super::port::Endpoints;
 use super::{Buffer, Error, Event, LentPiece, PeerAddress, Port, Posted, Registration, Remote};
 use crate::sys::memory::UserMemory;
 
-/// An endpoint of a provider. What each does is told at [`Port`].
+/// An endpoint of a provider. See [`Port`] for the operations.
 pub trait Provider {
     /// Registered memory, until it is dropped.
     type Registration;
 
-    /// Where peers reach it.
+    /// Its address for peers.
     fn address(&self) -> Result<Vec<u8>, Error>;
 
-    /// Makes known a peer that needs no connection.
+    /// Adds a peer that needs no connection.
     fn insert(&mut self, address: &[u8]) -> Result<PeerAddress, Error>;
 
-    /// Itself, if it has to be connected to each peer, instead.
+    /// Its operations for connections, if each peer needs one.
     fn connected(&mut self) -> Option<&mut dyn Connected> {
         None
     }
@@ -28,31 +28,31 @@ pub trait Provider {
     /// Memory for `count` messages of `len` bytes.
     fn buffers(&self, count: usize, len: usize) -> Result<Vec<Buffer>, Error>;
 
-    /// Registers a payload, so that peers who are told may read it.
+    /// Registers a payload, so that peers with the key can read it.
     fn lend(&self, memory: &UserMemory, payload: &Payload) -> Result<Vec<LentPiece<Self::Registration>>, Error>;
 
     /// Bytes that are sent at once without a completion, at most.
     fn inject_len(&self) -> usize;
 
-    /// A message may come into `buffer`.
+    /// Posts `buffer` for a message.
     fn receive(&mut self, buffer: Buffer) -> Posted<Buffer>;
 
     /// Sends the first `len` bytes of `buffer`.
     fn send(&mut self, buffer: Buffer, len: usize, peer: PeerAddress, tag: u64) -> Posted<Buffer>;
 
-    /// Sends a few bytes, of which nobody will hear any more.
+    /// Sends a few bytes, without an event.
     fn inject(&mut self, bytes: &[u8], peer: PeerAddress) -> Result<Posted<()>, Error>;
 
-    /// Reads a peer's memory into user memory, one piece.
+    /// Reads a peer's memory into user memory, one extent.
     fn read(&mut self, to: (&UserMemory, &Payload), from: Remote, peer: PeerAddress, tag: u64) -> Posted<()>;
 
-    /// The same into memory that comes back as well.
+    /// Reads a peer's memory into memory that is returned with the completion.
     fn read_own(&mut self, own: Vec<u8>, from: Remote, peer: PeerAddress, tag: u64) -> Posted<()>;
 
-    /// Takes what has ended, a part of it. True if there was anything.
+    /// Appends a batch of events. True if there were any.
     fn poll(&mut self, events: &mut Vec<Event>) -> Result<bool, Error>;
 
-    /// The time, by which waiting is bounded.
+    /// The time, for timeouts.
     fn now(&self) -> Instant;
 }
 

@@ -1,4 +1,4 @@
-//! Memory that an adapter may read or write by itself.
+//! Registration of memory for an adapter.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -13,8 +13,8 @@ use super::object::Object;
 use crate::random::random;
 use crate::sys::memory::UserMemory;
 
-/// Keys that are tried, where they are chosen here: others may have the same.
-const MOST_TRIES: usize = 8;
+/// Keys that are tried where this side chooses them, as one may be in use.
+const MAX_TRIES: usize = 8;
 
 /// Registered memory, until it is dropped.
 pub struct Registration {
@@ -25,17 +25,17 @@ pub struct Registration {
 
 /// A piece of this process's memory that a peer may read.
 pub struct LentPiece<R = Registration> {
-    /// Ends with this.
+    /// Ends when it is dropped.
     pub(crate) _registration: R,
-    /// Where it is for the peer.
+    /// Its address for the peer.
     pub address: u64,
-    /// What the peer has to show.
+    /// Its key for the peer.
     pub key: u64,
     /// Length in bytes.
     pub len: u64,
 }
 
-/// What registered memory is for.
+/// Purpose of registered memory.
 #[derive(Clone, Copy)]
 pub(super) enum Use {
     /// This side's sends and receives.
@@ -56,7 +56,7 @@ impl Registration {
             Use::Source => FI_REMOTE_READ,
         };
         let offer = &domain.offer;
-        let mut tries = MOST_TRIES;
+        let mut tries = MAX_TRIES;
         loop {
             let key = if offer.has_mr_mode(FI_MR_PROV_KEY) { 0 } else { random_key(offer.key_len()) };
             let mut mr = null_mut();
@@ -76,7 +76,7 @@ impl Registration {
         }
     }
 
-    /// What this side's operations say of it.
+    /// Its descriptor for this side's operations.
     pub(super) fn descriptor(&self) -> *mut c_void {
         // SAFETY: a live object.
         unsafe { (*self.mr.as_ptr()).mem_desc }
@@ -88,11 +88,11 @@ impl Registration {
     }
 }
 
-/// Registers a payload, so that peers who are told may read it.
+/// Registers a payload, so that peers with the key can read it.
 pub(super) fn lend(domain: &Arc<Domain>, memory: &UserMemory, payload: &Payload) -> Result<Vec<LentPiece>, Error> {
     let is_virtual = domain.offer.has_mr_mode(FI_MR_VIRT_ADDR);
     let lend = |piece: *mut [u8]| {
-        // SAFETY: whoever made `memory` guarantees that it stays until the send has completed, which ends the loan.
+        // SAFETY: the creator of `memory` guarantees that it stays valid until the send has completed, which ends the loan.
         let registration = unsafe { Registration::new(domain, piece, Use::Source) }?;
         let address = if is_virtual { piece.cast::<u8>().expose_provenance() as u64 } else { 0 };
         Ok(LentPiece { key: registration.key(), _registration: registration, address, len: piece.len() as u64 })
@@ -100,7 +100,7 @@ pub(super) fn lend(domain: &Arc<Domain>, memory: &UserMemory, payload: &Payload)
     memory.parts(payload, 0, payload.len()).map(lend).collect()
 }
 
-/// What operations on this side's memory have to say of it, where the provider wants that: it is registered until then.
+/// Registers memory for this side's operations, where the provider requires that.
 ///
 /// # Safety
 /// As of [`Registration::new`].
@@ -114,7 +114,7 @@ pub(super) unsafe fn register_own(
     is_wanted.then(|| unsafe { Registration::new(domain, part, purpose) }).transpose()
 }
 
-/// Nobody can guess it, where it is long enough.
+/// A random key, which cannot be guessed if it is long enough.
 fn random_key(len: usize) -> u64 {
     let key = random().map_or(0, u64::from_le_bytes);
     if len >= 8 { key } else { key & ((1 << (8 * len)) - 1) }

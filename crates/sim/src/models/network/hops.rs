@@ -8,7 +8,7 @@ use crate::models::path::{Acknowledged, Hop, Place};
 use crate::models::station::Job;
 use crate::models::time::Time;
 
-/// What is lost is sent again so much later, beyond a round trip: a usual least timeout of reliable transports.
+/// Retransmission timeout beyond a round trip: a usual minimum of reliable transports.
 const RESEND_AFTER_NS: f64 = 1_000_000.0;
 
 impl Network {
@@ -51,7 +51,7 @@ impl Network {
         }
     }
 
-    /// Whether a piece of a flow is not part of a frame that has come to the same place at the same time.
+    /// Whether a piece begins a new frame: no piece of its flow arrived at this station at this time.
     fn begins_frame(&mut self, now: Time, flow: FlowId) -> bool {
         let traffic = self.traffic.existing(&self.flows[flow.0 as usize]);
         traffic.is_none_or(|traffic| traffic.framed.replace(now) != Some(now))
@@ -70,7 +70,7 @@ impl Network {
         self.announce_shaper(events, number);
     }
 
-    /// Never at once: pieces that pass bring others here, which must not overtake them.
+    /// Never immediate: forwarded pieces lead to further events here, which must not overtake them.
     fn announce_shaper(&mut self, events: &mut impl Events, number: u32) {
         let state = &mut self.shapers[number as usize];
         if let Some(at) = state.shaper.due()
@@ -171,7 +171,7 @@ impl Network {
             self.notices.push(Notice::Left(flow, bytes, chunk.cut));
         }
         if terms.acknowledged == Acknowledged::WhenLeft {
-            events.enter(events.now(), heard(flow, chunk.bytes, all.then_some(token)));
+            events.enter(events.now(), acknowledgement(flow, chunk.bytes, all.then_some(token)));
         }
         self.adapters[adapter as usize].fetched -= piece;
         self.pump(events, adapter);
@@ -221,15 +221,15 @@ impl Network {
         let terms = &self.path(flow).terms;
         if terms.acknowledged == Acknowledged::ByReceiver {
             let at = events.now() + terms.back + self.queue_back(events.now(), flow);
-            events.enter(at, heard(flow, chunk.bytes, whole.then_some(token)));
+            events.enter(at, acknowledgement(flow, chunk.bytes, whole.then_some(token)));
         }
     }
 }
 
-/// The sender will hear of so many bytes, and whether they are the last of a message.
-fn heard(flow: FlowId, bytes: u32, last: Option<u32>) -> NetworkEvent {
+/// Schedules an acknowledgement of this number of bytes, and whether they end a message.
+fn acknowledgement(flow: FlowId, bytes: u32, last: Option<u32>) -> NetworkEvent {
     match last {
-        Some(token) => NetworkEvent::HeardLast(flow, bytes, token),
-        None => NetworkEvent::Heard(flow, bytes),
+        Some(token) => NetworkEvent::AcknowledgedLast(flow, bytes, token),
+        None => NetworkEvent::Acknowledged(flow, bytes),
     }
 }

@@ -29,13 +29,13 @@ pub enum NetworkEvent {
     Released(u32),
     /// A link or shaper has another rate, in Mbit/s.
     Changed(Place, u32),
-    /// The sender hears of so many bytes.
-    Heard(FlowId, u32),
-    /// The same, and they are the last of the message with this name.
-    HeardLast(FlowId, u32, u32),
+    /// The sender receives an acknowledgement of this number of bytes.
+    Acknowledged(FlowId, u32),
+    /// Like [`NetworkEvent::Acknowledged`], up to the end of the message with this name.
+    AcknowledgedLast(FlowId, u32, u32),
 }
 
-/// What the network tells the owners of flows.
+/// Notifications of the network for the owners of flows.
 #[derive(Clone, Copy, Debug)]
 pub enum Notice {
     /// So many bytes of a message have left the sender's adapter: all of it, or on paths with frames each piece; the
@@ -43,11 +43,11 @@ pub enum Notice {
     Left(FlowId, u64, Time),
     /// The first piece of a message that has several has arrived, where a process sees a stream.
     Begun(FlowId, u32),
-    /// So many bytes have arrived, where a process sees a stream.
+    /// This number of bytes arrived, if the process sees a stream.
     Arrived(FlowId, u32),
     /// All of a message has arrived.
     Delivered(FlowId, u32),
-    /// The sender has heard so.
+    /// The sender received the acknowledgement of a message.
     Acknowledged(FlowId, u32),
     /// The kernel takes more of what a flow's driver has.
     Writable(FlowId),
@@ -160,7 +160,7 @@ impl Network {
             .is_some_and(|it| it.is_blocked())
     }
 
-    /// What an acknowledgement that sets out now waits for: what the other direction has queued.
+    /// Queueing delay of an acknowledgement sent now: the queue of the other direction.
     pub fn queue_back(&self, now: Time, flow: FlowId) -> Time {
         match self.path(flow).into.back_through {
             Some(Place::Shaper(number)) => self.shapers[number as usize].shaper.wait(now),
@@ -189,12 +189,12 @@ impl Network {
             NetworkEvent::Due(link) => self.due(events, link),
             NetworkEvent::Released(shaper) => self.released(events, shaper),
             NetworkEvent::Changed(place, mbit) => self.change(events, place, mbit),
-            NetworkEvent::Heard(flow, bytes) => self.heard(events, flow, bytes, None),
-            NetworkEvent::HeardLast(flow, bytes, token) => self.heard(events, flow, bytes, Some(token)),
+            NetworkEvent::Acknowledged(flow, bytes) => self.acknowledged(events, flow, bytes, None),
+            NetworkEvent::AcknowledgedLast(flow, bytes, token) => self.acknowledged(events, flow, bytes, Some(token)),
         }
     }
 
-    /// What owners have to be told, the oldest first.
+    /// Pending notifications, the oldest first.
     pub fn take_notices(&mut self, into: &mut Vec<Notice>) {
         into.append(&mut self.notices);
     }

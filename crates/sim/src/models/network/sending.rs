@@ -6,10 +6,10 @@ use crate::models::socket::Socket;
 
 /// Longest piece, in bytes. Messages are cut finely enough for stations to work on different pieces of one at the same
 /// time, and no finer: each piece costs an event a station.
-const MOST_PIECE: u64 = 32 << 10;
-/// Pieces that a long message is cut into, until they are as long as [`MOST_PIECE`].
+const MAX_PIECE: u64 = 32 << 10;
+/// Pieces that a long message is cut into, until they are as long as [`MAX_PIECE`].
 const PIECES: u64 = 64;
-/// A window is cut into so many pieces at least.
+/// Minimum number of pieces in a window.
 const PIECES_OF_WINDOW: u64 = 16;
 
 impl Network {
@@ -17,7 +17,7 @@ impl Network {
     pub fn post(&mut self, events: &mut impl Events, flow: FlowId, (token, group): (u32, u32), bytes: u64) {
         let state = &mut self.flows[flow.0 as usize];
         let (terms, bytes) = (&*state.path.terms, bytes.max(1));
-        let most = MOST_PIECE.min(terms.limits.bytes / PIECES_OF_WINDOW).max(terms.mtu);
+        let most = MAX_PIECE.min(terms.limits.bytes / PIECES_OF_WINDOW).max(terms.mtu);
         let piece = match terms.frame_bytes {
             Some(frame) => frame.min(terms.limits.bytes).max(terms.mtu),
             None => (bytes / PIECES).clamp(terms.burst, most).next_multiple_of(terms.burst),
@@ -36,7 +36,7 @@ impl Network {
     /// The driver of a flow hands what it has to the kernel. True: the kernel has all of it.
     pub fn flush(&mut self, events: &mut impl Events, flow: FlowId) -> bool {
         let adapter = self.path(flow).out.adapter;
-        // What is sent at once leaves room for more.
+        // A piece that is sent immediately frees space for more.
         while self.socket(flow).is_some_and(Socket::take) {
             self.join_round(flow);
             self.pump(events, adapter);
@@ -131,7 +131,7 @@ impl Network {
         Some(self.chunks.insert(Chunk { message: name, flow, bytes, packets, hop: 0, first, cut: events.now() }))
     }
 
-    pub(super) fn heard(&mut self, events: &mut impl Events, flow: FlowId, bytes: u32, token: Option<u32>) {
+    pub(super) fn acknowledged(&mut self, events: &mut impl Events, flow: FlowId, bytes: u32, token: Option<u32>) {
         let state = &mut self.flows[flow.0 as usize];
         state.acknowledged = state.acknowledged.saturating_add(bytes);
         let traffic = self.traffic.begin(state);

@@ -1,10 +1,10 @@
-//! What flows have under way: most have nothing most of the time, so they share a table.
+//! Active traffic of flows: most flows are idle most of the time, so they share a table.
 
 use std::num::NonZeroU32;
 
 use crate::models::flow::{Flow, Traffic, TrafficId};
 
-/// What all flows have under way.
+/// Active traffic of all flows.
 #[derive(Debug, Default)]
 pub(super) struct TrafficTable {
     all: Vec<Traffic>,
@@ -12,17 +12,17 @@ pub(super) struct TrafficTable {
 }
 
 impl TrafficTable {
-    /// What a flow has under way, if anything.
+    /// Active traffic of a flow, if any.
     pub fn of(&self, flow: &Flow) -> Option<&Traffic> {
         flow.traffic.map(|name| &self.all[place(name)])
     }
 
-    /// The same, to change.
+    /// Mutable active traffic of a flow, if any.
     pub fn existing(&mut self, flow: &Flow) -> Option<&mut Traffic> {
         flow.traffic.map(|name| &mut self.all[place(name)])
     }
 
-    /// What a flow has under way, which is nothing if it had nothing.
+    /// Active traffic of a flow; adds an empty entry if there is none.
     pub fn begin(&mut self, flow: &mut Flow) -> &mut Traffic {
         let name = match flow.traffic {
             Some(name) => name,
@@ -37,7 +37,7 @@ impl TrafficTable {
         traffic
     }
 
-    /// If nothing is under way any more, its place is free for another flow.
+    /// Frees the entry of a flow that became idle.
     pub fn end_if_over(&mut self, flow: &mut Flow) {
         if !flow.in_round
             && let Some(name) = flow.traffic

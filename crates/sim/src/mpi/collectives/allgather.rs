@@ -1,4 +1,4 @@
-//! Allgathers: each position has one of as many parts, and gets the others.
+//! Allgathers: each position has one part and receives those of all others.
 
 use super::{Group, part};
 use crate::mpi::program::{Mpi, Tag};

@@ -5,13 +5,13 @@ use crate::mpi::program::{Mpi, Tag};
 
 /// Up to this block length, with enough ranks, Bruck's algorithm (MPICH's limits).
 const SHORT: u64 = 256;
-const FEW: u32 = 8;
+const MIN_BRUCK_RANKS: u32 = 8;
 /// Up to this length all messages go at once, beyond it pair by pair.
 const MEDIUM: u64 = 32 << 10;
 
 /// One exchange of blocks of `bytes`, as MPICH does it.
 pub async fn alltoall(mpi: &Mpi, group: &Group, bytes: u64, tag: Tag) {
-    if bytes <= SHORT && group.len() >= FEW {
+    if bytes <= SHORT && group.len() >= MIN_BRUCK_RANKS {
         bruck(mpi, group, bytes, tag).await;
     } else if bytes <= MEDIUM {
         at_once(mpi, group, bytes, tag).await;

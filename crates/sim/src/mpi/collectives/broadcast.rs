@@ -8,7 +8,7 @@ const SHORT: u64 = 12 << 10;
 /// Up to this length, and with a power of two of ranks, parts are gathered by recursive doubling, otherwise by a ring.
 const MEDIUM: u64 = 512 << 10;
 /// With fewer ranks than these, the tree is taken for every length.
-const FEW: u32 = 8;
+const MIN_SCATTER_RANKS: u32 = 8;
 
 /// How to broadcast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub async fn broadcast(mpi: &Mpi, group: &Group, how: Broadcast, bytes: u64, tag
     match how {
         Broadcast::Binomial => binomial(mpi, group, bytes, tag).await,
         Broadcast::ScatterAllgather => scatter_allgather(mpi, group, bytes, tag).await,
-        Broadcast::Mpich if bytes < SHORT || group.len() < FEW => binomial(mpi, group, bytes, tag).await,
+        Broadcast::Mpich if bytes < SHORT || group.len() < MIN_SCATTER_RANKS => binomial(mpi, group, bytes, tag).await,
         Broadcast::Mpich => scatter_allgather(mpi, group, bytes, tag).await,
     }
 }

@@ -22,7 +22,7 @@ pub async fn allgather(mpi: &Mpi, group: &Group, lens: &[u64], tag: Tag) {
     }
 }
 
-/// Each sends its part to position 0, which knows all lengths; the others know their own.
+/// Each position sends its part to position 0, which knows all lengths; the others know only their own.
 pub async fn gather(mpi: &Mpi, group: &Group, mine: u64, lens: Option<&[u64]>, tag: Tag) {
     let Some(lens) = lens else { return mpi.send(group.rank(0), tag, mine).await };
     let mut requests = Vec::new();
@@ -32,7 +32,7 @@ pub async fn gather(mpi: &Mpi, group: &Group, mine: u64, lens: Option<&[u64]>, t
     mpi.wait_all(&requests).await;
 }
 
-/// Each gets its part from position 0, which knows all lengths; the others know their own.
+/// Each position receives its part from position 0, which knows all lengths; the others know only their own.
 pub async fn scatter(mpi: &Mpi, group: &Group, mine: u64, lens: Option<&[u64]>, tag: Tag) {
     let Some(lens) = lens else { return mpi.recv(group.rank(0), tag, mine).await };
     let mut requests = Vec::new();

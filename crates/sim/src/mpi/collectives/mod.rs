@@ -59,7 +59,7 @@ impl Group {
         Group { members: Members::List(Rc::new((ranks, places))), root: 0 }
     }
 
-    /// The same ranks, counted from the one at this place on.
+    /// The ranks, rotated so that the one at this position is first.
     pub fn rooted(&self, root: u32) -> Group {
         Group { root, ..self.clone() }
     }
@@ -72,7 +72,7 @@ impl Group {
         }
     }
 
-    /// Whether nobody is in it.
+    /// Whether it has no ranks.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -80,7 +80,7 @@ impl<'a> Execution<'a> {
         while let Some(index) = self.locals.front().copied().filter(|index| self.missing[*index] == 0) {
             self.locals.pop_front();
             if let Action::Local(local) = &self.schedule.steps()[index].action {
-                // All ranks of a cluster have the same operations in the same order.
+                // All ranks of a cluster execute equal operations in one order.
                 let tag =
                     self.tag + Tag::from(fishplate_collectives::MAX_TAGS) + TAGS_OF_LOCAL * self.locals.len() as Tag;
                 let (mpi, cluster, local) = (self.mpi.clone(), self.cluster.clone(), local.clone());
@@ -101,7 +101,7 @@ impl<'a> Execution<'a> {
     }
 }
 
-/// What takes time about a step.
+/// Parts of the time of a step.
 fn task(mpi: &Mpi, action: &Action, tag: Tag) -> Option<Task> {
     let mpi = mpi.clone();
     match action {

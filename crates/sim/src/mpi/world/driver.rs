@@ -201,7 +201,7 @@ impl World {
         self.drive(rank);
     }
 
-    /// The program of `rank` computes for so long, without calling MPI.
+    /// The program of `rank` computes for this time, without calling MPI.
     pub fn begin_compute(&mut self, rank: u32, time: Time) {
         self.note(rank, Strand::default(), || Entry::Compute(time));
         self.follow(|causes, now| causes.begin_compute(rank, now));
@@ -216,7 +216,7 @@ impl World {
     fn schedule_progress_thread(&mut self, rank: u32) {
         let now = self.calendar.now();
         let process = &mut self.ranks[rank as usize];
-        let has_work = process.has_held_frames() || process.engine.owes_acknowledgement();
+        let has_work = process.has_held_frames() || process.engine.has_pending_acks();
         if self.kind.acknowledges && has_work && process.computes_until > now && !process.is_thread_scheduled {
             process.is_thread_scheduled = true;
             self.calendar.enter(now + PROGRESS_THREAD_PERIOD, Event::ProgressThread(rank));
@@ -310,7 +310,7 @@ fn encoded_len(header: &Header) -> u64 {
     header.encode(&mut [0; MAX_HEADER_LEN]) as u64
 }
 
-/// With nothing left to send, buffers sends to distant peers, so that they complete.
+/// If no data can be sent, buffers sends to distant peers, so that they complete.
 fn buffer_sends_when_idle(process: &mut Rank, now: Time) {
     while !process.has_held_frames() && process.engine.buffer_sends(now.instant(), |_| false) {
         let copied = complete_all(process);
@@ -343,7 +343,7 @@ fn complete_all(process: &mut Rank) -> u64 {
 }
 
 fn complete(process: &mut Rank, completion: &Completion) {
-    // Programs may receive less than was sent; nothing else fails in a model.
+    // Programs may receive less than was sent; no other error occurs in a model.
     debug_assert!(matches!(completion.result, Ok(()) | Err(Failure::Truncated { .. })), "{completion:?}");
     // One-sided data that arrives belongs to no request.
     if completion.operation == Operation::RemoteWrite {

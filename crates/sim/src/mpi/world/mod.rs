@@ -25,7 +25,7 @@ use crate::models::time::Time;
 
 /// Lowest bit of a frame's token: the frame is counted in acknowledgements.
 const COUNTED: u32 = 1;
-/// Memory that a rank lets others access, in bytes: no address is real.
+/// Size of the memory of a rank that others may access: addresses are virtual.
 const WINDOW_BYTES: u64 = 1 << 40;
 /// The name of that memory.
 pub const WINDOW_KEY: u64 = 1;
@@ -71,7 +71,7 @@ pub enum Event {
         /// Which frame.
         frame: u32,
     },
-    /// A program goes on.
+    /// A program continues.
     Wake(u32),
     /// The engine's timeout of a process.
     Timeout(u32),
@@ -102,7 +102,7 @@ pub trait Topology {
     /// Two ranks use one rail only: that at this position.
     fn bind(&mut self, a: u32, b: u32, rail: u8);
 
-    /// Which rail of the testbed a subchannel from one rank to another uses; nothing within a host.
+    /// Rail of the testbed used by a subchannel from one rank to another; `None` within a host.
     fn rail(&self, from: u32, to: u32, subchannel: u8) -> Option<usize>;
 
     /// Capacity of a subchannel's send queue in bytes, where that is limited.
@@ -134,16 +134,16 @@ pub struct World {
     kind: Kind,
     /// Messages, stripes and control frames that processes sent.
     pub frames_sent: u64,
-    /// What programs do, if it is written down.
+    /// Log of the programs, if enabled.
     log: Option<Log>,
-    /// What everything is caused by, if that is followed.
+    /// Causes of events, if enabled.
     causes: Option<Box<Causes>>,
     /// Bytes over time, if they are counted.
     rail_bytes: Option<RailBytes>,
 }
 
 impl World {
-    /// Processes that all are configured alike, with what is random from a seed.
+    /// Creates processes with equal configurations; random numbers are derived from a seed.
     pub fn new(
         network: Network,
         topology: Box<dyn Topology>,
@@ -184,7 +184,7 @@ impl World {
         self.log = Some(vec![Vec::new(); self.ranks.len()]);
     }
 
-    /// What they did; nothing if it was not written down.
+    /// Log of the programs; `None` if disabled.
     pub fn take_log(&mut self) -> Log {
         self.log.take().unwrap_or_default()
     }
@@ -195,7 +195,7 @@ impl World {
         self.rail_bytes = Some(RailBytes::default());
     }
 
-    /// What rails have carried; nothing if it was not counted.
+    /// Bytes carried by rails; `None` if not counted.
     pub fn take_rail_bytes(&mut self) -> RailBytes {
         self.rail_bytes.take().unwrap_or_default()
     }
@@ -213,7 +213,7 @@ impl World {
         }
     }
 
-    /// The program of `rank` takes so much time of its core. Returns when that ends.
+    /// The program of `rank` occupies its core for this time. Returns the end of it.
     pub fn spend(&mut self, rank: u32, time: Time, part: Part) -> Time {
         let (now, process) = (self.calendar.now(), &mut self.ranks[rank as usize]);
         let free = process.core_free;
@@ -294,7 +294,7 @@ impl World {
         }
     }
 
-    /// A program goes on at `at`.
+    /// A program continues at `at`.
     pub fn wake_at(&mut self, rank: u32, at: Time) {
         self.calendar.enter(at, Event::Wake(rank));
     }

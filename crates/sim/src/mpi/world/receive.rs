@@ -50,7 +50,7 @@ impl World {
         causes.arrived((flow, frame, is_header), to, (latency, self.calendar.now()));
     }
 
-    /// Counts what has left a rail. What stays within a host goes over none.
+    /// Counts a frame that left a rail. Frames within a host use no rail.
     fn count_rail_bytes(&mut self, flow: FlowId, bytes: u64) {
         let FlowEnds { from, to, from_subchannel, .. } = self.ends[flow.0 as usize];
         if let Some(counted) = &mut self.rail_bytes
@@ -106,7 +106,7 @@ impl World {
         let calls = ends.fetch(now, process.core_free, self.kind.acknowledges);
         let fetch = if calls { process.costs.fetch } else { Time::default() };
         let cost = cost + fetch;
-        // Frames are handled in order of arrival, so also one that costs nothing waits for those before it.
+        // Frames are handled in order of arrival, so even one without cost waits for those before it.
         let is_free = cost == Time::default() && !self.kind.acknowledges;
         let to = ends.to;
         if is_free { now } else { self.work(to, now, cost) }

@@ -18,7 +18,7 @@ const INPUTS: [(&str, &str, u64); 3] = [
 const PROCESSES: u32 = 16;
 const PER_NODE: u32 = 2;
 const STEPS: u32 = 2;
-/// What a process computes between two exchanges, before the testbed scales it.
+/// Computation of a process between two exchanges, before scaling by the testbed.
 const COMPUTATION_NS: u64 = 1_000_000;
 
 /// All steps of all ranks.

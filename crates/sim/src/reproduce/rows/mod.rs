@@ -92,7 +92,7 @@ pub const ROWS: &[Row] = &[
     row("W18", W, wan::newer_adapter),
 ];
 
-/// What is known of why a row does not hold.
+/// Known reasons why a row does not hold.
 pub fn why_not(id: &str) -> Option<&'static str> {
     WHY.iter().find(|(known, _)| *known == id).map(|(_, why)| *why)
 }

@@ -64,7 +64,7 @@ pub fn connection_over_distance(experiments: &Experiments) -> Result<Values, Str
     Ok(found)
 }
 
-/// TCP over IPoIB: so many streams between two hosts, in MB/s.
+/// TCP over IPoIB: rate of `streams` streams between two hosts, in MB/s.
 fn tcp(
     experiments: &Experiments,
     figure: &'static str,

@@ -17,8 +17,8 @@ use crate::models::time::Time;
 const NEAR: Time = Time(300_000_000);
 /// Over longer ones the kernel may hold this part of what a round trip holds unsent (crates/rails: `connect/socket.rs`),
 const UNSENT_PART: f64 = 0.25;
-/// but no more than so many bytes.
-const MOST_UNSENT: f64 = 1024.0 * 1024.0;
+/// but at most this number of bytes.
+const MAX_UNSENT: f64 = 1024.0 * 1024.0;
 
 impl Fabric {
     /// How a path leaves a node.
@@ -60,7 +60,7 @@ impl Fabric {
         1.0 + (overhead * link_packets(mtu, link)) / mtu
     }
 
-    /// What holds for paths over a rail.
+    /// Terms common to all paths over a rail.
     pub(super) fn new_terms(&self, rail: usize, distance: Distance, legs: (&Leg, &Leg)) -> Terms {
         let terms = match self.testbed.rail[rail].parts() {
             Some(Parts::Hardware(bus, _, link, _)) => self.hardware_terms((bus, link), distance, legs),
@@ -207,7 +207,7 @@ impl Fabric {
         let round_trip = latency(out, into, terms.flight) + terms.back;
         let Some(least) = &self.transport.unsent_bytes else { return terms };
         let fitting = self.testbed.rail[rail].speed() * round_trip.as_ns() / 1e9 * UNSENT_PART;
-        let unsent = fitting.clamp(least.value, least.value.max(MOST_UNSENT));
+        let unsent = fitting.clamp(least.value, least.value.max(MAX_UNSENT));
         let buffer = terms.frame_bytes.unwrap_or(terms.mtu);
         let is_paced =
             matches!(self.testbed.rail[rail].parts(), Some(Parts::Emulated(model)) if model.by == Emulation::Emulator);

@@ -43,13 +43,13 @@ pub struct Fabric {
     out: BTreeMap<(usize, usize, Distance), Rc<Leg>>,
     /// How they end.
     into: BTreeMap<(usize, usize), Rc<Leg>>,
-    /// What holds for them, by rail.
+    /// Their terms, by rail.
     terms: BTreeMap<(usize, Distance), Rc<Terms>>,
     /// The path within each node.
     within: Vec<Option<Path>>,
 }
 
-/// What makes paths between nodes differ.
+/// Properties in which paths between nodes differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Distance {
     crosses_wan: bool,
@@ -102,7 +102,7 @@ impl Fabric {
         }
     }
 
-    /// What emulates a rail for what a node sends.
+    /// Emulation of a rail for a sending node.
     pub fn emulated(&self, node: usize, rail: usize) -> Option<Place> {
         let slot = self.slots.get(node)?.get(rail)?;
         matches!(self.testbed.rail.get(rail)?.parts(), Some(Parts::Emulated(_))).then_some(slot.port_out)
@@ -114,7 +114,7 @@ impl Fabric {
         self.bound.iter().find(is_meant).map(|(_, _, rail)| *rail)
     }
 
-    /// The path from one node to another. Its legs and terms are those of others.
+    /// The path from one node to another. Its legs and terms are shared with other paths.
     fn path(&mut self, rail: usize, from: usize, to: usize) -> Path {
         let distance = self.distance(rail, from, to);
         let out = self.out.get(&(rail, from, distance)).cloned().unwrap_or_else(|| {

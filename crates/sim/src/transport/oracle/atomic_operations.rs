@@ -12,7 +12,7 @@ use crate::transport::ledger::{Command, Count};
 
 #[derive(Default)]
 pub struct Counts {
-    /// What was in each counter before, as operations have found it.
+    /// Previous values of each counter, as returned by operations.
     found: BTreeSet<(HostId, u64)>,
     /// The last that operations of a host have found at another, and which operation this was.
     last: BTreeMap<(HostId, HostId), (u64, u64)>,
@@ -25,7 +25,7 @@ impl Oracle for Counts {
 
     fn observe(&mut self, observation: Observation<'_>, scene: Scene<'_>) -> Result<(), String> {
         match observation {
-            // What a peer has written is of no command.
+            // Writes by a peer belong to no command.
             Observation::Completed(_, completion) if completion.operation == Operation::RemoteWrite => Ok(()),
             Observation::Completed(host, completion) => match scene.ledger.get(completion.context) {
                 Some(Command::Count(count)) => self.completed(host, count, completion, scene),

@@ -83,7 +83,7 @@ fn is_written(id: u64, access: &Access, scene: Scene<'_>) -> bool {
     data.slice(MARGIN, access.len).is_payload(id) && around.iter().all(Data::is_blank)
 }
 
-/// What was not to be written was not: the rest of each buffer that is still lent.
+/// Checks that the rest of each lent buffer was not written.
 fn finished(scene: Scene<'_>) -> Result<(), String> {
     for (context, access) in scene.ledger.accesses() {
         // A long write that goes out of bounds is refused piece by piece.

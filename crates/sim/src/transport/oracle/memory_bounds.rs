@@ -26,7 +26,7 @@ impl Oracle for Bounds {
     }
 }
 
-/// Nothing is kept for messages that were all received. What had come whole from a lost peer may stay.
+/// No memory is used once all messages were received, except for complete messages of a lost peer.
 fn finished(scene: Scene<'_>) -> Result<(), String> {
     let hosts = (0..scene.memories.len()).map(HostId);
     for host in hosts.clone().filter(|host| !scene.ledger.hostile_hosts.contains(host)) {

@@ -17,7 +17,7 @@ use super::ids::HostId;
 use super::ledger::Ledger;
 use super::memory::{InvalidAccess, Memory};
 
-/// What has happened.
+/// An event observed by oracles.
 #[derive(Clone, Copy, Debug)]
 pub enum Observation<'a> {
     /// A user takes the completion of an operation.
@@ -30,7 +30,7 @@ pub enum Observation<'a> {
         host: HostId,
         /// For whom.
         peer: HostId,
-        /// What that peer was granted.
+        /// Credit granted to the peer.
         granted_bytes: u64,
     },
     /// A host reports that a peer violates the protocol.
@@ -50,7 +50,7 @@ pub enum Observation<'a> {
         host: HostId,
         /// Who is at the other.
         peer: HostId,
-        /// Nothing waits for acknowledgement.
+        /// No frame awaits acknowledgement.
         is_drained: bool,
     },
     /// The retirement of a connection is not complete at the end of the run.
@@ -68,14 +68,14 @@ pub enum Observation<'a> {
     Finished,
 }
 
-/// What oracles may look at.
+/// The state visible to oracles.
 #[derive(Clone, Copy)]
 pub struct Scene<'a> {
-    /// What was asked for.
+    /// The commands issued.
     pub ledger: &'a Ledger,
     /// Memory of each host.
     pub memories: &'a [Memory],
-    /// Hosts whose engines have nothing left to do.
+    /// Hosts whose engines are idle.
     pub quiet: &'a [bool],
 }
 
@@ -93,7 +93,7 @@ pub trait Oracle {
 pub struct Violation {
     /// Name of the oracle.
     pub oracle: &'static str,
-    /// What was seen.
+    /// Describes the violation.
     pub what: String,
 }
 

@@ -12,7 +12,7 @@ impl Oracle for Lease {
 
     fn observe(&mut self, observation: Observation<'_>, scene: Scene<'_>) -> Result<(), String> {
         match observation {
-            // Acknowledgements mean nothing to who does not send what its engine says.
+            // Acknowledgements are meaningless at a host that does not send its engine's frames.
             Observation::InvalidAccess(host, InvalidAccess::Read(extent))
                 if !scene.ledger.hostile_hosts.contains(&host) =>
             {

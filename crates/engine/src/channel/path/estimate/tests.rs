@@ -32,13 +32,13 @@ impl Estimate {
         let (now, round_trip_ns) = (came.1, self.min_rtt_ns());
         let least_ns = if round_trip_ns < FAR_NS { round_trip_ns / 2 } else { 0 };
         // Some frame has found the path empty.
-        let idle = AckTiming { sent_at_us: now.plus_ns(round_trip_ns).wrapping_us(), held_us: 0 };
+        let idle = AckTiming { sent_at_us: now.plus_ns(round_trip_ns).wrapping_us(), ack_delay_us: 0 };
         self.own_clock.sample(now, now, least_ns, idle);
-        let held_us = ((now.since_ns(came.0) + ack_delay_ns) / 1000) as u16;
-        let timing = AckTiming { sent_at_us: now.wrapping_us(), held_us };
+        let ack_delay_us = ((now.since_ns(came.0) + ack_delay_ns) / 1000) as u16;
+        let timing = AckTiming { sent_at_us: now.wrapping_us(), ack_delay_us };
         let came = TimeRange { earliest: came.0, latest: came.1 };
         let mut clock = self.own_clock.clone();
-        let ack = AckArrival { came, kernel_acked: None, timing, max_held_ns: 0 };
+        let ack = AckArrival { came, kernel_acked: None, timing, max_ack_delay_ns: 0 };
         self.measure(ack, &mut clock, &AckedFrames::of(frames), std::iter::empty());
     }
 
@@ -191,9 +191,9 @@ fn a_path_that_is_shunned_is_measured_by_padding() {
             estimate.padding_sent(now, first + frame);
             now = now.plus_ns(50_000);
         }
-        estimate.padding_acknowledged(now, first, AckTiming { sent_at_us: 1000, held_us: 0 });
+        estimate.padding_acknowledged(now, first, AckTiming { sent_at_us: 1000, ack_delay_us: 0 });
         now = now.plus_ns(1_000_000);
-        estimate.padding_acknowledged(now, first + frames - 1, AckTiming { sent_at_us: 1000 + us, held_us: 0 });
+        estimate.padding_acknowledged(now, first + frames - 1, AckTiming { sent_at_us: 1000 + us, ack_delay_us: 0 });
         if first == 10 {
             assert!((estimate.rate() / 16e6 - 1.0).abs() < 0.05, "{}", estimate.rate());
             now = now.plus_ns(1_000_000_000);

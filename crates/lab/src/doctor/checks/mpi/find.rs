@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::mpi::stacks::Abi;
 use crate::system::{child_process, programs};
 
-/// What a launcher may take to say what it is.
+/// Time limit for a launcher to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Where libraries are, beside the folder of programs: `lib/release` is Intel's, those of an architecture are Debian's, the
 /// last is Red Hat's.

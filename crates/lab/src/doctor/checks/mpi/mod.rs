@@ -13,20 +13,20 @@ use trial::{Outcome, Started};
 
 const CHECK: &str = "MPI";
 
-/// What is to be started on all hosts.
+/// The trial to be started on all hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wanted {
     /// The library: launchers start programs by the same paths on all hosts.
     pub library: PathBuf,
-    /// What `fishplate run` would set.
+    /// Environment variables that `fishplate run` would set.
     pub variables: Vec<(String, String)>,
 }
 
-/// What came of it on a host.
+/// Result of the trial on a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Facts {
-    /// Nothing was to be started.
+    /// No trial was requested.
     NotTried,
     /// The library is not there.
     NoLibrary(PathBuf),
@@ -50,7 +50,7 @@ pub fn judge_found(host: &str, found: &Result<Found, String>) -> Vec<Finding> {
     vec![Finding::warning(CHECK, host, why.clone(), to_do)]
 }
 
-/// What the trial means.
+/// Findings about the trial.
 pub fn judge(host: &str, facts: &Facts) -> Vec<Finding> {
     match facts {
         Facts::NotTried => Vec::new(),

@@ -17,11 +17,11 @@ use crate::system::private_folder;
 /// How long an MPI may take to start and to end. Most take a second.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The last lines of what an MPI says when it fails.
-const MOST_LINES: usize = 3;
+const MAX_LINES: usize = 3;
 /// Variables that begin so would make the process a rank of the job from within which it is started, or are for others.
 const FOREIGN: [&str; 6] = ["PMI_", "PMIX_", "SLURM_", "OMPI_COMM_WORLD_", "MPI_LOCAL", "FISHPLATE_"];
 
-/// What came of it.
+/// Result of the trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
@@ -102,12 +102,12 @@ fn outcome(out: &str, err: &str, has_loaded: bool) -> Outcome {
     let lines: Vec<&str> = err.lines().map(str::trim).filter(|line| line.chars().any(char::is_alphanumeric)).collect();
     // What Fishplate has to say is the reason; otherwise an MPI's last words are.
     let ours = lines.iter().find_map(|line| line.strip_prefix("fishplate: "));
-    let last = lines[lines.len().saturating_sub(MOST_LINES)..].join(" ");
+    let last = lines[lines.len().saturating_sub(MAX_LINES)..].join(" ");
     let said = ours.map_or(last, str::to_string);
     Outcome::Failed { version, said: if said.is_empty() { "it ends without a word".into() } else { said } }
 }
 
-/// What the process does: `fishplate start-mpi LIBRARY`.
+/// Main function of the process: `fishplate start-mpi LIBRARY`.
 pub fn start(library: &Path) -> Result<()> {
     let print = |line: &Line| -> Result<()> {
         say!("{}", serde_json::to_string(line)?);

@@ -47,7 +47,7 @@ impl Arrays {
     }
 }
 
-/// A number in 16 bits: 0, or the power of two plus one, and a fraction. What is less than 1 becomes 0.
+/// A number in 16 bits: 0, or exponent plus one and mantissa. Numbers below 1 become 0.
 fn small(amount: f64) -> u16 {
     if !(1.0..9e18).contains(&amount) {
         return 0;

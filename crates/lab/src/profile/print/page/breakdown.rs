@@ -7,9 +7,9 @@ use crate::output::text::{percent, time};
 use crate::profile::schema::{Rank, World};
 use crate::profile::summary;
 
-/// Of more ranks than these together, so many that waited longest, and least, have a bar.
-const LONGEST: usize = 96;
-const LEAST: usize = 32;
+/// Numbers of the ranks with the longest and the shortest waiting time that have a bar, if there are more ranks.
+const LONGEST_WAITING: usize = 96;
+const SHORTEST_WAITING: usize = 32;
 const WIDTH: f64 = 1140.0;
 const LEFT: f64 = 150.0;
 const ROW: f64 = 18.0;
@@ -17,7 +17,7 @@ const ROW: f64 = 18.0;
 /// A part of a rank's time: what it was spent on, and how long it is in nanoseconds.
 type Part = (String, u64);
 
-/// What the time of a rank is divided into; the class of a part's colour is its position.
+/// Parts of the time of a rank; the position of a part is its colour class.
 fn parts(rank: &Rank) -> Vec<Part> {
     let mut parts = vec![
         ("outside of MPI".to_string(), rank.outside_ns()),
@@ -37,10 +37,10 @@ fn group_name(group: Group) -> String {
 /// The bars.
 pub fn markup(world: &World) -> Markup {
     let mut ranks: Vec<&Rank> = world.ranks.iter().collect();
-    let is_part = ranks.len() > LONGEST + LEAST;
+    let is_part = ranks.len() > LONGEST_WAITING + SHORTEST_WAITING;
     if is_part {
         ranks.sort_by_key(|rank| std::cmp::Reverse(rank.late.total_ns()));
-        ranks.drain(LONGEST..ranks.len() - LEAST);
+        ranks.drain(LONGEST_WAITING..ranks.len() - SHORTEST_WAITING);
     }
     let longest = ranks.iter().map(|rank| rank.run_ns.max(1)).max().unwrap_or(1) as f64;
     let height = ROW * ranks.len() as f64 + 6.0;
@@ -52,7 +52,7 @@ pub fn markup(world: &World) -> Markup {
             h2 { "Where the time went" }
             p .note {
                 "From MPI_Init until each rank was last seen."
-                @if is_part { " Of " (world.ranks.len()) " ranks, the " (LONGEST) " that waited longest for others, and the " (LEAST) " that waited least: those are waited for." }
+                @if is_part { " Of " (world.ranks.len()) " ranks, the " (LONGEST_WAITING) " that waited longest for others, and the " (SHORTEST_WAITING) " that waited least: those are waited for." }
             }
             figure {
                 p .legend { @for (part, name) in names.enumerate().filter(|(part, _)| is_used(*part)) {

@@ -8,11 +8,11 @@ use crate::output::text;
 use crate::profile::schema::World;
 
 /// Most rows: more ranks are put together.
-const MOST: usize = 512;
+const MAX_ROWS: usize = 512;
 /// Pairs that have a row in the table.
 const PAIRS: usize = 10;
 
-/// What the script is told.
+/// Data for the page's script.
 #[derive(Debug, Serialize)]
 pub struct Matrix {
     /// Number of rows and columns.
@@ -23,9 +23,9 @@ pub struct Matrix {
     messages: Place,
 }
 
-/// Puts the matrix into `arrays`. Nothing where there are no messages between two ranks.
+/// Puts the matrix into `arrays`. `None` if there are no messages between two ranks.
 pub fn of(world: &World, arrays: &mut Arrays) -> Option<Matrix> {
-    let ranks_each = world.size.div_ceil(MOST).max(1);
+    let ranks_each = world.size.div_ceil(MAX_ROWS).max(1);
     let rows = world.size.div_ceil(ranks_each);
     let (mut bytes, mut messages) = (vec![0.0; rows * rows], vec![0.0; rows * rows]);
     for (from, to, sent, sent_bytes) in pairs(world) {
@@ -40,7 +40,7 @@ pub fn of(world: &World, arrays: &mut Arrays) -> Option<Matrix> {
     })
 }
 
-/// Sender, receiver, messages, bytes. What only the receiver has recorded counts as well.
+/// Sender, receiver, messages, bytes. Messages recorded only by the receiver count too.
 fn pairs(world: &World) -> Vec<(usize, usize, u64, u64)> {
     let recorded: Vec<usize> = world.ranks.iter().map(|rank| rank.rank).collect();
     let mut pairs = Vec::new();

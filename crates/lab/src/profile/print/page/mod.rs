@@ -22,9 +22,9 @@ const SCRIPT: [&str; 4] =
     [include_str!("drawing.js"), include_str!("timeline.js"), include_str!("matrix.js"), include_str!("start.js")];
 
 /// Most programs of one command that are shown: those that took longest.
-const MOST_WORLDS: usize = 4;
+const MAX_WORLDS: usize = 4;
 
-/// What the script is told of a program.
+/// Data about a program for the page's script.
 #[derive(Serialize)]
 struct Told {
     timeline: Option<timeline::Timeline>,
@@ -34,8 +34,8 @@ struct Told {
 /// The page.
 pub fn render(profile: &Profile) -> String {
     let mut worlds = summary::by_time(profile);
-    let left_out = worlds.len().saturating_sub(MOST_WORLDS);
-    worlds.truncate(MOST_WORLDS);
+    let left_out = worlds.len().saturating_sub(MAX_WORLDS);
+    worlds.truncate(MAX_WORLDS);
     let title = format!("Profile of {}", worlds.first().map_or("nothing".into(), |world| summary::programs(world)));
     let body = html! {
         (style())
@@ -50,7 +50,7 @@ pub fn render(profile: &Profile) -> String {
                 "."
             }
             (list(findings::of_profile(profile)))
-            @if left_out > 0 { p .note { "Of the programs, the " (MOST_WORLDS) " that took longest are shown." } }
+            @if left_out > 0 { p .note { "Of the programs, the " (MAX_WORLDS) " that took longest are shown." } }
         }
         @for (number, world) in worlds.iter().enumerate() {
             @if worlds.len() > 1 {
@@ -63,18 +63,18 @@ pub fn render(profile: &Profile) -> String {
     page::render(&title, &[], &body)
 }
 
-/// What the parts of a page look like.
+/// Style sheet of the page.
 pub fn style() -> Markup {
     html! { style { (PreEscaped(STYLE)) } }
 }
 
-/// What draws them, behind all of them.
+/// Script of the page, at its end.
 pub fn script() -> Markup {
-    // Its names are nobody else's.
+    // Its names are unique on the page.
     html! { script { (PreEscaped(format!("{{\n{}}}", SCRIPT.concat()))) } }
 }
 
-/// A program, as one of so many `parts` of a page.
+/// A program, one of `parts` parts of a page.
 pub fn program(profile: &Profile, world: &World, number: usize, parts: usize) -> Markup {
     let mut arrays = Arrays::default();
     let told =
@@ -126,7 +126,7 @@ mod tests {
         let ranks_of = (0..ranks).map(|rank| test_ranks::rank(rank, ranks)).collect();
         let raw = raw::Raw { ranks: ranks_of, ..raw::Raw::default() };
         let mut profile = analysis::profile(raw, Some(0));
-        // Made once, as nobody compares ranks.
+        // Created once, as ranks are not compared.
         let columns = ["MPI, us", "sent", "received", "r0 sent", "r0 received"];
         let over_time = [series("a", &columns, steps, &mut state), series("b", &columns, steps, &mut state)];
         for (number, rank) in profile.worlds[0].ranks.iter_mut().enumerate() {

@@ -16,7 +16,7 @@ const HEIGHT: f64 = 230.0;
 const BOTTOM: f64 = 24.0;
 const TOP: f64 = 18.0;
 
-/// What is shown, in the order of colours.
+/// Kinds of messages, in the order of colours.
 const WAYS: [(Way, &str); 4] = [
     (Way::Sent, "point to point"),
     (Way::Collective, "collective"),
@@ -108,7 +108,7 @@ fn histogram(title: &str, classes: &[Class], shown: fn(u64) -> String) -> Markup
     }
 }
 
-/// With those that nothing was sent in, between those that have something.
+/// Includes empty classes between nonempty ones.
 fn with_gaps(classes: &[Class]) -> Vec<Class> {
     let mut all: Vec<Class> = Vec::new();
     for class in classes {

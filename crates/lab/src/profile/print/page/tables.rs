@@ -1,4 +1,4 @@
-//! What the page says in words and tables.
+//! Sentences and tables of the page.
 
 use maud::{Markup, html};
 
@@ -9,7 +9,7 @@ use crate::profile::schema::{Counts, End, Place, Rank, World};
 use crate::profile::summary;
 
 /// Most rows.
-const MOST: usize = 60;
+const MAX_ROWS: usize = 60;
 
 /// Over all ranks.
 fn total(world: &World, of: fn(&Rank) -> u64) -> f64 {
@@ -90,10 +90,10 @@ pub fn sites(world: &World) -> Markup {
         // A program that was not run has none.
         @if !all.is_empty() { section {
             h2 { "Where the program calls MPI" }
-            @if all.len() > MOST { p .note { "The first " (MOST) " of " (all.len()) "; the record has all." } }
+            @if all.len() > MAX_ROWS { p .note { "The first " (MAX_ROWS) " of " (all.len()) "; the record has all." } }
             div .scroll { table {
                 (titles(&["place", "function", "call"], &COUNTS))
-                tbody { @for site in all.iter().take(MOST) {
+                tbody { @for site in all.iter().take(MAX_ROWS) {
                     @let place = world.places.get(site.place).cloned().unwrap_or_default();
                     tr { th title=(full(&place)) { (place.short()) } td .function { (place.function.as_deref().unwrap_or("-")) } td { (site.call) } (counts(&site.counts, in_mpi)) }
                 } }
@@ -113,7 +113,7 @@ pub fn communicators(world: &World) -> Markup {
     html! {
         @if !all.is_empty() { section { h2 { "Communicators" } div .scroll { table {
             (titles(&["name"], &["ranks", "calls", "time", "sent", "received"]))
-            tbody { @for own in all.iter().take(MOST) { tr {
+            tbody { @for own in all.iter().take(MAX_ROWS) { tr {
                 th { @if own.name.is_empty() { "without a name" } @else { (own.name) } }
                 td .number { (own.size) } td .number { (text::thousands(own.calls)) } td .number { (time(own.time_ns as f64)) }
                 td .number { (text::bytes(own.sent)) } td .number { (text::bytes(own.received)) }

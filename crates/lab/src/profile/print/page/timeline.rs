@@ -17,7 +17,7 @@ const RANK_BYTES: usize = 1_000_000;
 const RAIL_BYTES: usize = 500_000;
 const SUM_COLUMNS: usize = 400_000;
 
-/// What the script is told.
+/// Data for the page's script.
 #[derive(Debug, Serialize)]
 pub struct Timeline {
     /// Length of all, in seconds.
@@ -141,7 +141,7 @@ impl Range {
         let first = all().map(|series| series.first_step).min()?;
         let last = all().map(|series| series.first_step + series.steps() as u64).max()?;
         let step_s = all().next()?.step_ns as f64 / 1e9;
-        // Clocks that differ by days would leave nothing to see.
+        // With clocks that differ by days the chart would be unreadable.
         let most = 4 * all().map(Series::steps).max()?;
         Some(Range { first, steps: ((last - first) as usize).min(most), step_s })
     }

@@ -172,7 +172,7 @@ fn a_connection_that_the_peer_has_let_go_of_before_it_was_up_is_no_failure_where
     pair.ends[1].links.tcp[at].is_confirmed = false;
     pair.ends[1].link_failed(LinkId::Tcp(at), "as the test has it");
     let peer = &pair.ends[1].peers[vc];
-    assert!(peer.is_unconnected() && peer.last_failure.is_empty() && !peer.has_lost(RailId(0)));
+    assert!(peer.is_unconnected() && peer.last_failure.is_empty() && !peer.has_lost_link(RailId(0)));
     pair.exchange();
     pair.close();
 }

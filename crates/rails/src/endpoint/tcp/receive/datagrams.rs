@@ -21,13 +21,13 @@ impl Endpoint {
             moved |= read;
         }
         if let Some(datagrams) = self.links.tcp.get(at).and_then(|link| link.datagrams.as_ref()) {
-            // There may be more, which the poll set will not report again. (It is not in the set if this fails.)
+            // There may be more datagrams, which the poll set would not report again. (If this fails, the socket is not in the set.)
             let _ = self.poller.rename(datagrams.socket(), Kind::Datagrams, TcpSocket::Datagrams(at).number());
         }
         moved
     }
 
-    /// Reads a datagram of a link. `None`: there is none; true: it was the peer's.
+    /// Reads a datagram of a link. `None`: there is none; true: it came from the peer.
     pub(in crate::endpoint) fn read_datagram(&mut self, at: usize, now: Instant) -> Option<bool> {
         let link = self.links.tcp.get_mut(at)?;
         let datagrams = link.datagrams.as_mut()?;
@@ -42,7 +42,7 @@ impl Endpoint {
                     return Some(false);
                 }
                 let (subchannel, is_watched) = (link.common.subchannel, link.in_poll_set);
-                // Of one that has waited it is not known any more.
+                // The arrival time of a datagram that has waited is not known any more.
                 if !has_waited {
                     self.engine.arrived_after(subchannel, self.known_empty_at(is_watched, polled_before));
                 }
@@ -70,19 +70,19 @@ impl Endpoint {
                 Some(false)
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
-            // What the network says of one that was sent: its frame will be repeated.
+            // An ICMP error about a sent datagram: its frame will be retransmitted.
             Err(_) => Some(false),
         }
     }
 
-    /// A datagram was changed on its way: it is dropped, and its frame comes again over the stream.
+    /// A datagram has a wrong checksum: it is dropped, and its frame comes again over the stream.
     #[cold]
     fn datagram_was_changed(&mut self, at: usize) {
         let link = &mut self.links.tcp[at];
         link.common.counts.changed_frames += 1;
         let (vc, rail) = (link.common.subchannel.vc, &self.host[link.common.rail].name);
         let so_far = self.changed_frames_of(LinkId::Tcp(at));
-        // A bad wire changes thousands a second.
+        // A bad wire corrupts thousands a second.
         let level = if so_far.is_power_of_two() { log::Level::Warn } else { log::Level::Debug };
         log::log!(
             level,
@@ -91,7 +91,7 @@ impl Endpoint {
         );
     }
 
-    /// Takes a datagram that has waited for what has come now.
+    /// Handles a datagram that has waited for frames of the stream which have come now.
     pub(in crate::endpoint) fn resume_datagram(&mut self, at: usize, now: Instant) {
         let Some(link) = self.links.tcp.get(at) else { return };
         let early = link.datagrams.as_ref().and_then(|datagrams| datagrams.early());
@@ -100,7 +100,7 @@ impl Endpoint {
         }
     }
 
-    /// Hands a datagram to the engine whose frame is the next one. It was read, and nothing of it was taken.
+    /// Hands the frame of a datagram that was read to the engine; it is the next one in order.
     fn process_datagram(&mut self, at: usize, now: Instant) {
         let Some(link) = self.links.tcp.get_mut(at) else { return };
         let Some(datagrams) = link.datagrams.as_mut() else { return };
@@ -115,7 +115,7 @@ impl Endpoint {
         if self.take_message(at, &mut header, Carrier::Datagram, now) != Some(false) {
             return;
         }
-        let subchannel = self.links.tcp[at].header_came(&mut header, now);
+        let subchannel = self.links.tcp[at].header_received(&mut header, now);
         let Some(placement) = self.handle_header(LinkId::Tcp(at), subchannel, &header, now) else { return };
         if len == 0 {
             return;
@@ -123,7 +123,7 @@ impl Endpoint {
         let Some(link) = self.links.tcp.get_mut(at) else { return };
         let Some(datagrams) = link.datagrams.as_mut() else { return };
         datagrams.place(placement, len, &self.memory, &mut self.bounces);
-        let subchannel = link.payload_came(len);
+        let subchannel = link.payload_received(len);
         self.payload_placed(subchannel, now);
     }
 }

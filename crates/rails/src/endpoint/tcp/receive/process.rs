@@ -1,4 +1,4 @@
-//! Frames that were read of a link go to the engine.
+//! Hands frames that were read to the engine.
 
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, Placement};
@@ -7,7 +7,7 @@ use crate::endpoint::Endpoint;
 use crate::link::{Arrived, StreamLink, Unreadable};
 use crate::link_kind::{Link, LinkId};
 
-/// What has brought a frame of a link.
+/// How a frame has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::endpoint) enum Carrier {
     Stream,
@@ -15,7 +15,7 @@ pub(in crate::endpoint) enum Carrier {
 }
 
 impl Endpoint {
-    /// Hands what was read of a link's stream to the engine. False if the link is gone.
+    /// Hands frames that were read from a link's stream to the engine. False if the link has ended.
     pub(in crate::endpoint) fn process_received(&mut self, at: usize, now: Instant) -> bool {
         loop {
             let Some(link) = self.links.tcp.get_mut(at) else { return false };
@@ -28,7 +28,7 @@ impl Endpoint {
                 }
                 Ok(Some(Arrived::Payload(len))) => {
                     if link.receive_sequence.end_stream_frame() {
-                        let subchannel = link.payload_came(len);
+                        let subchannel = link.payload_received(len);
                         self.payload_placed(subchannel, now);
                     }
                 }
@@ -37,7 +37,7 @@ impl Endpoint {
                     return false;
                 }
                 Err(Unreadable::Changed) => {
-                    // Where the next frame begins is not known.
+                    // The start of the next frame is lost.
                     link.is_ending = true;
                     self.frame_was_changed(LinkId::Tcp(at));
                     return false;
@@ -46,7 +46,7 @@ impl Endpoint {
         }
     }
 
-    /// A frame begins on the stream. False if the link is gone.
+    /// Handles the header of a frame on the stream. False if the link has ended.
     fn begin_frame(&mut self, at: usize, mut header: Header, now: Instant) -> bool {
         let link = &mut self.links.tcp[at];
         let (len, is_counted) = (u64::from(header.body.payload_len()), header.body.is_counted());
@@ -65,7 +65,7 @@ impl Endpoint {
                 return false;
             }
             Body::Evict => {
-                let subchannel = link.header_came(&mut header, now);
+                let subchannel = link.header_received(&mut header, now);
                 if self.handle_header(LinkId::Tcp(at), subchannel, &header, now).is_some() {
                     self.link_evicted(at);
                 }
@@ -74,11 +74,11 @@ impl Endpoint {
             Body::Name { rank, host } => {
                 link.is_confirmed = true;
                 let vc = link.common.subchannel.vc;
-                self.name_came(vc, rank, &host);
+                self.name_received(vc, rank, &host);
                 return true;
             }
             Body::Description { .. } | Body::SharedMemory { .. } => {
-                if let Err(how) = self.offer_came(at, &header.body, now) {
+                if let Err(how) = self.offer_received(at, &header.body, now) {
                     self.protocol_violation(LinkId::Tcp(at), how);
                 }
                 return self.links.tcp.contains(at);
@@ -86,7 +86,7 @@ impl Endpoint {
             _ => {}
         }
         if link.is_on_trial {
-            self.came_on_trial(at, &header.body);
+            self.received_on_trial(at, &header.body);
         }
         let link = &mut self.links.tcp[at];
         let is_duplicate = is_counted && !link.receive_sequence.begin_stream_frame();
@@ -98,10 +98,10 @@ impl Endpoint {
         }
         let link = &mut self.links.tcp[at];
         let placement = match is_duplicate {
-            // It has come as a datagram.
+            // The frame has come as a datagram before.
             true => Some(Placement::Discard),
             false => {
-                let subchannel = link.header_came(&mut header, now);
+                let subchannel = link.header_received(&mut header, now);
                 self.handle_header(LinkId::Tcp(at), subchannel, &header, now)
             }
         };
@@ -117,8 +117,8 @@ impl Endpoint {
         true
     }
 
-    /// Takes a message that was read whole, if there is a receive for it: then nothing of it has to be remembered until its
-    /// payload is in place. False: it is not taken. `None`: the link is gone.
+    /// Handles a message that was read whole, if there is a receive for it; it then needs no record. False: it is not handled. `None`:
+    /// the link has ended.
     #[inline]
     pub(in crate::endpoint) fn take_message(
         &mut self,

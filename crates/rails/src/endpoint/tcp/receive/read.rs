@@ -10,18 +10,18 @@ use crate::endpoint::Endpoint;
 use crate::link::Filled;
 use crate::link_kind::LinkId;
 
-/// What a read of a link has come to.
+/// The result of a read of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::endpoint) enum Read {
     /// There is more.
     More,
-    /// There was something, and that was all.
+    /// There was data, and all was read.
     All,
     /// There was nothing.
     Nothing,
     /// A signal came.
     Interrupted,
-    /// The link is gone.
+    /// The link has ended.
     Gone,
 }
 
@@ -40,7 +40,7 @@ impl Endpoint {
                 return true;
             }
             let link = &mut self.links.tcp[at];
-            // A deferred read is of data from before the last poll.
+            // The data of a deferred read came before the last poll.
             let was_in_set = link.in_poll_set && !link.read_deferred;
             let (held, missing) = (link.receive.held(), link.receive.missing());
             let started = self.processor_time.receive.wants(missing).then(|| self.clock.now());
@@ -61,8 +61,8 @@ impl Endpoint {
         moved
     }
 
-    /// A read of a link has ended as `filled` says: what has come whole goes to the engine. `is_watched`: the poll set would
-    /// have told of what came before it was asked last.
+    /// A read of a link has ended with `filled`: hands whole frames to the engine. `is_watched`: the poll set would have reported data
+    /// that came before its last poll.
     pub(in crate::endpoint) fn was_filled(
         &mut self,
         at: usize,

@@ -1,9 +1,8 @@
 //! Batching of sends: those of a burst ([`Burst`](crate::endpoint::burst::Burst)).
 //!
-//! A system call that transmits costs several microseconds, many times what posting a short message takes otherwise. So
-//! from some point on its frames are held back and go out together: when they are worth a system call, with the
-//! next progress call, or when the progress thread flushes them. The first few messages in a row, and so all of a
-//! ping-pong, are never held back.
+//! A system call that transmits costs several microseconds, many times as long as posting a short message takes otherwise. So the
+//! later frames of a burst are held and go out together: when their bytes are worth a system call, with the next progress call, or
+//! when the progress thread flushes them. The first few messages of a burst, and so all of a ping-pong, are never held.
 
 use fishplate_engine::{Engine, Instant};
 
@@ -11,26 +10,26 @@ use crate::ablation::Mechanism;
 use crate::endpoint::Endpoint;
 use crate::endpoint::tcp::TcpLinks;
 
-/// Held bytes that are worth a system call: what the kernel hands to a network card at a time.
+/// Held bytes that are worth a system call: as many as the kernel passes to a network card at a time.
 const WORTH_A_CALL: u64 = 64 << 10;
 
-/// Links whose frames are held back.
+/// Links whose frames are held.
 #[derive(Default)]
 pub struct HeldLinks {
-    /// A progress thread flushes what is held back, so that it may be.
+    /// Whether frames may be held, as a progress thread flushes them.
     pub enabled: bool,
-    /// Each with the time since when.
+    /// Each with the time since when its frames are held.
     links: Vec<(usize, Instant)>,
 }
 
 impl HeldLinks {
-    /// Link `at` is not held back any more. Since when it was.
+    /// Frames of link `at` are not held any more. Returns since when they were.
     pub fn remove(&mut self, at: usize) -> Option<Instant> {
         let position = self.links.iter().position(|(held, _)| *held == at)?;
         Some(self.links.swap_remove(position).1)
     }
 
-    /// Link `at` is held back from now on, unless it was already.
+    /// Frames of link `at` are held from now on, unless they were already.
     fn add(&mut self, at: usize, now: Instant) {
         if !self.links.iter().any(|(held, _)| *held == at) {
             self.links.push((at, now));
@@ -39,7 +38,7 @@ impl HeldLinks {
 }
 
 impl TcpLinks {
-    /// What is held back of link `at` is about to leave.
+    /// The held frames of link `at` are about to be sent.
     fn end_hold(&mut self, at: usize, engine: &mut Engine, now: Instant) {
         if let (Some(since), Some(link)) = (self.held.remove(at), self.links.get(at)) {
             engine.held_frames_sent(link.common.subchannel, since, now);
@@ -50,12 +49,12 @@ impl TcpLinks {
 impl Endpoint {
     /// Whether a peer may wait for an acknowledgement, so that [`Endpoint::send_acknowledgements`] should follow soon.
     #[inline]
-    pub fn owes_acknowledgement(&self) -> bool {
-        self.engine.owes_acknowledgement()
+    pub fn has_pending_acks(&self) -> bool {
+        self.engine.has_pending_acks()
     }
 
-    /// Sends the acknowledgements that have been due for `least_ns`. The user may have received a message and then wait
-    /// for something else that its sender does only when it knows: nobody else would tell it.
+    /// Sends acknowledgements that have been due for `least_ns`. The user may wait for an action of a peer that itself waits for such an
+    /// acknowledgement, and no other frame may carry it.
     pub fn send_acknowledgements(&mut self, least_ns: u64) {
         let now = self.clock.now();
         if self.engine.send_acknowledgements(now, least_ns) {
@@ -63,19 +62,19 @@ impl Endpoint {
         }
     }
 
-    /// From now on bursts may be held back: the caller sees to it that [`Endpoint::flush_held`] is called soon when
-    /// [`Endpoint::held_for_ns`] says so, whatever the user does.
+    /// Allows frames of bursts to be held. The caller has to call [`Endpoint::flush_held`] soon when [`Endpoint::held_for_ns`] is
+    /// `Some`, whatever the user does.
     pub fn enable_batching(&mut self) {
         self.links.tcp.held.enabled = true;
     }
 
-    /// For how many nanoseconds something has been held back; `None` if nothing is.
+    /// For how many nanoseconds the oldest frames have been held; `None` if none are.
     pub fn held_for_ns(&self) -> Option<u64> {
         let since = self.links.tcp.held.links.iter().map(|(_, since)| *since).min()?;
         Some(self.clock.now().since_ns(since))
     }
 
-    /// Whether anything is held back, or may have to be retransmitted.
+    /// Whether frames are held, or datagrams may have to be retransmitted.
     #[inline]
     pub fn has_deferred_work(&self) -> bool {
         !self.links.tcp.held.links.is_empty() || self.links.tcp.has_unacknowledged_datagrams()
@@ -89,7 +88,7 @@ impl Endpoint {
         }
     }
 
-    /// Sends what is held back.
+    /// Sends the held frames.
     #[inline]
     pub fn flush_held(&mut self) {
         while let Some(&(at, _)) = self.links.tcp.held.links.last() {
@@ -99,8 +98,8 @@ impl Endpoint {
         }
     }
 
-    /// Holds back what link `at` has to send, if that belongs to a burst.
-    pub(in crate::endpoint) fn hold_back(&mut self, at: usize, now: Instant) -> bool {
+    /// Holds the frames of link `at`, if they belong to a burst.
+    pub(in crate::endpoint) fn hold(&mut self, at: usize, now: Instant) -> bool {
         if self.settings.ablation.is_off(Mechanism::Batching) {
             return false;
         }

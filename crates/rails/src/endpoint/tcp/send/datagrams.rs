@@ -1,7 +1,7 @@
-//! Datagrams beside streams: to which peers, which frames, and the retransmission of those that are not acknowledged.
+//! Datagrams beside streams: which peers and frames they are used for, and the retransmission of unacknowledged ones.
 //!
-//! They are for near peers with request-response traffic. Each side announces over the stream where it receives datagrams, and
-//! sends a probe; frames follow only once probes have arrived.
+//! They are for near peers with request-response traffic. Each side announces its UDP port over the stream, and sends a probe;
+//! frames follow only once probes have arrived.
 
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, Transmit};
@@ -17,7 +17,7 @@ use crate::sys::poll::Kind;
 const MAX_LINKS: usize = 64;
 
 impl Endpoint {
-    /// Sends a frame, before which hardly anything is not acknowledged, as a datagram if that can be.
+    /// Sends a frame as a datagram, if datagrams are in use and hardly any earlier frames are unacknowledged.
     pub(in crate::endpoint) fn try_send_datagram(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
         let link = &mut self.links.tcp[at];
         let Some(datagrams) = link.datagrams.as_mut().filter(|datagrams| datagrams.is_open()) else {
@@ -26,7 +26,7 @@ impl Endpoint {
             }
             return false;
         };
-        // No acknowledgement may overtake the refusal of a write: it would say that it has succeeded.
+        // An acknowledgement must not overtake the refusal of a write: the write would seem to succeed.
         let is_refusal = matches!(transmit.header.body, Body::Refused { .. });
         if is_refusal || !link.transmit.is_empty() || !datagrams.fits(transmit.source.len()) {
             return false;
@@ -44,7 +44,7 @@ impl Endpoint {
         true
     }
 
-    /// Takes datagrams on a link from now on, if that may be.
+    /// Opens the socket for a link's datagrams, within the limits.
     fn open_datagrams(&mut self, at: usize) {
         let link = &self.links.tcp[at];
         let others = self.links.tcp.iter().filter(|(_, link)| link.datagrams.is_some()).count();
@@ -56,7 +56,7 @@ impl Endpoint {
             return;
         }
         let Ok(mut local) = link.socket.local_addr() else { return };
-        // Not all processes of a host begin to look at the same one.
+        // Processes of a host start their search for a free port at different ones.
         local.set_port(self.identity.address.port);
         let device = self.host.device(link.common.rail, link.remote.ip());
         let opened = Datagrams::open(local, device, self.settings.ports, self.settings.checksum);
@@ -72,7 +72,7 @@ impl Endpoint {
         }
     }
 
-    /// Announces to the peer where datagrams are received, if they are, and whether its own arrive.
+    /// Announces the port for datagrams to the peer, if there is one, and whether its own datagrams arrive.
     pub(in crate::endpoint) fn offer_datagrams(&mut self, at: usize) {
         if self.links.tcp[at].datagrams.is_none() {
             self.open_datagrams(at);
@@ -83,7 +83,7 @@ impl Endpoint {
         self.links.tcp.push_header(at, &Header::without_acknowledgement(body));
     }
 
-    /// The peer takes datagrams.
+    /// The peer has announced its port for datagrams.
     pub(in crate::endpoint) fn datagrams_offered(&mut self, at: usize, port: u16, secret: u64, heard: bool) {
         if self.links.tcp[at].datagrams.is_none() {
             self.offer_datagrams(at);

@@ -6,12 +6,12 @@ use fishplate_engine::{Instant, Payload, Source, Transmit};
 use crate::endpoint::Endpoint;
 use crate::link_kind::Link;
 
-/// Payloads that are borrowed only for the call are copied into the queue up to this many bytes: cheaper than a piece of their own in
-/// the system call.
+/// Payloads up to this length, in bytes, that are valid only during the call are copied into the queue: cheaper than a separate
+/// buffer of the system call.
 const COPY_IF_BORROWED: u64 = 8 << 10;
 
 impl Endpoint {
-    /// Takes a frame from the engine to its stream. True if no flush has to follow.
+    /// Puts a frame from the engine into its stream. True if no flush has to follow.
     pub(in crate::endpoint) fn enqueue_on_stream(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
         let link = &mut self.links.tcp[at];
         if transmit.header.body.is_counted() {
@@ -27,13 +27,13 @@ impl Endpoint {
         self.push_to_stream(at, transmit, now)
     }
 
-    /// Puts a frame into the queue of its stream. True if that was flushed, or is held back, already.
+    /// Puts a frame into the queue of its stream. True if the queue was flushed, or is held, already.
     fn push_to_stream(&mut self, at: usize, transmit: &Transmit, now: Instant) -> bool {
         let Endpoint { links, memory, bounces, .. } = self;
         let queue = &mut links.tcp.links[at].transmit;
         let Transmit { header, source, copy, .. } = transmit;
         match source {
-            // The kernel copies it, from where it is. (With checksums it may change before that.)
+            // The kernel copies it from user memory. (With checksums it is copied now, as it may change before that.)
             Source::User(payload)
                 if *copy && payload.len() > COPY_IF_BORROWED && queue.is_empty() && !queue.is_checked() =>
             {
@@ -47,7 +47,7 @@ impl Endpoint {
                 if header.body.is_counted() {
                     self.links.tcp.track_kernel_ack(at, transmit);
                 }
-                // Padding measures how far apart its frames arrive: each is a segment of its own.
+                // Padding measures the spacing of its frames: each is sent as a segment of its own.
                 if matches!(header.body, Body::Padding { .. }) {
                     self.flush(at);
                     return true;
@@ -58,9 +58,9 @@ impl Endpoint {
         }
     }
 
-    /// Sends a frame whose payload is borrowed only for the call; copies what the socket does not take.
+    /// Sends a frame whose payload is valid only during the call; copies the part that the socket does not take.
     fn send_borrowed(&mut self, at: usize, payload: &Payload, now: Instant) {
-        if !self.hold_back(at, now) {
+        if !self.hold(at, now) {
             self.flush(at);
         }
         if let Some(link) = self.links.tcp.get_mut(at) {

@@ -1,4 +1,4 @@
-//! Asks the kernel what the peers' kernels have acknowledged, while long frames are in flight.
+//! Queries the kernel for bytes that the peers' kernels have acknowledged, while long frames are in flight.
 
 use std::os::fd::AsFd;
 
@@ -10,11 +10,11 @@ use crate::link::StreamLink;
 use crate::settings::Settings;
 use crate::sys::option::unacknowledged;
 
-/// The kernel is asked about a link so often at most, in nanoseconds: what a system call costs is little of that, and a
-/// link of 10 Gbit/s carries the shortest frame that is looked for in that time a dozen times.
+/// Time between two queries, at least, in nanoseconds: long against a system call. A link of 10 Gbit/s carries the shortest tracked
+/// frame a dozen times within it.
 const PERIOD_NS: u64 = 50_000;
 
-/// Which links the kernel is asked about, and when.
+/// The links that are queried, and when.
 #[derive(Debug)]
 pub struct KernelAckQueries {
     is_on: bool,
@@ -24,13 +24,14 @@ pub struct KernelAckQueries {
 }
 
 impl KernelAckQueries {
-    /// None, and none ever where the settings have it so, or streams are encrypted: of these the kernel counts other bytes.
+    /// No links so far. Never any where the settings switch queries off, or streams are encrypted, as the kernel counts their encrypted
+    /// bytes.
     pub fn new(settings: &Settings) -> KernelAckQueries {
         let is_on = !settings.encryption && !settings.ablation.is_off(Mechanism::KernelAcknowledgements);
         KernelAckQueries { is_on, awaiting: Vec::new(), next: Instant(0) }
     }
 
-    /// The kernel is not asked about a link any more.
+    /// Ends the queries of a link.
     pub fn remove(&mut self, at: usize) {
         self.awaiting.retain(|other| *other != at);
     }
@@ -50,7 +51,7 @@ impl TcpLinks {
         }
     }
 
-    /// Tells the engine what the peers' kernels have.
+    /// Reports to the engine which frames the peers' kernels have acknowledged.
     #[inline]
     pub fn query_kernel_acks(&mut self, engine: &mut Engine, now: Instant) {
         if !self.kernel_acks.awaiting.is_empty() && now >= self.kernel_acks.next {
@@ -65,9 +66,9 @@ impl TcpLinks {
     }
 }
 
-/// The same of one link. Returns whether it has more in flight.
+/// Queries one link. Returns whether it has more long frames in flight.
 fn query(link: &mut StreamLink, engine: &mut Engine, now: Instant) -> bool {
-    // How much of what a thread has it has sent is not known.
+    // It is not known how much a thread has sent of a payload that it was lent.
     if link.transmit.is_lent() {
         return true;
     }

@@ -1,8 +1,8 @@
 //! Frames that go over TCP, on their way to the kernel.
 //!
-//! `enqueue` puts a frame into the queue of its link, or sends it as a datagram (`datagrams`). Queues are flushed once the engine
-//! has no more frames; `batching` holds one back while a burst of sends goes on. `kernel_acks` asks the kernel how much of a
-//! stream the peer's kernel has acknowledged.
+//! `enqueue` puts a frame into the queue of its link, or sends it as a datagram (`datagrams`). Queues are flushed once the engine has
+//! no more frames; `batching` holds a queue while a burst of sends goes on. `kernel_acks` queries how much of a stream the peer's
+//! kernel has acknowledged.
 //!
 //! Called by the send path of all links, by the progress loop and, while the application is not in MPI, by the progress thread.
 
@@ -20,7 +20,7 @@ use crate::endpoint::Endpoint;
 use crate::endpoint::send::BUDGET;
 
 impl Endpoint {
-    /// Flushes the links that have something to send, but for what is held back, or lent to a thread. False if none had.
+    /// Flushes the links that have something to send, except held queues and payloads lent to threads. False if there were none.
     pub(in crate::endpoint) fn flush_dirty_links(&mut self, now: Instant) -> bool {
         if !self.links.tcp.has_dirty() {
             return false;
@@ -28,7 +28,7 @@ impl Endpoint {
         let mut dirty = self.links.tcp.take_dirty();
         for at in dirty.drain(..) {
             self.links.tcp.begin_flush(at);
-            if !self.hold_back(at, now) && !self.links.tcp.lend_queue(at, &self.memory) {
+            if !self.hold(at, now) && !self.links.tcp.lend_queue(at, &self.memory) {
                 self.flush(at);
             }
         }
@@ -36,7 +36,7 @@ impl Endpoint {
         true
     }
 
-    /// Hands the kernel what a link has queued, as far as its socket takes it.
+    /// Writes the queue of a link to its socket, as far as that takes it.
     pub(in crate::endpoint) fn flush(&mut self, at: usize) {
         let tcp = &mut self.links.tcp;
         let Some(link) = tcp.links.get_mut(at) else { return };
@@ -54,7 +54,7 @@ impl Endpoint {
         self.flushed(at, flushed);
     }
 
-    /// The queue of a link was flushed: everything has left (true), or the socket takes no more.
+    /// The queue of a link was flushed: all was written (true), or the socket is full.
     pub(in crate::endpoint) fn flushed(&mut self, at: usize, flushed: io::Result<bool>) {
         let Some(link) = self.links.tcp.get(at) else { return };
         match flushed {

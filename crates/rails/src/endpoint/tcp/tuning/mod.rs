@@ -1,4 +1,4 @@
-//! The upkeep of links that work: what the kernel measures of their paths, and what is done about it.
+//! Adaptation of working links to the kernel's measurements of their paths.
 //!
 //! `sampling` reads `TCP_INFO` of each link in use, tells the engine, and calls the others: `parallel_streams` adds and retires
 //! connections. The rules themselves are in [`crate::link`] and [`crate::streams`], without I/O.

@@ -1,10 +1,10 @@
 //! Parallel streams: a rail gets additional connections to a peer while others carry, and retires them.
 //!
-//! The sender knows whether one is enough. So each side sets up what it needs, whoever set up the first ones, and retires
-//! only what it has set up.
+//! The sender knows whether one stream is enough. So each side sets up the streams that it needs, whichever side set up the first
+//! one, and retires only its own.
 //!
-//! Bonds and fabrics tell flows apart by their ports, mostly by the low bits of both of them. So the ports of additional
-//! streams are chosen: together with that of the first one they differ in these bits.
+//! Bonds and fabrics distribute flows by their ports, mostly by the low bits of both. So the ports of additional streams are chosen
+//! to differ in these bits from each other and from that of the first stream.
 
 #[cfg(test)]
 mod tests;
@@ -29,27 +29,27 @@ use crate::random::random;
 use crate::streams::{Estimate, Filling, Sample, StreamCount, Streams};
 use crate::sys::interface::Counters;
 
-/// Where the kernel takes ports from, too, unless the system says otherwise (ip_local_port_range).
+/// Range of local ports: the kernel's default one (ip_local_port_range).
 const PORTS: Range<u16> = 32_768..60_992;
-/// The lowest bit is left out: kernels give even ports to those who connect, and odd ones to others.
+/// Even ports only, as kernels give even ports to connecting sockets, and odd ones to others.
 const PORT_STEP: u16 = 2;
-/// So many ports have other low bits.
+/// Size of a block of ports that all differ in their low bits.
 const PORTS_APART: u16 = MAX_STREAMS as u16 * PORT_STEP;
 
-/// Streams of a rail as they are told to users.
+/// Streams of a rail, for display.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StreamsOfRail {
-    /// The most to one peer.
+    /// Greatest number to one peer.
     pub streams: usize,
-    /// What is known of the rail.
+    /// Whether more streams carry more.
     pub estimate: Estimate,
 }
 
-/// Padding that is in flight over all streams together: what their paths take in so many nanoseconds, as a process needs time
-/// to answer, and as often what they hold.
+/// Padding in flight over all streams of a group together: the bytes of this time, in nanoseconds, as a process needs time to
+/// answer, and of [`PATHS_FILLED`] round trips.
 const FILLED_NS: u64 = 1_000_000;
 const PATHS_FILLED: u64 = 4;
-/// At least so many segments over each stream.
+/// Segments of padding in flight over each stream, at least.
 const MIN_FILLED: f64 = 2.0;
 
 /// The streams between a rail and one address of a peer.
@@ -58,7 +58,7 @@ pub struct StreamGroup {
     rail: RailId,
     remote: IpAddr,
     stream_count: StreamCount,
-    /// What of it is filled.
+    /// Which of its streams carry padding.
     filling: Filling,
 }
 
@@ -91,14 +91,15 @@ impl Endpoint {
         };
         let is_near = self.least_round_trip_ns(link) <= NEAR_RTT_NS;
         let is_on_trial = if link.name.by_peer { is_near } else { group.stream_count.filling() != Filling::Nothing };
-        // The first connection over a rail may be an additional one of the peer's.
+        // The first connection over a rail may be an additional stream of the peer.
         let has_others = self.links_of(group).any(|other| !other.is_on_trial && other.name != link.name);
         if link.name.is_additional() && has_others && is_on_trial {
             self.set_on_trial(at, true);
         }
     }
 
-    /// A stream that is on trial stands by: the side that has set it up fills it, the other one waits for its first message.
+    /// Sets whether a stream is on trial. It then stands by: the side that has set it up fills it with padding, the other side ends the
+    /// trial with the first message over it.
     fn set_on_trial(&mut self, at: usize, is_on_trial: bool) {
         let link = &mut self.links.tcp[at];
         link.is_on_trial = is_on_trial;
@@ -106,7 +107,7 @@ impl Endpoint {
         self.stand_by(vc);
     }
 
-    /// Fills the streams of a group that are to be filled from now on, and no others.
+    /// Updates which streams of a group are filled with padding.
     fn fill_streams(&mut self, at: usize) {
         let filling = self.links.tcp.groups[at].stream_count.filling();
         if std::mem::replace(&mut self.links.tcp.groups[at].filling, filling) == filling {
@@ -132,15 +133,15 @@ impl Endpoint {
         most.into_iter().for_each(|(subchannel, segments)| self.engine.fill_up_to(subchannel, segments));
     }
 
-    /// A frame has come over a stream that is on trial. If it is more than padding, the trial of the peer's is over.
-    pub(in crate::endpoint) fn came_on_trial(&mut self, at: usize, body: &Body) {
+    /// A frame has come over a stream that is on trial. Anything but padding ends the peer's trial.
+    pub(in crate::endpoint) fn received_on_trial(&mut self, at: usize, body: &Body) {
         let is_message = body.is_counted() && !matches!(body, Body::Padding { .. } | Body::Ping);
         if self.links.tcp[at].name.by_peer && is_message {
             self.set_on_trial(at, false);
         }
     }
 
-    /// The streams of a group that this side has on trial carry messages from now on.
+    /// Ends the trial of this side's streams of a group: they carry messages from now on.
     fn end_trial(&mut self, at: usize) {
         let group = &self.links.tcp.groups[at];
         let links = self.links.tcp.of_peer(&self.peers[group.vc]);
@@ -195,7 +196,7 @@ impl Endpoint {
         }
     }
 
-    /// What padding has shown over a rail to one peer holds for the others that are near: it is the port that was tried.
+    /// Applies the result of a trial to the groups of other near peers over the rail, as the trial has measured the port.
     fn share_verdict(&mut self, at: usize) {
         let (rail, pause) = (self.links.tcp.groups[at].rail, self.links.tcp.groups[at].stream_count.pause());
         let is_near =
@@ -229,7 +230,7 @@ impl Endpoint {
                 continue;
             }
             sample.streams += 1;
-            // Of what is sent to a peer that does not read, nothing is in flight.
+            // Nothing is in flight to a peer that does not read.
             let is_waiting = has_backlog || link.blocked || link.sampled.unsent_bytes > 0;
             sample.has_backlog |= is_waiting && link.sampled.unacknowledged > 0;
             sample.acknowledged += link.sampled.acknowledged_bytes;
@@ -239,15 +240,15 @@ impl Endpoint {
         (sample.streams > 0).then_some(sample)
     }
 
-    /// The least round trip of a link's path. Of its connection the kernel may know only packets that stood in a queue; the engine
-    /// knows those before as well.
+    /// Minimum round trip of a link's path, in nanoseconds. The kernel may have seen only queued packets of this connection; the engine
+    /// knows earlier connections too.
     fn least_round_trip_ns(&self, link: &StreamLink) -> u64 {
         let path_ns = self.engine.path(link.common.subchannel).map(|path| path.min_rtt_ns).filter(|ns| *ns > 0);
         path_ns.map_or(link.sampled.min_rtt_ns, |ns| ns.min(link.sampled.min_rtt_ns))
     }
 
-    /// Whether a rail carries so much of what the peer's best one does that messages go over both. What is tried over another
-    /// one delays the short frames that find their way there, for nothing.
+    /// Whether a rail is fast enough against the peer's best one for messages to go over both. A trial over a slower one would only delay
+    /// the short frames that go over it.
     fn carries_enough(&self, group: &StreamGroup) -> bool {
         let rate = |link: &StreamLink| self.engine.path(link.common.subchannel).map_or(0.0, |path| path.rate);
         let all = self.links.tcp.of_peer(&self.peers[group.vc]).map(|(_, link)| rate(link));
@@ -255,7 +256,7 @@ impl Endpoint {
         own >= all.fold(0.0, f64::max) * RATE_ERROR
     }
 
-    /// What is known of the streams of a rail.
+    /// The streams of a rail, for display.
     pub(in crate::endpoint) fn streams_of(&self, rail: RailId) -> StreamsOfRail {
         let to_each = self.peers.channels().map(|vc| self.links_over(vc, rail));
         let mut all = StreamsOfRail { streams: to_each.max().unwrap_or(0), estimate: Estimate::default() };
@@ -279,10 +280,10 @@ impl Endpoint {
         let own = self.links_of(group).filter(|link| link.name.is_additional() && !link.name.by_peer);
         let mut taken: Vec<u8> = own.map(|link| link.name.stream).collect();
         let is_short = self.links_of(group).all(StreamLink::has_short_segments);
-        // Those of before may not be used again soon.
+        // Ports of earlier streams may be blocked for a while.
         let chosen = u16::from_le_bytes(random().unwrap_or_default()) % (PORTS.len() as u16 / PORTS_APART);
         let ports = PORTS.start + chosen * PORTS_APART;
-        // From this port it would be to a switch as the first one is.
+        // With this port a switch would send it the way of the first stream.
         let like_first = self.links_of(group).find(|link| !link.name.is_additional()).map_or(0, |link| {
             let local_port = link.socket.local_addr().map_or(0, |local| local.port());
             local_port ^ link.remote.port() ^ port
@@ -300,7 +301,7 @@ impl Endpoint {
         log::info!("rail {name} to {remote}: {count} more connections, to see whether they carry more");
     }
 
-    /// An additional stream could not be set up: it is not tried again soon.
+    /// An additional stream could not be set up: the next try is after a pause.
     pub(in crate::endpoint) fn additional_failed(&mut self, at: usize, now: Instant) {
         let attempt = self.attempts.remove(at);
         if self.links_over(attempt.vc, attempt.rail) == 0 {
@@ -321,19 +322,19 @@ impl Endpoint {
         self.links.tcp.of_peer(&self.peers[group.vc]).map(|(_, link)| link).filter(|link| group.has(link))
     }
 
-    /// Whether so many more connections to a peer stay within the limits.
+    /// Whether `count` more connections to a peer stay within the limits.
     fn has_room_for(&self, vc: VcId, count: usize) -> bool {
         let of_peer = self.links.tcp.of_peer(&self.peers[vc]).count() + count;
         let all = self.links.tcp.len() + self.attempts.len() + count;
         of_peer <= MAX_TO_A_PEER && self.links.tcp.files.has_room_for_streams(all)
     }
 
-    /// Whether the peer may set up another stream beside a connection of its.
+    /// Whether the peer may set up another stream beside one of its connections.
     pub(in crate::endpoint) fn accepts_additional(&self, vc: VcId, rail: RailId, remote: IpAddr) -> bool {
         let peer = &self.peers[vc];
         let links = self.links.tcp.of_peer(peer);
         let same = links.filter(|(_, link)| (link.common.rail, link.remote.ip()) == (rail, remote)).count();
-        // Where both sides find that one rail is not enough, one of them adds the others.
+        // With connections by need, either side adds rails; an attempt over this rail means that this side is adding it.
         let is_added = self.attempts.by_need && self.attempts.are_over(vc, rail);
         let is_wanted = peer.is_connected() && !peer.is_closing && !is_added;
         is_wanted && same < usize::from(MAX_STREAMS) && self.has_room_for(vc, 1)
@@ -347,7 +348,7 @@ impl Endpoint {
             group.has(link) && link.name.is_additional() && !link.name.by_peer && !link.retirement.has_begun()
         });
         let mut own: Vec<usize> = own.map(|(at, _)| at).collect();
-        // Those that were set up first are to a switch as different as they can be.
+        // The ports of the first streams differ most for a switch: the last ones go first.
         own.sort_by_key(|at| {
             let link = &self.links.tcp[*at];
             Reverse((link.is_on_trial, link.name.stream))
@@ -361,7 +362,7 @@ impl Endpoint {
     }
 }
 
-/// Bytes acknowledged on all links of a rail, whoever the peer is.
+/// Bytes acknowledged on all links of a rail, to all peers.
 fn acknowledged_over(links: &Slab<StreamLink>, rail: RailId) -> u64 {
     over(links, rail).map(|link| link.sampled.acknowledged_bytes).sum()
 }

@@ -15,7 +15,7 @@ use crate::sys::option::set_max_pacing_rate;
 use crate::sys::tcp_info::{TcpInfo, tcp_info};
 
 impl Endpoint {
-    /// Looks at all links that were in use since the last time.
+    /// Samples all links that were in use since the last call.
     pub(in crate::endpoint) fn sample_paths(&mut self, now: Instant) {
         self.links.tcp.ports.resize_with(self.host.rails.len(), PortRate::default);
         let links: Vec<usize> = self.links.tcp.iter().map(|(at, _)| at).collect();
@@ -30,7 +30,7 @@ impl Endpoint {
         self.adjust_streams(&counters, now);
     }
 
-    /// Looks what the ports carry of those rails for which messages wait.
+    /// Measures the rates of the ports of rails for which messages wait.
     fn measure_ports(&mut self, counters: &Counters, now: Instant) {
         let TcpLinks { links, ports, .. } = &mut self.links.tcp;
         for (at, port) in ports.iter_mut().enumerate().filter(|(_, port)| port.is_busy) {
@@ -48,14 +48,14 @@ impl Endpoint {
         if self.attempts.by_need {
             self.widen_by_use(at, now);
         }
-        // Where files run out meanwhile, all peers are lost.
+        // Running out of files in the meantime loses all peers.
         let TcpLinks { links, ports, .. } = &mut self.links.tcp;
         let Some(link) = links.get_mut(at) else { return };
         if !self.settings.ablation.is_off(Mechanism::TailLossProbe) {
             self.engine.probe_if_overdue(now, link.common.subchannel);
         }
         self.diagnostics.counters.touch(link.common.rail, &link.common.counts, now);
-        if link.unfinished.look(link.receive.unfinished_record(), now) >= SILENT_FOR_NS {
+        if link.unfinished.observe(link.receive.unfinished_record(), now) >= SILENT_FOR_NS {
             return self.link_failed(LinkId::Tcp(at), "an encrypted record has not come to its end for 3 s");
         }
         let is_idle = link.transmit.taken() == link.sampled_at_bytes && !link.sampled.is_waiting() && !link.blocked;
@@ -69,7 +69,7 @@ impl Endpoint {
             self.engine.made_progress(now, link.common.subchannel);
         }
         self.diagnostics.counters.measured(link.common.rail, &info);
-        // What goes to a peer of this host does not pass the port.
+        // Packets to a peer of this host do not pass the port.
         ports[usize::from(link.common.rail.0)].is_busy |= info.is_waiting() && !self.host.has(link.remote.ip());
         let before = std::mem::replace(&mut link.sampled, info);
         link.unanswered_since = info.is_unanswered(link.probes_often).then(|| link.unanswered_since.unwrap_or(now));
@@ -78,7 +78,7 @@ impl Endpoint {
         let waited_ns = link.unanswered_since.map_or(0, |since| now.since_ns(since));
         self.widen_if_silent(link_vc, waited_ns, now);
         let Some(link) = self.links.tcp.get_mut(at) else { return };
-        // A peer that computes does answer, its kernel does.
+        // The kernel of a computing peer answers.
         if waited_ns >= SILENT_FOR_NS && info.silent_ns >= SILENT_FOR_NS {
             return self.link_failed(LinkId::Tcp(at), "the other side has not answered for 3 s");
         }
@@ -87,13 +87,13 @@ impl Endpoint {
         link.congestion_phase.advance(&link.socket, &before, &info);
         let Some(bbr) = link.bbr().filter(|_| !self.settings.ablation.is_off(Mechanism::StartupPacing)) else { return };
         if let Some(most) = link.startup_pacing.update(&bbr, &before, &info) {
-            // Without, the start goes as BBR has it.
+            // Without a limit, BBR paces its start itself.
             let _ = set_max_pacing_rate(link.socket.as_fd(), most);
         }
     }
 }
 
-/// The path as the engine gets it.
+/// The sample for the engine.
 pub(in crate::endpoint) fn path(info: &TcpInfo) -> Path {
     Path {
         rtt_ns: info.rtt_ns,

@@ -1,21 +1,21 @@
-//! Frames with checksums. A header is not believed before its checksum was read, nor is a payload whole before that of both was.
-//! After a wrong one nothing more is taken: it is not known where the next frame begins.
+//! Frames with checksums. A header is used only once its checksum was verified, and a payload is complete only once that of both
+//! was. After a wrong one nothing more is read: the start of the next frame is lost.
 
 use fishplate_engine::wire::{Body, Header, decode, header_len};
 
-use super::{Arrived, DIRECT_LEAST, Destination, ReceiveState, Unreadable};
+use super::{Arrived, Destination, MIN_DIRECT, ReceiveState, Unreadable};
 use crate::bounce_buffers::BounceBuffers;
 use crate::checksum::{CHECK_LEN, Checksum};
 use crate::sys::memory::UserMemory;
 
-/// What is known of the checksums of a stream that is being received.
+/// State of the checksums of a received stream.
 #[derive(Debug, Default)]
 pub(super) struct ReceiveChecks {
-    /// That of the last header and of what was placed of its payload.
+    /// Checksum of the last header and of the placed part of its payload.
     sum: Checksum,
-    /// The last header was that of a write: others may write to where its payload goes.
+    /// The last header is that of a write: others may change the bytes at its destination.
     is_write: bool,
-    /// One was wrong.
+    /// A checksum was wrong.
     is_over: bool,
 }
 
@@ -74,14 +74,14 @@ impl ReceiveState {
         arrived
     }
 
-    /// Goes on with the payload. A short one is placed only once it is known to be unchanged.
+    /// Goes on with the payload. A short one is placed only once its checksum was verified.
     fn next_payload(
         &mut self,
         memory: &UserMemory,
         bounces: &mut BounceBuffers,
     ) -> Result<Option<Arrived>, Unreadable> {
         let unread = self.end - self.start;
-        if self.len < DIRECT_LEAST && unread < self.len as usize + CHECK_LEN {
+        if self.len < MIN_DIRECT && unread < self.len as usize + CHECK_LEN {
             return Ok(None);
         }
         let Some(checks) = &mut self.checks else { return Ok(None) };
@@ -104,7 +104,7 @@ impl ReceiveState {
         Ok(Some(Arrived::Payload(std::mem::take(&mut self.len))))
     }
 
-    /// Takes the checksum off the end of what was read, which is a whole datagram. False: it was changed on its way.
+    /// Verifies and removes the checksum at the end of a datagram. False if it is wrong.
     pub fn cut_checksum(&mut self) -> bool {
         let Some((datagram, check)) = self.buffer[..self.end].split_last_chunk::<CHECK_LEN>() else { return false };
         if datagram.len() < self.start || *check != Checksum::of(datagram).encode() {
@@ -114,8 +114,8 @@ impl ReceiveState {
         true
     }
 
-    /// Whether the payload may be read straight to its place, and its checksum be that of what is there then. It is not where
-    /// somebody else may write there as well.
+    /// Whether the payload may be read straight to its place, and its checksum computed there. Not where others may change bytes at
+    /// that place.
     pub(super) fn may_read_direct(&self) -> bool {
         self.checks.as_ref().is_none_or(|checks| !checks.is_write)
     }
@@ -131,7 +131,7 @@ impl ReceiveState {
                 let buffer = bounces.get(*id);
                 checks.sum.add(&buffer[buffer.len() - placed as usize..]);
             }
-            // Read into the buffer, and dropped.
+            // Dropped bytes were read into the buffer.
             Destination::User(_) | Destination::Discard => checks.sum.add(&self.buffer[..placed as usize]),
         }
     }

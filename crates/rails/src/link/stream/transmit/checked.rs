@@ -1,5 +1,4 @@
-//! Frames with checksums: one behind the header, so that nothing is believed of a header that was changed; and one behind the
-//! payload, of both.
+//! Frames with checksums: one behind the header, so that a changed header is not used; and one behind the payload, of both.
 
 use fishplate_engine::wire::{Header, header_len};
 use fishplate_engine::{Payload, Source};
@@ -15,7 +14,7 @@ impl TransmitQueue {
         self.is_checked
     }
 
-    /// Adds a frame with its checksums. What is not copied does not change until it is sent.
+    /// Adds a frame with its checksums. The parts that are not copied must not change until they are sent.
     pub(super) fn push_checked(
         &mut self,
         header: &Header,
@@ -65,8 +64,8 @@ impl TransmitQueue {
         self.added_copied(before);
     }
 
-    /// The copied bytes from `begin` on are a part of a frame whose other parts, before, have this checksum: that of all
-    /// follows.
+    /// Ends a part of a frame, whose copied bytes begin at `begin`: appends the checksum of these and of the earlier parts
+    /// (`checksum`).
     fn close_part(&mut self, mut checksum: Checksum, begin: usize) -> Checksum {
         checksum.add(&self.copied[begin..]);
         self.copied.extend_from_slice(&checksum.encode());

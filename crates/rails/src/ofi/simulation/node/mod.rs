@@ -71,7 +71,7 @@ impl Node {
         }
     }
 
-    /// The stream to a peer is up, which grants so much.
+    /// The stream to a peer is up, with the peer's grant.
     pub fn stream_up(&mut self, peer: usize, grant: u64) {
         let subchannel = self.engine.subchannel_up(self.vcs[peer], RailId(0), None, grant).unwrap();
         self.streams[peer] = Some(subchannel);
@@ -98,9 +98,9 @@ impl Node {
     }
 
     /// A frame has come over the stream of a peer.
-    pub fn frame_came(&mut self, now: Instant, peer: usize, header: &Header, payload: &[u8]) {
+    pub fn frame_received(&mut self, now: Instant, peer: usize, header: &Header, payload: &[u8]) {
         let Some(subchannel) = self.streams[peer] else { return };
-        let Some(placement) = self.header_came(now, subchannel, header) else { return };
+        let Some(placement) = self.header_received(now, subchannel, header) else { return };
         if !payload.is_empty() {
             let Node { memory, bounces, .. } = self;
             Destination::open(placement, bounces).put(0, payload, memory, bounces);
@@ -110,7 +110,7 @@ impl Node {
         self.engine.writable(subchannel, STREAM_BUDGET);
     }
 
-    pub(super) fn header_came(&mut self, now: Instant, over: SubchannelId, header: &Header) -> Option<Placement> {
+    pub(super) fn header_received(&mut self, now: Instant, over: SubchannelId, header: &Header) -> Option<Placement> {
         let placement = self.engine.handle_header(now, over, header);
         let placement = placement.unwrap_or_else(|how| panic!("a peer broke the protocol: {how}: {header:?}"));
         self.apply_memory_actions(now);

@@ -13,7 +13,7 @@ use crate::ofi::{Answer, Description, Failure, News};
 /// First and longest pause after a failure, in nanoseconds.
 const PAUSES_NS: (u64, u64) = (500_000_000, 60_000_000_000);
 /// Places of one node, at most.
-const MOST_RAILS: usize = 8;
+const MAX_RAILS: usize = 8;
 
 /// What a peer is told of a link to be.
 pub struct Announcement {
@@ -44,7 +44,7 @@ struct End {
 
 /// The place of a rail of a node in the network.
 pub fn place(node: usize, rail: usize) -> usize {
-    node * MOST_RAILS + rail
+    node * MAX_RAILS + rail
 }
 
 impl SimulatedRail {
@@ -156,7 +156,7 @@ impl Node {
             (News::Failed(Failure::Changed), _) => self.rail_ended(now, (rail, end), "a record was changed"),
             (News::Failed(Failure::Protocol(how)), _) => panic!("a peer broke the protocol: {how}"),
             (News::Header(header), Some(subchannel)) => {
-                let Some(placement) = self.header_came(now, subchannel, &header) else { return };
+                let Some(placement) = self.header_received(now, subchannel, &header) else { return };
                 if header.body.payload_len() > 0 {
                     self.rails[rail].rail.place(end, placement, &self.memory, &mut self.bounces);
                 }

@@ -19,7 +19,7 @@ use operations::{AccessState, Held};
 /// How long a description and a frame take over a stream, in nanoseconds: that is slow, so that it carries little.
 const STREAM_NS: (u64, u64) = (200_000, 1_000_000);
 /// Steps after which a run does not end any more.
-const MOST_STEPS: u64 = 500_000;
+const MAX_STEPS: u64 = 500_000;
 
 /// A run.
 pub struct World {
@@ -96,7 +96,7 @@ impl World {
 
     fn run_until(&mut self, is_enough: impl Fn(&World) -> bool) {
         for step in 0.. {
-            assert!(step < MOST_STEPS, "seed {}: it never ends: {}", self.setup.seed, self.state());
+            assert!(step < MAX_STEPS, "seed {}: it never ends: {}", self.setup.seed, self.state());
             self.settle();
             let happens = self.network.borrow().next_at().into_iter().chain(self.agenda.next_at()).min();
             if happens.is_none() && is_enough(self) {
@@ -170,7 +170,7 @@ impl World {
             Item::Description { from, to, theirs } => self.nodes[to].described(now, from, &theirs),
             Item::Frame { from, to, header, payload } => {
                 if !self.have_parted(from, to) {
-                    self.nodes[to].frame_came(now, from, &header, &payload);
+                    self.nodes[to].frame_received(now, from, &header, &payload);
                     // It has gone, and there is room for more.
                     if let Some(stream) = self.nodes[from].streams[to] {
                         self.nodes[from].engine.writable(stream, STREAM_BUDGET);

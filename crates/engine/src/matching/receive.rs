@@ -1,4 +1,4 @@
-//! A receive: as it was posted, and once it has taken a message.
+//! A receive, before ([`Posted`]) and after ([`MatchedReceive`]) its match.
 
 use crate::envelope::Envelope;
 use crate::generational_slab::Key;
@@ -6,20 +6,18 @@ use crate::ids::{Context, VcId};
 use crate::memory::Payload;
 use crate::request::{Completion, Failure, Operation, RecvRequest};
 
-/// A posted receive.
 #[derive(Debug)]
 pub struct Posted {
-    /// What the user asked for.
     pub(super) request: RecvRequest,
-    /// Multi-receive: bytes at the start of the buffer that messages have.
+    /// Multi-receive: bytes at the start of the buffer that messages use.
     pub(super) used: u64,
     /// Multi-receive: messages that are on their way into the buffer.
     pub(super) in_progress: u32,
     /// It takes no further message.
     pub(super) closed: bool,
-    /// How many were posted before.
+    /// Number of receives posted before.
     pub(super) number: u64,
-    /// Position of its class in the index, if that has it.
+    /// Position of its class in the index; means something only while it is indexed.
     pub(super) class: u8,
 }
 
@@ -29,7 +27,7 @@ impl Posted {
         self.request.multi_min_free.is_some()
     }
 
-    /// Takes room for a message of `len` bytes. A multi-receive buffer with too little room left is closed.
+    /// Allocates room for a message of `len` bytes. A multi-receive buffer with too little room left is closed.
     pub(super) fn reserve(&mut self, len: u64) -> Payload {
         let Some(min_free) = self.request.multi_min_free else { return self.request.buffer.clone() };
         let place = self.request.buffer.slice(self.used, len);
@@ -40,8 +38,8 @@ impl Posted {
     }
 }
 
-/// What is left to know of a receive that has taken a message.
-pub struct Taken {
+/// A receive that has taken a message.
+pub struct MatchedReceive {
     /// Where the message goes; for a single receive, the whole buffer.
     pub place: Payload,
     /// Returned in the completion.
@@ -52,16 +50,15 @@ pub struct Taken {
     pub multi: Option<Key<Posted>>,
 }
 
-impl Taken {
-    /// A receive for a single message, which is not posted, takes it.
+impl MatchedReceive {
+    /// From a receive for a single message that was not posted.
     #[inline]
-    pub fn by(request: RecvRequest) -> Taken {
+    pub fn of(request: RecvRequest) -> MatchedReceive {
         let RecvRequest { buffer: place, context, notify, .. } = request;
-        Taken { place, context, notify, multi: None }
+        MatchedReceive { place, context, notify, multi: None }
     }
 
-    /// What to tell the user of a message of `len` bytes that is all in its place; nothing for a success that nobody asked to
-    /// hear of.
+    /// The completion of a message of `len` bytes that is in place; `None` for a success without `notify`.
     #[inline]
     pub fn completion(&self, source: VcId, envelope: Envelope, data: Option<u64>, len: u64) -> Option<Completion> {
         let room = self.place.len();

@@ -1,4 +1,4 @@
-//! The acknowledgement that a subchannel owes its peer: of how many frames, and until when.
+//! The acknowledgement of received frames that is still to be sent: of how many frames, and when it is due.
 
 use crate::channel::path::TimeRange;
 use crate::time::{Instant, MaybeInstant};
@@ -8,16 +8,16 @@ use crate::wire::Urgency;
 const PROMPT_DELAY_NS: u64 = 15_000;
 /// Delay of an acknowledgement for which nothing waits but the peer's record of frames in flight.
 const LAZY_DELAY_NS: u64 = 2_000_000;
-/// On a long path, the former is this part of the round trip,
+/// On a long path, the prompt delay is the round trip divided by this,
 const PROMPT_PART: u64 = 64;
-/// and the latter this part.
+/// and the lazy delay the round trip divided by this.
 const LAZY_PART: u64 = 4;
 /// Bytes received after which an acknowledgement is sent at once.
 const EVERY_BYTES: u64 = 512 << 10;
 /// Frames received after which an acknowledgement is sent at once; bounds the peer's record.
 const EVERY_FRAMES: u32 = 512;
 
-/// For how long a peer may hold an acknowledgement for which nothing waits, over a path of that least round trip.
+/// Maximum delay of an acknowledgement that nothing waits for, over a path of that minimum round trip, in nanoseconds.
 pub fn lazy_delay_ns(min_rtt_ns: u64) -> u64 {
     (min_rtt_ns / LAZY_PART).max(LAZY_DELAY_NS)
 }
@@ -26,32 +26,32 @@ fn prompt_delay_ns(min_rtt_ns: u64) -> u64 {
     (min_rtt_ns / PROMPT_PART).max(PROMPT_DELAY_NS)
 }
 
-/// What a header says of the frames that have come.
+/// The acknowledgement fields of a header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckFields {
-    /// How many in all, modulo 2^32.
+    /// Number of frames received since the start, modulo 2^32.
     pub frames: u32,
-    /// For how long the acknowledgement of the newest may have been held, in microseconds.
+    /// Time since the newest of them may have arrived, in microseconds.
     pub delay_us: u16,
 }
 
-/// Which frames have come, which of them are acknowledged, and when the others must be.
+/// Counts received and acknowledged frames, and knows when the next acknowledgement is due.
 #[derive(Default)]
-pub struct OwedAck {
-    /// Frames in all, modulo 2^32.
+pub struct PendingAck {
+    /// Frames received since the start, modulo 2^32.
     received: u32,
-    /// The newest frame had not arrived before this.
+    /// The newest frame arrived at or after this.
     received_since: Instant,
-    /// Frames that were acknowledged.
+    /// Frames acknowledged since the start, modulo 2^32.
     acknowledged: u32,
-    /// Bytes that were not.
+    /// Bytes of frames that are not acknowledged.
     bytes: u64,
     /// When the last pure acknowledgement was sent.
     last_pure: Instant,
     due: MaybeInstant,
 }
 
-impl OwedAck {
+impl PendingAck {
     /// A counted frame of `bytes` has arrived whole, over a path of that least round trip.
     pub fn received(&mut self, came: TimeRange, bytes: u64, urgency: Urgency, min_rtt_ns: u64) {
         let now = came.latest;
@@ -61,7 +61,7 @@ impl OwedAck {
         let many = self.received.wrapping_sub(self.acknowledged) >= EVERY_FRAMES || self.bytes >= EVERY_BYTES;
         let delay_ns = match (many, urgency) {
             (true, _) => 0,
-            // One for all that come at the same time, not one each.
+            // One acknowledgement for all frames that come together, not one each.
             (false, Urgency::Immediate) => prompt_delay_ns(min_rtt_ns).saturating_sub(now.since_ns(self.last_pure)),
             (false, Urgency::Prompt) => prompt_delay_ns(min_rtt_ns),
             (false, Urgency::Lazy) => lazy_delay_ns(min_rtt_ns),
@@ -69,7 +69,7 @@ impl OwedAck {
         self.schedule_within(now, delay_ns);
     }
 
-    /// The same by memory: all but writes, which may be refused, is acknowledged by the driver.
+    /// [`PendingAck::received`] for shared memory: the driver acknowledges all frames but writes, which may be refused.
     pub fn received_in_memory(&mut self, now: Instant, urgency: Urgency) {
         self.received = self.received.wrapping_add(1);
         if urgency == Urgency::Immediate {
@@ -82,7 +82,7 @@ impl OwedAck {
         self.schedule_within(now, LAZY_DELAY_NS);
     }
 
-    /// It is to be sent at once, as when the peer probes.
+    /// Schedules an acknowledgement at once, as when the peer probes.
     pub fn schedule_now(&mut self, now: Instant) {
         self.schedule_within(now, 0);
     }
@@ -92,7 +92,7 @@ impl OwedAck {
         self.due = Some(self.due.get().map_or(due, |earlier| earlier.min(due))).into();
     }
 
-    /// The frames to acknowledge now; none is due then.
+    /// The frames to acknowledge now; no acknowledgement is due thereafter.
     pub fn take(&mut self, now: Instant) -> AckFields {
         let delay_us = now.since_ns(self.received_since) / 1000;
         self.acknowledged = self.received;
@@ -101,7 +101,7 @@ impl OwedAck {
         AckFields { frames: self.received, delay_us: delay_us.min(u64::from(u16::MAX)) as u16 }
     }
 
-    /// What was acknowledged last.
+    /// State at the last acknowledgement sent.
     pub fn last(&self) -> AckFields {
         AckFields { frames: self.acknowledged, delay_us: 0 }
     }
@@ -116,7 +116,7 @@ impl OwedAck {
         self.due.get()
     }
 
-    /// None is due.
+    /// No acknowledgement is due any more.
     pub fn clear(&mut self) {
         self.due = None.into();
     }
@@ -147,7 +147,7 @@ mod tests {
         let start = Instant(1_000_000);
         subchannel.received(start, 10, Urgency::Immediate);
         assert_eq!(subchannel.ack_due(), Some(start));
-        subchannel.owed_ack.pure_sent(start);
+        subchannel.pending_ack.pure_sent(start);
         assert_eq!(subchannel.take_ack(start), AckFields { frames: 1, delay_us: 0 });
         for after_ns in [1, 2] {
             subchannel.received(start.plus_ns(after_ns), 10, Urgency::Immediate);
