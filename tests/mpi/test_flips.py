@@ -3,7 +3,7 @@ checksums finds of that, beside what the emulator has changed, and that its data
 
     FLIPS=10000 tests/run test_flips
 
-for so many changed packets, which takes about half an hour; rails are taken back at once, as it would take days otherwise."""
+for so many changed packets, which takes about a quarter of an hour; rails are taken back at once, as it would take days otherwise."""
 
 import os
 import re
