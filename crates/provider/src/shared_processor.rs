@@ -3,8 +3,6 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::time::{ClockId, clock_gettime};
-
 /// Shortest time of an observation.
 const PERIOD: Duration = Duration::from_millis(50);
 /// The processor counts as shared if a rank was ready to run, and others ran, for this part of the time. Of two polling ranks each
@@ -57,8 +55,8 @@ impl SharedProcessor {
             return;
         }
         // The process's first thread stands for all threads that call MPI.
-        let waited = waited(&std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default()).unwrap_or_default();
-        let ran = own_time();
+        let waited = Schedstat::of("self").waited;
+        let ran = Schedstat::of("thread-self").ran;
         let for_others = waited.saturating_sub(self.waited).saturating_sub(ran.saturating_sub(self.ran));
         let share = |passed: Duration| for_others.as_secs_f64() / passed.as_secs_f64();
         if let Some(share) = passed.map(share) {
@@ -69,16 +67,26 @@ impl SharedProcessor {
     }
 }
 
-/// The processor time of this thread.
-fn own_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
+/// Times of a thread, from its `schedstat` (Documentation/scheduler/sched-stats.rst).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Schedstat {
+    /// How long it ran: the first number, in nanoseconds.
+    ran: Duration,
+    /// How long it was ready without running: the second number.
+    waited: Duration,
 }
 
-/// How long a thread was ready without running: the second number of its `schedstat`, in nanoseconds
-/// (Documentation/scheduler/sched-stats.rst).
-fn waited(schedstat: &str) -> Option<Duration> {
-    schedstat.split_ascii_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
+impl Schedstat {
+    /// Zero if the kernel does not tell.
+    fn of(thread: &str) -> Schedstat {
+        let text = std::fs::read_to_string(format!("/proc/{thread}/schedstat")).unwrap_or_default();
+        Schedstat::parse(&text).unwrap_or_default()
+    }
+
+    fn parse(text: &str) -> Option<Schedstat> {
+        let mut times = text.split_ascii_whitespace().map(|number| number.parse().map(Duration::from_nanos).ok());
+        Some(Schedstat { ran: times.next()??, waited: times.next()?? })
+    }
 }
 
 #[cfg(test)]
@@ -92,9 +100,9 @@ mod tests {
     }
 
     #[test]
-    fn time_of_waiting_is_the_second_number() {
-        assert_eq!(waited("9731234 1500000 42\n"), Some(Duration::from_micros(1500)));
-        assert_eq!(waited(""), None);
-        assert_eq!(waited("1 x 3"), None);
+    fn times_of_a_thread_are_the_first_two_numbers() {
+        let (ran, waited) = (Duration::from_nanos(9_731_234), Duration::from_micros(1500));
+        assert_eq!(Schedstat::parse("9731234 1500000 42\n"), Some(Schedstat { ran, waited }));
+        assert_eq!(["", "1", "1 x 3"].map(Schedstat::parse), [None; 3]);
     }
 }

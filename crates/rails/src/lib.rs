@@ -11,7 +11,7 @@
 //! ```
 //! // What the user may set, and to what: the table of docs/reference/settings.md.
 //! let timeout = fishplate_rails::settings::VARIABLES.iter().find(|variable| variable.name == "FISHPLATE_TIMEOUT");
-//! assert_eq!(timeout.unwrap().default, "900; for one that has not been reached yet 30, or as long as the process has run");
+//! assert_eq!(timeout.unwrap().default, "900; for a peer that has not been reached yet 30, or as long as the process has run");
 //! ```
 #![deny(unsafe_code)]
 

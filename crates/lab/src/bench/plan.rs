@@ -15,10 +15,11 @@ use crate::mpi::stacks::Catalog;
 use crate::storage::Asked;
 
 /// Plans that come with the program.
-const READY: [(&str, &str); 10] = [
+const READY: [(&str, &str); 11] = [
     ("everything", include_str!("../../plans/everything.toml")),
     ("programs", include_str!("../../plans/programs.toml")),
     ("patterns", include_str!("../../plans/patterns.toml")),
+    ("one-sided", include_str!("../../plans/one-sided.toml")),
     ("many-ranks", include_str!("../../plans/many-ranks.toml")),
     ("molecular-dynamics", include_str!("../../plans/molecular-dynamics.toml")),
     ("multirail-2004", include_str!("../../plans/multirail-2004.toml")),
