@@ -21,7 +21,7 @@ pub fn now() -> u64 {
     counter_register::read()
 }
 
-/// Ticks in `ns` nanoseconds, less than a second; 0 until [`measure`] was called over [`MIN_MEASURED`].
+/// Ticks in `ns` nanoseconds, less than a second; 0 until [`measure`] was called over `MIN_MEASURED`.
 #[inline]
 pub fn of_ns(ns: u64) -> u64 {
     ns * RATE.load(Ordering::Relaxed) / UNIT

@@ -64,7 +64,7 @@ pub struct Lease<J: Transfer> {
 }
 
 impl<J: Transfer> Lease<J> {
-    /// The job, if it is done. A job that no thread has begun within [`BEGINS_WITHIN`] is carried out here; true then, as a processor
+    /// The job, if it is done. A job that no thread has begun within `BEGINS_WITHIN` is carried out here; true then, as a processor
     /// less is free.
     pub fn try_take(&self) -> Option<(J, bool)> {
         match self.slot.try_take() {
