@@ -51,7 +51,7 @@ pub struct Reordering {
 }
 
 impl Settings {
-    /// A queue with which a single TCP flow fills the link: the bandwidth-delay product plus a burst of [`BURST_NS`].
+    /// A queue with which a single TCP flow fills the link: the bandwidth-delay product plus a burst of `BURST_NS`.
     pub fn usual_queue_bytes(rate: Rate, delay_ns: u64) -> u64 {
         let waiting_ns = delay_ns.saturating_mul(2).saturating_add(BURST_NS);
         rate.bytes_in(waiting_ns).max(MIN_QUEUE_BYTES)
