@@ -244,10 +244,15 @@ class Job(Attack):
         return (after - before) / (end - begin) / 1e6, self.memory_kib("VmHWM"), files
 
 
+def processes(kind):
+    """That flood at once."""
+    return LOCAL_FLOODS if kind == "local" else 1
+
+
 def under(job, kind, seconds, quiet_files):
     """MB/s under a flood, the most memory and files of each process, the processor time of the flood, and how many files of a
     process stay open."""
-    count = LOCAL_FLOODS if kind == "local" else 1
+    count = processes(kind)
     # It begins before the job is looked at, and ends after.
     until = time.monotonic() + seconds + 0.3
     wait = beside(lambda: FLOODS[kind](job, until), count)
@@ -265,7 +270,7 @@ def under(job, kind, seconds, quiet_files):
 
 def beside_burner(job, kind, seconds, taken):
     """MB/s beside processes that compute for so many seconds in all, and the most memory and files of each process."""
-    count = LOCAL_FLOODS if kind == "local" else 1
+    count = processes(kind)
     until = time.monotonic() + seconds + 0.3
     wait = beside(lambda: compute(taken / count, until), count)
     watched = job.watch(seconds)

@@ -20,11 +20,12 @@ use crate::shared_processor::{SharedProcessor, scheduling_wait};
 
 /// The thread's period, and how long a frame may be held before it sends it; so no frame waits longer than about twice this. Far
 /// longer than the microseconds from one send of a burst to the next, and rare enough to cost nothing.
-const PERIOD: Duration = Duration::from_millis(1);
+pub const PERIOD: Duration = Duration::from_millis(1);
 /// Its period while it waits for readable sockets: only for noticing that a processor has become idle.
-const LONG_PERIOD: Duration = Duration::from_millis(10);
-/// How long an application that computes is in MPI now and then, about: while peers wait for answers, it is found away after that.
-const VISIT: Duration = Duration::from_micros(50);
+pub const LONG_PERIOD: Duration = Duration::from_millis(10);
+/// An application that waits in MPI polls the network more often than this: one that has not is away, though it calls now and then.
+/// Also how long it is in MPI then, about.
+pub const VISIT: Duration = Duration::from_micros(50);
 /// Time without work before it sleeps: waking it costs a system call, which should be rare.
 const MAX_IDLE: Duration = Duration::from_millis(50);
 /// Period of [`Served::look_around`] while it sleeps. A peer that ends may wait this long for a computing process; twice a second

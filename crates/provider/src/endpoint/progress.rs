@@ -17,22 +17,13 @@ use crate::error_report;
 use crate::ffi::endpoint_lock::Poisoned;
 use crate::ffi::exit_status;
 use crate::idle_yield::{has_yielded, is_crowded, set_waits};
-use crate::progress_thread::{Next, Served};
+use crate::progress_thread::{LONG_PERIOD, Next, PERIOD, Served, VISIT};
 use crate::reader::Reader;
 use crate::shared_processor::{is_processor_shared, scheduling_wait};
 
 /// Rounds in a row that deliver completions without a due poll of the network, at most. Operations that complete at once (receives of
 /// unexpected messages, messages to oneself) would otherwise starve the network; with sixteen rounds the cost of the poll is small.
 const MAX_SKIPPED: u32 = 16;
-
-/// An application that waits in MPI polls the network more often than this, or no peer waits for it.
-const POLL_INTERVAL: Duration = Duration::from_micros(50);
-/// Rounds of answers to peers until calls of the application get their turn.
-const MAX_ANSWERS: u32 = 16;
-/// After a peer's request another one is expected for this time: an application counts as away between its calls.
-const REQUEST_AGE: Duration = Duration::from_millis(20);
-/// And for this time it is expected at once: the thread waits for it, whatever else may come.
-const NEW_REQUEST_AGE: Duration = Duration::from_millis(1);
 
 /// Longest time for which the progress thread polls in [`Served::look_around`] while it finds something.
 const LONGEST_LOOK: Duration = Duration::from_millis(10);
@@ -52,18 +43,11 @@ impl Requests {
         self.last.is_some_and(|last| now - last < age)
     }
 
-    /// Whether there are new ones.
-    fn have_come(&mut self, requests: u64, now: Instant) -> bool {
-        let have_come = std::mem::replace(&mut self.seen, requests) != requests;
-        if have_come {
+    /// Notes whether there are new ones.
+    fn count(&mut self, requests: u64, now: Instant) {
+        if std::mem::replace(&mut self.seen, requests) != requests {
             self.last = Some(now);
         }
-        have_come
-    }
-
-    /// Whether peers are expected to wait for an answer just now.
-    fn is_asked(&mut self, requests: u64, now: Instant) -> bool {
-        self.have_come(requests, now) || self.are_within(REQUEST_AGE, now)
     }
 }
 
@@ -212,8 +196,9 @@ impl State {
             self.seen_calls = (transport.progress_calls(), now);
         }
         // An application that calls now and then is away in between.
-        let is_asked = self.requests.is_asked(transport.incoming_requests(), now);
-        let is_away = !has_called || is_asked && transport.since_poll() >= POLL_INTERVAL;
+        self.requests.count(transport.incoming_requests(), now);
+        let is_asked = self.requests.are_within(2 * LONG_PERIOD, now);
+        let is_away = !has_called || is_asked && transport.since_poll() >= VISIT;
         let is_shared = is_processor_shared() && (has_called || now - since < scheduling_wait());
         if !is_away && !is_shared {
             // While operations are pending, the thread stays awake, so that no call has to wake it.
@@ -225,17 +210,12 @@ impl State {
             let waits = transport.has_blocked_sends() || is_urgent(transport);
             return if waits { Next::Soon } else { Next::AfterScheduling };
         }
-        let mut may_wait = false;
-        for _ in 0..MAX_ANSWERS {
-            may_wait = transport.progress_in_background();
-            if !self.requests.have_come(transport.incoming_requests(), now) || may_wait {
-                break;
-            }
-        }
-        let is_asked = self.requests.are_within(NEW_REQUEST_AGE, now);
+        let may_wait = transport.progress_in_background();
         self.seen_calls.0 = transport.progress_calls();
+        self.requests.count(transport.incoming_requests(), now);
         self.end_pause();
-        if may_wait { Next::Readable { paced: !is_free && !is_asked } } else { Next::Soon }
+        let expects_request = self.requests.are_within(PERIOD, now);
+        if may_wait { Next::Readable { paced: !is_free && !expects_request } } else { Next::Soon }
     }
 
     /// Wakes the progress thread if it has something to do.
