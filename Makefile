@@ -270,12 +270,12 @@ soak: build
 	$(FISHPLATE) simulate --from $(FROM) --seconds $(SECONDS)
 
 throughput: build
-	$(FISHPLATE) simulate --throughput > crates/sim/tests/snapshots/throughput.txt
-	git diff --stat crates/sim/tests/snapshots/throughput.txt
+	$(FISHPLATE) simulate --throughput > lab/sim/tests/snapshots/throughput.txt
+	git diff --stat lab/sim/tests/snapshots/throughput.txt
 
 record-applications: build bench
-	crates/sim/applications/record
-	git diff --stat crates/sim/applications
+	lab/sim/applications/record
+	git diff --stat lab/sim/applications
 
 clean:
 	$(CARGO) clean

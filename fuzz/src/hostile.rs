@@ -1,6 +1,6 @@
 //! The attacker of the engine's own tests, and its victim with all that it must and must not do.
 
-#[path = "../../crates/engine/tests/engines/hostile/attack.rs"]
+#[path = "../../transport/engine/tests/engines/hostile/attack.rs"]
 pub mod attack;
-#[path = "../../crates/engine/tests/engines/hostile/victim.rs"]
+#[path = "../../transport/engine/tests/engines/hostile/victim.rs"]
 mod victim;

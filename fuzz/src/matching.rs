@@ -1,8 +1,8 @@
 //! What a user asks of an engine that has messages to match, against plain lists: those of the engine's own tests.
 
-#[path = "../../crates/engine/tests/engines/matching/run.rs"]
+#[path = "../../transport/engine/tests/engines/matching/run.rs"]
 mod commands;
-#[path = "../../crates/engine/tests/engines/matching/lists.rs"]
+#[path = "../../transport/engine/tests/engines/matching/lists.rs"]
 mod lists;
 
 use crate::support::rng::Rng;

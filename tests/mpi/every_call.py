@@ -5,7 +5,7 @@ import re
 from collections import Counter, defaultdict
 from pathlib import Path
 
-TABLE = Path(__file__).resolve().parents[2] / "crates" / "profile" / "src" / "calls.txt"
+TABLE = Path(__file__).resolve().parents[2] / "lab" / "profile" / "src" / "calls.txt"
 # Collective operations by what a trace calls them; those with a size for each rank are of the kind of those with one for all.
 KINDS = {"barrier": "barrier", "bcast": "broadcast", "gather": "gather", "gatherv": "gather", "scatter": "scatter",
          "scatterv": "scatter", "allgather": "allgather", "allgatherv": "allgather", "alltoall": "alltoall",

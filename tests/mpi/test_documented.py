@@ -46,7 +46,7 @@ class Documented(MpiTest):
         (self.folder / "apps").symlink_to(app("is").parent)
         (self.folder / "plan.toml").write_text(PLAN)
         (self.folder / "my-stacks.toml").write_text(STACK)
-        shutil.copy(ROOT / "crates/sim/testbeds/eth-100g-wan.toml", self.folder / "my-cluster.toml")
+        shutil.copy(ROOT / "lab/sim/testbeds/eth-100g-wan.toml", self.folder / "my-cluster.toml")
         shutil.copy(ROOT / "docs/examples/demo.json", self.folder)
         named = ("record", "monday", "tuesday", "main", "branch") if page.stem in ("compare", "report") else ()
         for seed, name in enumerate(named):

@@ -14,7 +14,7 @@ from support import ROOT, MpiTest, program, stack, testbed
 
 VERSION = "4.1.2"
 # With the hashes of its files.
-PACKAGES = ROOT / "crates" / "lab" / "stacks" / "packages.txt"
+PACKAGES = ROOT / "lab" / "program" / "stacks" / "packages.txt"
 # Point-to-point, collectives, one-sided, communicators, requests, threads. The rest of the suite does little or nothing
 # with the network, or takes minutes (MPI-IO, locks that ranks poll); `tests/run --mpi4py-all` runs all of it.
 DEFAULT = ["p2p", "cco", "rma", "win", "msgzero", "comm", "request", "threads", "util_pkl5"]

@@ -1,5 +1,5 @@
 """Functions of MPI that a profile does not know, and why. Every other function in the headers of the stacks is in
-`crates/profile/src/calls.txt`; `test_recorder.py` holds it so.
+`lab/profile/src/calls.txt`; `test_recorder.py` holds it so.
 """
 
 import re

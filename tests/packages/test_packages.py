@@ -187,7 +187,7 @@ class Recipes(unittest.TestCase):
         with tarfile.open(self.tarball) as tar:
             names = tar.getnames()
         folder = self.tarball.name.removesuffix(".tar.gz")
-        for name in ["Makefile", "Cargo.lock", "crates/provider/Cargo.toml"]:
+        for name in ["Makefile", "Cargo.lock", "transport/provider/Cargo.toml"]:
             self.assertIn(f"{folder}/{name}", names)
 
     def test_spack(self):

@@ -1,0 +1,62 @@
+//! Queries the bytes carried over each rail by the provider in this process, if the MPI loaded it.
+
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+
+use super::dynamic_linker;
+
+/// Limit of the number of rails queried.
+const MAX_RAILS: usize = 24;
+
+/// Bytes of a name, including its NUL.
+const NAME_BYTES: usize = 56;
+
+/// A rail, as the provider writes it (`transport/provider/src/ffi/rail_bytes.rs`).
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct RawRail {
+    name: [u8; NAME_BYTES],
+    sent: u64,
+    received: u64,
+}
+
+type Function = unsafe extern "C" fn(*mut RawRail, usize) -> usize;
+
+/// The provider in this process.
+#[derive(Clone, Copy)]
+pub struct Provider(Function);
+
+/// Bytes carried by a rail since the start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rail {
+    /// Its name.
+    pub name: String,
+    /// Sent.
+    pub sent: u64,
+    /// Received.
+    pub received: u64,
+}
+
+impl Provider {
+    pub fn find() -> Option<Provider> {
+        let address = dynamic_linker::of_provider(c"fishplate_named_rail_bytes")?;
+        // SAFETY: the provider's function of this name has this type.
+        Some(Provider(unsafe { std::mem::transmute::<*mut c_void, Function>(address) }))
+    }
+
+    /// All rails.
+    pub fn rails(self) -> Vec<Rail> {
+        let mut raw = [const { MaybeUninit::<RawRail>::uninit() }; MAX_RAILS];
+        // SAFETY: a buffer for that many rails.
+        let count = unsafe { (self.0)(raw.as_mut_ptr().cast(), MAX_RAILS) };
+        // SAFETY: the provider wrote as many as it returned.
+        raw.iter().take(count).map(|rail| unsafe { rail.assume_init() }).map(Rail::from).collect()
+    }
+}
+
+impl From<RawRail> for Rail {
+    fn from(raw: RawRail) -> Rail {
+        let length = raw.name.iter().position(|byte| *byte == 0).unwrap_or(raw.name.len());
+        Rail { name: String::from_utf8_lossy(&raw.name[..length]).into_owned(), sent: raw.sent, received: raw.received }
+    }
+}
