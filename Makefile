@@ -24,15 +24,16 @@ LIBRARY_BUILD := cargo-zigbuild rustc --target x86_64-unknown-linux-gnu.$(GLIBC)
 RELEASE = x86_64-unknown-linux-gnu/release
 endif
 # As a shared library alone: what is a Rust library as well is not optimized as a whole.
-LIBRARY = $(LIBRARY_BUILD) --quiet --release --crate-type cdylib --target-dir "$(TARGET)/libraries" \
-  --config 'profile.release.lto="fat"' --config 'profile.release.package.fishplate-rails.opt-level=3' \
-  --config 'profile.release.package.fishplate-rails.codegen-units=1'
+PROVIDER_ALONE = $(LIBRARY_BUILD) --quiet --release --crate-type cdylib --target-dir "$(TARGET)/libraries" \
+  --config 'profile.release.lto="fat"' --config 'profile.release.debug="line-tables-only"' \
+  --config 'profile.release.package.fishplate-rails.opt-level=3' \
+  --config 'profile.release.package.fishplate-rails.codegen-units=1' -p fishplate-provider
 # make V=1 shows every command, and what cargo says beyond warnings and errors.
 V ?= 0
 Q := $(if $(filter 1,$(V)),,@)
 export V
 # Once it is there, little is left to build. Until then cargo says how many crates of the program it has built.
-LONG = $(if $(wildcard $(FISHPLATE)),, (12 minutes of processor time; cargo counts the crates of the program))
+LONG = $(if $(wildcard $(FISHPLATE)),, (8 minutes of processor time; cargo counts the crates of the program))
 QUIET = $(if $(filter 1,$(V)),,$(if $(wildcard $(FISHPLATE)),--quiet))
 
 .PHONY: help build install wheel deb recipes release modulefile setup bench demo check lint test test-all test-code test-bench
@@ -79,17 +80,17 @@ help:
 	@echo
 	@echo 'V=1 shows every command.'
 
-# The libraries beside the program: what is optimized as a whole keeps one processor busy. Their folder is made first, since two
+# The provider beside the program: what is optimized as a whole keeps one processor busy. Its folder is made first, since two
 # cargos that make `target` at once fail. Renamed into place, since running programs may have the old files open.
 build:
 	@echo 'Fishplate: the program and its libraries$(LONG)'
 	$(Q)mkdir -p "$(TARGET)/libraries"
-	$(Q)($(LIBRARY) -p fishplate-provider && $(LIBRARY) -p fishplate-interpose) & libraries=$$!; \
-	  $(PROGRAM_BUILD) $(QUIET) --release -p fishplate-lab; program=$$?; wait $$libraries && exit $$program
+	$(Q)$(PROVIDER_ALONE) & provider=$$!; \
+	  $(PROGRAM_BUILD) $(QUIET) --release -p fishplate-lab -p fishplate-interpose; program=$$?; wait $$provider && exit $$program
 	$(Q)mkdir -p $(BUILD)/bin $(BUILD)/lib/fishplate
 	$(Q)cp "$(TARGET)/$(RELEASE)/fishplate" $(FISHPLATE).new && mv $(FISHPLATE).new $(FISHPLATE)
 	$(Q)cp "$(TARGET)/libraries/$(RELEASE)/libfishplate_fi.so" $(PROVIDER).new && mv $(PROVIDER).new $(PROVIDER)
-	$(Q)cp "$(TARGET)/libraries/$(RELEASE)/libfishplate_mpi.so" $(INTERPOSER).new && mv $(INTERPOSER).new $(INTERPOSER)
+	$(Q)cp "$(TARGET)/$(RELEASE)/libfishplate_mpi.so" $(INTERPOSER).new && mv $(INTERPOSER).new $(INTERPOSER)
 	$(Q)$(FISHPLATE) write-manual $(BUILD)/share/man/man1
 	$(Q)mkdir -p $(BUILD)/$(BASH_COMPLETION) $(BUILD)/$(ZSH_COMPLETION) $(BUILD)/$(FISH_COMPLETION)
 	$(Q)$(FISHPLATE) completion bash > $(BUILD)/$(BASH_COMPLETION)/fishplate
