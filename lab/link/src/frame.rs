@@ -7,7 +7,7 @@ use crate::time::Instant;
 /// A frame that waits to be sent, is being sent or propagates.
 #[derive(Debug)]
 pub struct Frame<T> {
-    /// `None` for a frame that will be lost: it takes its time on the wire all the same.
+    /// `None` for a frame that will be lost: it still takes its time on the wire.
     pub token: Option<T>,
     pub wire_bytes: u32,
     /// When its last bit leaves.

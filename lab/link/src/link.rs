@@ -54,7 +54,7 @@ pub enum Offered<T> {
     Taken,
     /// The queue is full.
     Dropped(T),
-    /// It will be lost on the wire; it takes its time on the link all the same.
+    /// It will be lost on the wire; it still takes its time on the link.
     Lost(T),
 }
 

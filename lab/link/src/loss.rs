@@ -11,7 +11,7 @@ pub enum Loss {
     /// No frame is lost.
     #[default]
     None,
-    /// Each frame is lost with the same probability, independently of the others.
+    /// Each frame is lost with this probability, independently of the others.
     Independent {
         /// From 0 to 1.
         probability: f64,

@@ -2,8 +2,8 @@
 //! [`fishplate_link::Link`] decides.
 //!
 //! One process with one thread serves all rails of a laboratory ([`serve`]). Another process controls it over a pair of pipes
-//! or a socket, with a line of JSON for each message ([`Emulator`]). docs/internals/longbow.md describes what is emulated, and
-//! how exactly.
+//! or a socket, with a line of JSON for each message ([`Emulator`]). docs/internals/longbow.md describes the emulation,
+//! and its accuracy.
 //!
 //! `fishplate lab` uses it. It needs the right to create network namespaces; [`check()`] describes what is missing.
 //! `examples/measure.rs` measures its accuracy on a machine.

@@ -2,7 +2,7 @@
 //!
 //! A schedule is a list of steps for one rank: messages, copies, local reductions, and collective operations among the
 //! ranks of its own cluster, for which the MPI has its own algorithms. It is a pure function of the operation, of who is
-//! in which cluster, of the algorithm and of the rank; it knows nothing of MPI and does no I/O, so the same one is run
+//! in which cluster, of the algorithm and of the rank; it knows nothing of MPI and does no I/O, so one schedule is run
 //! over an MPI (`fishplate-interpose`) and in a simulator (`fishplate-sim`).
 //!
 //! [`choose()`] picks an algorithm from estimates of the network, [`schedule()`] makes the steps of a rank. [`Schedule`]

@@ -23,7 +23,7 @@ pub struct Place {
     pub host: u64,
 }
 
-/// Which ranks are in which cluster, and which share a host. Every rank must have the same.
+/// Clusters and hosts of the ranks. It must be equal on all ranks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClusterMap {
     clusters: Vec<Cluster>,

@@ -1,8 +1,8 @@
-//! What is known of the network, for choosing.
+//! Estimates of the network, from which algorithms are chosen.
 
 use crate::map::Cluster;
 
-/// Estimates of a network. Every rank must have the same, or ranks would choose differently.
+/// Estimates of a network. They must be equal on all ranks, or ranks would choose differently.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Network {
     inside: Vec<IntraCluster>,
@@ -11,10 +11,10 @@ pub struct Network {
     library: Library,
 }
 
-/// Whose own algorithms are compared with.
+/// The MPI library whose own algorithms schedules are compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Library {
-    /// MPICH, and what is built like it.
+    /// MPICH, and libraries derived from it.
     Mpich,
     /// Another, or one that is not known.
     Other,
@@ -25,16 +25,16 @@ pub enum Library {
 pub struct IntraCluster {
     /// One way of a short message between two ranks, in nanoseconds.
     pub latency_ns: u64,
-    /// What one host sends to another, in bytes a second; between ranks of one host the copy rate counts.
+    /// Rate from one host to another, in bytes per second; between ranks of one host the copy rate counts.
     pub bytes_per_s: u64,
-    /// What all hosts send each other together, if that is known.
+    /// Rate of all hosts together, if known.
     pub shared_bytes_per_s: Option<u64>,
-    /// What one rank copies or reduces, in bytes a second.
+    /// Rate at which one rank copies or reduces, in bytes per second.
     pub copy_bytes_per_s: u64,
 }
 
 impl IntraCluster {
-    /// What is assumed where nothing was measured: ranks of a cluster share memory or a local network, and only ratios to
+    /// Values assumed without a measurement: ranks of a cluster share memory or a local network, and only the ratios to
     /// the WAN count, which are large.
     pub const UNMEASURED: IntraCluster = IntraCluster {
         latency_ns: 10_000,
@@ -49,14 +49,14 @@ impl IntraCluster {
 pub struct Wan {
     /// Round trip of a short message in nanoseconds.
     pub round_trip_ns: u64,
-    /// What one host can send over it, in bytes a second.
+    /// Rate of one host over it, in bytes per second.
     pub host_bytes_per_s: u64,
-    /// What all hosts of a cluster together can, if that is known.
+    /// Rate of all hosts of a cluster together, if known.
     pub shared_bytes_per_s: Option<u64>,
 }
 
 impl Wan {
-    /// Whether all hosts of a cluster reach much more together than one of them, for all that is known.
+    /// Whether all hosts of a cluster together may reach a much higher rate than one of them.
     pub(crate) fn is_worth_sharing(&self) -> bool {
         self.shared_bytes_per_s.is_none_or(|rate| rate / 2 >= self.host_bytes_per_s)
     }
@@ -78,13 +78,13 @@ impl Network {
         Network { inside, between, library: Library::Other }
     }
 
-    /// The same, for programs that run over this MPI; unless told, it is not known.
+    /// These estimates for programs over this MPI library. The default is an unknown library.
     pub fn for_library(self, library: Library) -> Network {
         Network { library, ..self }
     }
 
-    /// The same where all hosts of a cluster share links that carry what one host can send, unless it is known what
-    /// they do.
+    /// These estimates with links that all hosts of a cluster share at the rate of one host, where the rate of all
+    /// together is unknown.
     pub(crate) fn where_hosts_share(&self) -> Network {
         let mut network = self.clone();
         for wan in &mut network.between {
@@ -93,7 +93,7 @@ impl Network {
         network
     }
 
-    /// Whose own algorithms are compared with.
+    /// The MPI library whose own algorithms schedules are compared with.
     pub fn library(&self) -> Library {
         self.library
     }

@@ -4,11 +4,11 @@ use crate::map::Rank;
 
 /// A collective operation, with all that a schedule depends on. Lengths are in elements.
 ///
-/// An element is whatever unit all ranks agree on: one of the datatype where there is something to reduce, a byte where
-/// there is not. All ranks must give the same, but for where blocks are in their own buffers.
+/// An element is one of the datatype in a reduction, otherwise a byte. The operation must be equal on all ranks, except
+/// for the positions of blocks in their own buffers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
-    /// Nobody leaves before all have come.
+    /// No rank leaves before all have entered.
     Barrier,
     /// `Receive[0..len]` of the root into that of all.
     Broadcast {

@@ -6,10 +6,10 @@ use crate::step::{Action, Local, Step, StepId, Tag};
 
 /// What one rank does for an operation.
 ///
-/// To execute it: start every step as soon as those that it comes after are complete, in any order and several at once,
-/// without blocking; but start the [`Local`] steps in the order of the schedule, as MPI asks of collectives on one
-/// communicator. The operation is complete when all steps are. No step may be left waiting while another could start:
-/// peers rely on it.
+/// To execute it: start every step without blocking as soon as its predecessors are complete, in any order and several
+/// at once; but start the [`Local`] steps in the order of the schedule, as MPI asks of collectives on one communicator.
+/// The operation is complete when all steps are. No step may be left waiting while another could start: peers rely on
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Schedule {
     steps: Vec<Step>,
@@ -42,7 +42,7 @@ impl Schedule {
         self.add(Action::Receive { from, into, tag }, after)
     }
 
-    /// Copies; nothing to do for no elements, or onto the same place.
+    /// Copies elements; no step if there are none, or if `from` is `into`.
     pub(crate) fn copy(&mut self, from: Slice, into: Slice, after: &[StepId]) -> Option<StepId> {
         debug_assert_eq!(from.len, into.len);
         (from.len > 0 && from != into).then(|| self.add(Action::Copy { from, into }, after))

@@ -3,7 +3,7 @@
 use crate::buffer::Slice;
 use crate::map::{LocalRank, Rank};
 
-/// Tells messages of one schedule between the same two ranks apart, in this direction. Less than [`MAX_TAGS`].
+/// Distinguishes the messages of one schedule from one rank to another. Less than [`MAX_TAGS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tag(pub u16);
 
@@ -62,10 +62,10 @@ pub enum Action {
     Local(Local),
 }
 
-/// A collective operation among the ranks of one cluster, by whatever means the executor has: MPI's own algorithm.
+/// A collective operation among the ranks of one cluster, carried out by the executor: MPI's own algorithm.
 ///
 /// Its ranks are those of the cluster in ascending order. Lists of slices have one for each of them, all in one buffer.
-/// Each rank of a cluster has the same ones in the same order in its schedule.
+/// The schedules of all ranks of a cluster have equal local operations in equal order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Local {
     /// `MPI_Barrier`.

@@ -1,6 +1,5 @@
 //! Error numbers. Functions return them negated; those below 256 are the system's (Linux).
 
-pub const FI_ENOENT: i32 = 2;
 pub const FI_EIO: i32 = 5;
 pub const FI_EAGAIN: i32 = 11;
 pub const FI_ENOMEM: i32 = 12;

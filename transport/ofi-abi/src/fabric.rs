@@ -67,6 +67,5 @@ pub const FI_CLASS_CNTR: usize = 15;
 // Commands of `fi_ops::control`.
 pub const FI_GETOPSFLAG: c_int = 2;
 pub const FI_SETOPSFLAG: c_int = 3;
-pub const FI_ALIAS: c_int = 4;
 pub const FI_GETWAIT: c_int = 5;
 pub const FI_ENABLE: c_int = 6;

@@ -41,7 +41,6 @@ pub const FI_COMPARE_ATOMIC: u64 = 1 << 59;
 /// Of `fi_av_insert`.
 pub const FI_SYNC_ERR: u64 = 1 << 58;
 /// Of `fi_av_insert`.
-pub const FI_AV_USER_ID: u64 = 1 << 41;
 /// Of `fi_getinfo`, between providers: only providers that stand on their own.
 pub const OFI_CORE_PROV_ONLY: u64 = 1 << 59;
 

@@ -164,7 +164,6 @@ pub const FI_MR_LOCAL: c_int = 1 << 2;
 pub const FI_MR_VIRT_ADDR: c_int = 1 << 4;
 pub const FI_MR_ALLOCATED: c_int = 1 << 5;
 pub const FI_MR_PROV_KEY: c_int = 1 << 6;
-pub const FI_MR_ENDPOINT: c_int = 1 << 9;
 
 // What a provider may ask of its user.
 pub const FI_CONTEXT: u64 = 1 << 59;
@@ -172,7 +171,6 @@ pub const FI_CONTEXT2: u64 = 1 << 52;
 pub const FI_RX_CQ_DATA: u64 = 1 << 56;
 
 // States of an adapter's link.
-pub const FI_LINK_UNKNOWN: c_uint = 0;
 pub const FI_LINK_DOWN: c_uint = 1;
 pub const FI_LINK_UP: c_uint = 2;
 
@@ -183,22 +181,16 @@ pub const FI_PROGRESS_MANUAL: c_uint = 2;
 pub const FI_PROGRESS_CONTROL_UNIFIED: c_uint = 3;
 
 // Threading.
-pub const FI_THREAD_UNSPEC: c_uint = 0;
 pub const FI_THREAD_SAFE: c_uint = 1;
-pub const FI_THREAD_FID: c_uint = 2;
 pub const FI_THREAD_DOMAIN: c_uint = 3;
-pub const FI_THREAD_COMPLETION: c_uint = 4;
 pub const FI_THREAD_ENDPOINT: c_uint = 5;
 
 // Resource management.
-pub const FI_RM_UNSPEC: c_uint = 0;
-pub const FI_RM_DISABLED: c_uint = 1;
 pub const FI_RM_ENABLED: c_uint = 2;
 
 // Types of endpoints.
 pub const FI_EP_UNSPEC: c_uint = 0;
 pub const FI_EP_MSG: c_uint = 1;
-pub const FI_EP_DGRAM: c_uint = 2;
 pub const FI_EP_RDM: c_uint = 3;
 
 // Orders.

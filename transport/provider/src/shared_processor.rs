@@ -10,15 +10,15 @@ const PERIOD: Duration = Duration::from_millis(50);
 const SHARED_PART: f64 = 0.25;
 
 /// Lower bound of the assumed scheduling wait: some dozens of ranks that take less than a millisecond each.
-const LEAST_SCHEDULING_WAIT: Duration = Duration::from_millis(50);
+const MIN_SCHEDULING_WAIT: Duration = Duration::from_millis(50);
 /// Scheduling wait for each process that wants the processor: a tick of kernels with 250 ticks a second.
 const TURN: Duration = Duration::from_millis(4);
 /// Upper bound: more than a hundred processes on one processor get little done in any order.
-const MOST_SCHEDULING_WAIT: Duration = Duration::from_millis(500);
+const MAX_SCHEDULING_WAIT: Duration = Duration::from_millis(500);
 
 /// The last result.
 static IS_SHARED: AtomicBool = AtomicBool::new(false);
-static SCHEDULING_WAIT_MS: AtomicU64 = AtomicU64::new(LEAST_SCHEDULING_WAIT.as_millis() as u64);
+static SCHEDULING_WAIT_MS: AtomicU64 = AtomicU64::new(MIN_SCHEDULING_WAIT.as_millis() as u64);
 
 /// Whether ranks share the processor that this process polls on, as [`SharedProcessor`] has found.
 pub fn is_processor_shared() -> bool {
@@ -33,7 +33,7 @@ pub fn scheduling_wait() -> Duration {
 /// The scheduling wait where a rank that is ready waits for this part of the time: of n ranks, each waits for 1 - 1/n.
 fn scheduling_wait_at(share: f64) -> Duration {
     let others = 1.0 / (1.0 - share).max(0.001);
-    TURN.mul_f64(others).clamp(LEAST_SCHEDULING_WAIT, MOST_SCHEDULING_WAIT)
+    TURN.mul_f64(others).clamp(MIN_SCHEDULING_WAIT, MAX_SCHEDULING_WAIT)
 }
 
 /// State of the observation.

@@ -1,4 +1,4 @@
-//! What is sent to measure.
+//! Traffic for measurements.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -12,7 +12,7 @@ use super::Pair;
 pub const PAYLOAD_SHARE: f64 = 1448.0 / 1538.0;
 const CHUNK: usize = 256 << 10;
 
-/// What a stream received.
+/// Results of a stream's receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Received {
     pub bytes: u64,

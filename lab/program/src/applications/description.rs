@@ -1,4 +1,4 @@
-//! What is known of each application, from the table that comes with the program.
+//! The applications, from the table that comes with the program.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -17,16 +17,16 @@ const DESCRIPTIONS: &str = include_str!("../../stacks/applications.toml");
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Application {
-    /// As commands call it.
+    /// Name in commands.
     #[serde(skip)]
     pub name: String,
-    /// As people call it.
+    /// Title.
     pub title: String,
     /// The MPI that it is linked with.
     pub abi: Abi,
     /// Its program: a file of its packages, or a name in PATH.
     pub program: String,
-    /// Where it is from; nothing: from the machine.
+    /// Its packages; absent: it is from the machine.
     packages: Option<Source>,
     /// Debian's package, where it is from the machine.
     #[serde(default)]
@@ -37,9 +37,9 @@ pub struct Application {
     pub arguments: Vec<String>,
     /// Its environment.
     pub environment: BTreeMap<String, String>,
-    /// The input unless told.
+    /// The default input.
     pub default_input: String,
-    /// What it can work on.
+    /// Its inputs.
     pub inputs: BTreeMap<String, Input>,
     /// How it tells its version.
     pub version: Version,
@@ -60,7 +60,7 @@ struct Source {
 pub struct Version {
     /// Its arguments for that.
     pub arguments: Vec<String>,
-    /// How the line begins that has it.
+    /// Start of the output line that has it.
     pub line: String,
 }
 
@@ -72,16 +72,16 @@ pub struct Input {
     pub title: String,
     /// Its size.
     pub atoms: u64,
-    /// Steps in time, unless told.
+    /// Default number of time steps.
     pub steps: u64,
     /// More arguments of the application.
     #[serde(default)]
     pub arguments: Vec<String>,
-    /// What it is made of.
+    /// Its source.
     pub made: Made,
 }
 
-/// What an input is made of.
+/// Sources of inputs.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Made {
@@ -103,7 +103,7 @@ pub fn all() -> &'static [Application] {
     &ALL
 }
 
-/// The one that is called `name`.
+/// The application called `name`.
 ///
 /// # Errors
 /// With the name that was probably meant, and all that there are.
@@ -138,7 +138,7 @@ impl Application {
         found.with_context(|| format!("{} has no input \"{name}\"{}", self.name, alternatives(name, names)))
     }
 
-    /// What to type in order to have it.
+    /// The command that installs it.
     pub fn how_to_get(&self) -> String {
         format!("fishplate setup --app {}", self.name)
     }

@@ -54,7 +54,7 @@ pub fn water(counts: [u32; 3]) -> System {
     }
 }
 
-/// Where the hydrogen atoms of a molecule are: its axis points to a place of a spiral over the sphere.
+/// Positions of a molecule's hydrogen atoms: its axis points to a place of a spiral over the sphere.
 fn hydrogens(oxygen: [f64; 3], number: usize) -> [[f64; 3]; 2] {
     let part = |ratio: f64| (number as f64 * ratio).fract();
     // Two irrational numbers: no two molecules are turned alike, and all directions are as frequent.
@@ -68,7 +68,7 @@ fn hydrogens(oxygen: [f64; 3], number: usize) -> [[f64; 3]; 2] {
     })
 }
 
-/// Straight chains side by side, as many along x and y as `sizes` says, with so many links each.
+/// Straight chains side by side: their numbers along x and y, and the links of each, from `sizes`.
 pub fn polyethylene(sizes: [u32; 3]) -> System {
     let [nx, ny, links] = sizes.map(|size| size as usize);
     let (rise, aside) = (LINK * HALF_LINK_ANGLE.to_radians().sin(), LINK * HALF_LINK_ANGLE.to_radians().cos());
@@ -102,7 +102,7 @@ fn gro(title: &str, atoms: &[Atom], size: [f64; 3]) -> String {
     text + &format!("{x:10.5}{y:10.5}{z:10.5}\n")
 }
 
-/// What all systems have in common: steps of 2 fs at 300 K, results only at the end.
+/// Parameters of all systems: steps of 2 fs at 300 K, results only at the end.
 const PARAMETERS: &str = "\
 integrator = md
 dt = 0.002

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use super::description::{Application, Made};
 use super::formula::{self, System};
 
-/// What the scripts of LAMMPS' benchmarks do at their end, and what takes its place so that steps can be chosen.
+/// The last line of LAMMPS' benchmark scripts, and its replacement with a variable for the steps.
 const RUN: (&str, &str) = ("run 100", "run ${steps}");
 
 /// Runs the application with these words in this folder.

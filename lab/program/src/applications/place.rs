@@ -1,4 +1,4 @@
-//! Where an application is, and whether it can be run.
+//! The location of an application, and whether it can be run.
 
 use std::fs;
 use std::path::{Path, PathBuf};

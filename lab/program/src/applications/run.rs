@@ -1,4 +1,4 @@
-//! What a stack is to start in order to run an application.
+//! The command with which a stack runs an application.
 
 use std::path::{Path, PathBuf};
 
@@ -7,10 +7,10 @@ use anyhow::{Context, Result, bail, ensure};
 use super::description::{Application, Input};
 use crate::mpi::stacks::Stack;
 
-/// Most steps that can be asked for.
+/// Limit of the steps.
 const MAX_STEPS: u64 = 1_000_000_000;
 
-/// What an application is to do.
+/// An application with its options.
 #[derive(Debug)]
 pub struct Choice {
     /// The application.
@@ -19,11 +19,11 @@ pub struct Choice {
     pub name: &'static str,
     /// Its input.
     pub input: &'static Input,
-    /// How many steps.
+    /// Number of steps.
     pub steps: u64,
 }
 
-/// What is to be started.
+/// A command to be started.
 pub struct Started {
     /// Program and arguments.
     pub words: Vec<String>,
@@ -34,10 +34,10 @@ pub struct Started {
 }
 
 impl Application {
-    /// What its options ask for: `--input NAME`, `--steps N`.
+    /// Parses its options: `--input NAME`, `--steps N`.
     ///
     /// # Errors
-    /// With the option that is wrong, and what is allowed.
+    /// With the wrong option, and the allowed ones.
     pub fn choose(&'static self, options: &[String]) -> Result<Choice> {
         let (mut name, mut steps) = (self.default_input.as_str(), None);
         let mut words = options.iter().map(String::as_str);

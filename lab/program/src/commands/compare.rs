@@ -12,7 +12,7 @@ use crate::tell;
 
 /// Exit code when something is worse, or no longer there.
 const WORSE: u8 = 1;
-/// Exit code when nothing could be said.
+/// Exit code when the comparison has no result.
 const ERROR: u8 = 2;
 
 /// Tells what changed from one record to another beyond noise.

@@ -59,7 +59,7 @@ Examples:
   fishplate demo --quick --output /tmp/demo.html
   fishplate demo --keep-json demo.json && fishplate demo --from demo.json --output again.html";
 
-/// What to do with one's own program. Of these, the second needs neither Fishplate below the program nor a second rail.
+/// Commands for the user's own program. The second one needs neither Fishplate below the program nor a second rail.
 const NEXT: &str = "  fishplate run -- mpiexec -n 2 -hosts a,b ./app    over all rails; shows what each of them carried
   fishplate profile -- mpiexec -n 2 ./app           where its time goes, over any network
   fishplate doctor a b                              whether the hosts and the rails between them are as they should be";

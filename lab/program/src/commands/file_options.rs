@@ -1,4 +1,4 @@
-//! Options of `fishplate simulate` that only benchmarks of files take; the same as those of the benchmark programs.
+//! Options of `fishplate simulate` for benchmarks of files, as the benchmark programs have them.
 
 use clap::ValueEnum;
 use fishplate_sim::suite::FileAccess;

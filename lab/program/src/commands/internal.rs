@@ -53,7 +53,7 @@ pub struct StartMpi {
     library: PathBuf,
 }
 
-/// Runs a command that is told to end when the process that started this one is gone.
+/// Runs a command, and ends it when the parent of this process is gone.
 #[derive(clap::Args)]
 pub struct TieToParent {
     /// What to run.

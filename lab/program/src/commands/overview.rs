@@ -17,7 +17,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Make networks", &["lab", "testbed"]),
 ];
 
-/// What clap makes `fishplate --help` of, `program` having all commands.
+/// Clap's template of `fishplate --help`; `program` has all commands.
 pub fn template(program: &Command) -> String {
     let styles = Styles::styled();
     let (heading, literal) = (*styles.get_header(), *styles.get_literal());

@@ -1,4 +1,4 @@
-//! Options of `fishplate simulate` that only patterns take; the same as those of the benchmark programs.
+//! Options of `fishplate simulate` for patterns, as the benchmark programs have them.
 
 use clap::ValueEnum;
 use fishplate_sim::models::time::Time;

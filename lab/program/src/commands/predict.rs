@@ -1,6 +1,6 @@
 //! `fishplate predict`: how long a recorded program takes on networks that need not exist.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail, ensure};
@@ -9,7 +9,7 @@ use fishplate_sim::replay::Computation;
 use crate::output::text;
 use crate::predict::evaluate::{self, Question};
 use crate::predict::networks::{Asked, Network};
-use crate::predict::prediction::Change;
+use crate::predict::prediction::{Change, Prediction};
 use crate::predict::results::{Results, Share};
 use crate::predict::source::Source;
 use crate::predict::{page, print};
@@ -105,16 +105,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let source = Source::open(&args.trace, args.flops)?;
     source.check(args.processors, args.page.is_some())?;
     let per_node = args.ranks_per_node.unwrap_or_else(|| source.ranks_per_node());
-    let mut networks = Vec::new();
-    for swept in combinations(&args.sweep)? {
-        let changes = [args.set.clone(), swept.clone()].concat();
-        let asked = Asked { ranks: source.ranks(), per_node, stack: args.stack.as_deref(), changes: &changes };
-        for text in &args.networks {
-            let network = asked.network(text)?;
-            let name = std::iter::once(network.name.as_str()).chain(swept.iter().map(String::as_str));
-            networks.push(Network { name: name.collect::<Vec<_>>().join(" "), ..network });
-        }
-    }
+    let networks = networks(args, source.ranks(), per_node)?;
     let with_idle = match args.computation.as_deref() {
         Some(kind) => kind == "elapsed",
         None => source.computes_all_the_time(),
@@ -124,21 +115,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let question = Question { computation, seed: args.seed, changes, is_detailed: args.page.is_some() };
     let predictions = match &args.results {
         None => evaluate::all(&source, &networks, question)?,
-        Some(folder) => {
-            let results = Results::open(folder, &source, &question)?;
-            let share = Share::of_environment(|name| std::env::var(name).ok());
-            let found = results.complete((&source, question), &networks, share)?;
-            if share.of > 1 {
-                let Share { number, of } = share;
-                say!(
-                    "process {number} of {of}: {} predicted, in {}",
-                    text::plural(found as u64, "network"),
-                    folder.display()
-                );
-                return Ok(ExitCode::SUCCESS);
-            }
-            results.all(&networks)?
-        }
+        Some(folder) => match kept(folder, (&source, question), &networks)? {
+            Some(predictions) => predictions,
+            None => return Ok(ExitCode::SUCCESS),
+        },
     };
     let headline = headline(&source, per_node, with_idle);
     if let Some(file) = &args.page {
@@ -156,6 +136,35 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         say!("! {note}");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The networks of the command line, each with all swept values.
+fn networks(args: &Args, ranks: u32, per_node: u32) -> Result<Vec<Network>> {
+    let mut networks = Vec::new();
+    for swept in combinations(&args.sweep)? {
+        let changes = [args.set.clone(), swept.clone()].concat();
+        let asked = Asked { ranks, per_node, stack: args.stack.as_deref(), changes: &changes };
+        for text in &args.networks {
+            let network = asked.network(text)?;
+            let name = std::iter::once(network.name.as_str()).chain(swept.iter().map(String::as_str));
+            networks.push(Network { name: name.collect::<Vec<_>>().join(" "), ..network });
+        }
+    }
+    Ok(networks)
+}
+
+/// Predictions that are kept in `folder`; those that are missing are made. `None` where several processes share the
+/// work: this one has then made and reported its share.
+fn kept(folder: &Path, asked: (&Source, Question<'_>), networks: &[Network]) -> Result<Option<Vec<Prediction>>> {
+    let results = Results::open(folder, asked.0, &asked.1)?;
+    let share = Share::of_environment(|name| std::env::var(name).ok());
+    let found = results.complete(asked, networks, share)?;
+    if share.of > 1 {
+        let Share { number, of } = share;
+        say!("process {number} of {of}: {} predicted, in {}", text::plural(found as u64, "network"), folder.display());
+        return Ok(None);
+    }
+    results.all(networks).map(Some)
 }
 
 /// All combinations of the values that parameters are swept over, each as changes `PATH=VALUE`.

@@ -20,7 +20,7 @@ use crate::system::output_file;
 use crate::system::whole_file;
 use crate::tell;
 
-/// Endings of what is written, beside each other.
+/// File name extensions of the outputs.
 const PAGE: &str = "html";
 const RECORD: &str = "json";
 
@@ -144,7 +144,7 @@ fn stack(name: &str, described: &[PathBuf]) -> Result<Stack> {
     catalog.find(name).or_else(|error| catalog.find(&format!("fishplate-{name}")).map_err(|_| error))
 }
 
-/// What loads the library, and makes a stack's programs those of the command.
+/// Variables that load the library, and put a stack's programs in front.
 fn variables(stack: Option<&Stack>) -> Result<Vec<(String, String)>> {
     let folder = provider_folder()?;
     let mut variables = stack.map_or(Ok(Vec::new()), Stack::environment_variables)?;

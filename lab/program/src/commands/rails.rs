@@ -54,7 +54,7 @@ struct Row {
     /// It would be used for a peer to which no rail leads.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     reserve: bool,
-    /// The one that stands for the rail.
+    /// The preferred address of the rail.
     address: Option<IpAddr>,
     addresses: Vec<IpAddr>,
     speed_mbps: Option<u64>,
@@ -62,7 +62,7 @@ struct Row {
     /// Of its device.
     #[serde(skip_serializing_if = "Option::is_none")]
     numa_node: Option<u32>,
-    /// What running programs know of its connections.
+    /// Its connections, from running programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     flows: Option<Flows>,
     /// Why it carries nothing at present.
@@ -71,10 +71,10 @@ struct Row {
     /// Why it is not a rail.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// What stands in its way, and what to do.
+    /// Obstacles, with advice.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hints: Vec<String>,
-    /// What the best of the pairs is like, if a peer was asked for.
+    /// The best pair of addresses, if a peer was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     peer: Option<Reach>,
     /// Ways to the peer.
@@ -97,7 +97,7 @@ struct Reach {
 struct Pair {
     from: Option<IpAddr>,
     to: IpAddr,
-    /// Where the kernel sends what goes from one to the other, unless it is told the interface.
+    /// The kernel's route from one to the other, unless the socket is bound to an interface.
     route: String,
     /// The interface that sockets are bound to.
     device: Option<String>,
@@ -131,7 +131,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         let leads = |pairs: &[pairing::Pair], to: &IpAddr| {
             pairs.iter().any(|pair| pair.local == at && pair.remotes.contains(to))
         };
-        // What is in reserve is for hosts that do not answer over anything better.
+        // Interfaces in reserve are for hosts that do not answer over a better one.
         let is_next = answered.is_none_or(|class| class == rail.class);
         let is_used = |to: &IpAddr| leads(&used, to) || is_next && leads(&reserve, to);
         let pair = |to: &IpAddr| Pair::look(rail, *to, own.contains(to), is_used(to), &interfaces);
@@ -156,7 +156,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(if rows.iter().any(usable) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What may be a rail by a provider of libfabric, as `words` of FISHPLATE_RAILS say: that is not looked at here.
+/// Domains of libfabric's providers that `words` of FISHPLATE_RAILS may make rails; they are not examined here.
 fn print_domains(words: &[String]) {
     match wanted::named(words) {
         Some(named) => named.iter().for_each(|wanted| {
@@ -187,7 +187,7 @@ impl Pair {
             return Pair { from: None, to, route: "none".into(), device, used, reach };
         };
         let name = |index: u32| interfaces.iter().find(|one| one.index == index).map_or("?", |one| one.name.as_str());
-        // What is of a link alone has a route over every interface; it is the socket that chooses.
+        // Link-local addresses have a route over every interface; the socket chooses one.
         let route = match netlink::route(from, to) {
             Ok(netlink::Route { device, gateway: None }) => Ok(format!("over {}", name(device))),
             Ok(netlink::Route { device, gateway: Some(gateway) }) => Ok(format!("over {}, by {gateway}", name(device))),

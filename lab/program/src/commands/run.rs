@@ -43,7 +43,7 @@ Examples:
 With ranks on several hosts the table needs a --stats file that all of them can write to.
 Other settings are FISHPLATE_* variables: `fishplate env --help` lists them.";
 
-/// Where this run's counters are, and notes that tell why there are none.
+/// Files of this run's counters, and of notes that explain missing ones.
 struct Counters {
     file: PathBuf,
     /// Length of the file before the run.
@@ -88,7 +88,7 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
 /// Less free space than a process needs for its counters, in bytes.
 const TOO_FULL: u64 = 4096;
 
-/// What helps where the cause is not among those that are told.
+/// Advice for causes that are not listed.
 const MORE: &str = "`fishplate doctor` tries the MPI of this host.";
 
 impl Counters {
@@ -120,7 +120,7 @@ impl Counters {
     }
 }
 
-/// That nothing can be appended to a file, if it is so.
+/// A message if nothing can be appended to a file.
 fn unwritable(file: &Path) -> Option<String> {
     let folder = file.parent().unwrap_or(Path::new("/"));
     if let Ok(free) = free_space::of(folder)

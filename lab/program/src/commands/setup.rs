@@ -73,7 +73,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         args.storages.iter().map(|name| storage::find(name)).collect::<Result<Vec<_>>>().context("--storage")?;
     let nothing_named = args.stacks.is_empty() && apps.is_empty() && storages.is_empty();
     let wanted = if nothing_named || !args.stacks.is_empty() { wanted(&args.stacks)? } else { Vec::new() };
-    // What only the machine can have is missed before anything is fetched.
+    // Programs that only the machine can provide are checked before anything is fetched.
     apps.iter().filter(|app| app.packages().is_none()).try_for_each(|app| app.program_file().map(|_| ()))?;
     let cache = stacks::cache_folder()?;
     let cannot = |what| format!("cannot {what} {} (FISHPLATE_CACHE names another folder)", cache.display());
@@ -99,7 +99,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What there is beside what comes unasked.
+/// Packages that are installed only on request.
 fn print_on_request() -> Result<()> {
     for wheels in wheels::all().iter().filter(|wheels| wheels.on_request) {
         if !wheels.is_ready()? {
@@ -128,7 +128,7 @@ fn folder_of(name: &str) -> Result<String> {
     Ok(file.parent().unwrap_or(Path::new("/")).display().to_string())
 }
 
-/// What to install for these names, what it needs first; for none, all that need not be asked for.
+/// Packages for these names, each behind its dependencies; without names, all default ones.
 fn wanted(names: &[String]) -> Result<Vec<&'static Wheels>> {
     let mut wanted: Vec<&Wheels> = Vec::new();
     if names.is_empty() {

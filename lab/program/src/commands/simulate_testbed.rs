@@ -7,7 +7,7 @@ use std::rc::Rc;
 use anyhow::{Result, anyhow, bail, ensure};
 use fishplate_collectives::{Algorithm, MAX_SEGMENTS, UNLIMITED_WINDOW};
 use fishplate_sim::mpi::collectives::Broadcast;
-use fishplate_sim::suite::{Benchmark, Machine, Options, Outcome, run as simulate};
+use fishplate_sim::suite::{Benchmark, FileAccess, Machine, Options, Outcome, run as simulate};
 use fishplate_sim::testbed::{Placement, SHIPPED};
 
 use super::{file_options, pattern_options};
@@ -16,10 +16,10 @@ use crate::record::{Line, Sample};
 use crate::say;
 use crate::simulation::{changed, record as simulated, sizes};
 
-/// Iterations unless told, least and most,
+/// Bounds of the default number of iterations.
 const MIN_ITERATIONS: u32 = 4;
 const MAX_ITERATIONS: u32 = 200;
-/// of so many bytes one way together.
+/// Between these bounds, all iterations together carry this number of bytes in one direction.
 const BYTES: u64 = 256 << 20;
 /// Widths of columns, as the benchmark programs have them.
 const SIZE_WIDTH: usize = 10;
@@ -123,15 +123,7 @@ pub fn run(args: &Args, seed: u64) -> Result<ExitCode> {
     let placement = Placement::new(args.ranks, args.per_node, testbed.cluster.len());
     let machine = Machine { testbed: testbed.clone(), stack: stack.clone(), placement, seed };
     let files = args.files.access();
-    let sizes = match &args.sizes {
-        _ if benchmark == Benchmark::IoTile => {
-            ensure!(args.sizes.is_none(), "io_tile has no --sizes: its tiles are as --tile and --element say");
-            vec![files.tile_bytes()]
-        }
-        Some(_) if benchmark.is_atomic() => bail!("{} has no --sizes: its words have 8 bytes", benchmark.name()),
-        Some(list) => sizes::parse(list)?,
-        None => sizes::doubling(benchmark.default_sizes().0, benchmark.default_sizes().1),
-    };
+    let sizes = sizes_of(args, benchmark, &files)?;
     if !args.json {
         header(benchmark, args.ranks, &format!("{}, stack {stack}: {about}", testbed.name));
     }
@@ -165,7 +157,19 @@ pub fn run(args: &Args, seed: u64) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Which testbeds come with the program.
+fn sizes_of(args: &Args, benchmark: Benchmark, files: &FileAccess) -> Result<Vec<u64>> {
+    Ok(match &args.sizes {
+        _ if benchmark == Benchmark::IoTile => {
+            ensure!(args.sizes.is_none(), "io_tile has no --sizes: its tiles are as --tile and --element say");
+            vec![files.tile_bytes()]
+        }
+        Some(_) if benchmark.is_atomic() => bail!("{} has no --sizes: its words have 8 bytes", benchmark.name()),
+        Some(list) => sizes::parse(list)?,
+        None => sizes::doubling(benchmark.default_sizes().0, benchmark.default_sizes().1),
+    })
+}
+
+/// Prints the testbeds that come with the program.
 fn list() -> Result<ExitCode> {
     for (name, _) in SHIPPED {
         let testbed = changed(name, &[])?;
@@ -175,7 +179,8 @@ fn list() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// How many iterations count, and how many come before: where chance plays a part what programs get into takes some.
+/// Iterations that count, and warm-up iterations before them. Randomness needs more of both: its effects vary, and take some
+/// iterations to set in.
 fn iterations(args: &Args, bytes: u64, varies: bool) -> (u32, u32) {
     let fitting = (BYTES / bytes.max(1)).clamp(MIN_ITERATIONS.into(), MAX_ITERATIONS.into()) as u32;
     let usual = if varies { fitting } else { MIN_ITERATIONS };

@@ -17,7 +17,7 @@ pub struct Row {
     pub rank: Option<u32>,
     /// The name of its host.
     pub host: String,
-    /// Which host that is.
+    /// Identity of the host.
     pub host_id: HostId,
     /// Its name if several hosts are shown.
     #[serde(skip)]
@@ -34,7 +34,7 @@ pub struct Row {
     pub state: State,
     /// Connections over it.
     pub links: u32,
-    /// Those to one peer, at most.
+    /// Maximum to one peer.
     pub streams: u32,
     /// Bytes a second that one connection gets, where several get clearly more.
     pub flow_rate: Option<u64>,
@@ -70,7 +70,7 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// Those of this host's rails by the rails' names, as far as its processes know what ports carry.
+    /// Flows of this host's rails by the rails' names, as far as its processes know them.
     pub fn of_this_host() -> BTreeMap<String, Flows> {
         let own = process::host_id();
         let pages = live::pages().into_iter().map(|(_, page)| page).filter(|page| page.host_id() == own);

@@ -17,7 +17,7 @@ const SCHEMA: &str = "fishplate-stats/1";
 pub struct Line {
     schema: String,
     host: String,
-    /// Which host that is; lines of before do not tell.
+    /// Identity of the host; older lines lack it.
     host_id: Option<HostId>,
     /// A random number of the process; lines of before do not tell.
     process: Option<String>,
@@ -68,7 +68,7 @@ pub struct Summary {
     pub hosts: usize,
 }
 
-/// What tells processes apart: their random numbers; of lines of before host, rank and process number.
+/// Identity of a process: its random number; in older lines its host, rank and process number.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Process<'a> {
     Numbered(&'a str),
@@ -107,8 +107,8 @@ pub fn can_be_read_again(file: &Path) -> bool {
     !file.metadata().is_ok_and(|known| !known.is_file())
 }
 
-/// Reads the lines of `file` behind its first `skip` bytes. Leaves out what is not a line of counters, such as a last
-/// line cut short by a killed process.
+/// Reads the lines of `file` behind its first `skip` bytes. Skips lines that are no counters, such as a last line cut
+/// short by a killed process.
 pub fn read(file: &Path, skip: u64) -> Result<Vec<Line>> {
     let problem = || format!("cannot read the counters in {}", file.display());
     let mut text = Vec::new();
@@ -162,7 +162,7 @@ pub fn summarize(lines: &[Line]) -> Summary {
 }
 
 impl Mean {
-    /// What was sent least counts too, or a rail that carried nothing would have no round trip.
+    /// Even 0 bytes have a weight, or a rail that carried nothing would have no round trip.
     fn add(&mut self, value: f64, bytes: u64) {
         let weight = bytes.max(1) as f64;
         self.sum += value * weight;

@@ -69,7 +69,7 @@ pub struct RailAlone {
 pub struct StackResults {
     /// Name.
     pub name: String,
-    /// Which rails it was given.
+    /// Its rails.
     pub rails: String,
     /// Whether its settings contain the rates of the rails.
     #[serde(rename = "told")]

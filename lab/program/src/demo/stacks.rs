@@ -16,7 +16,7 @@ pub const FISHPLATE: &str = "Fishplate";
 pub struct DemoStack {
     /// Name.
     pub name: &'static str,
-    /// Which rails it is given.
+    /// Its rails.
     pub rails: &'static str,
     /// Whether its settings contain the rates of the rails, which no other stack gets.
     pub rates_given: bool,

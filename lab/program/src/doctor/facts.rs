@@ -26,7 +26,7 @@ pub struct Assignment {
     pub settings: BTreeMap<String, String>,
     /// The MPI to start.
     pub mpi: Option<mpi::Wanted>,
-    /// Where the provider has to be.
+    /// Expected file of the provider.
     pub provider: Option<PathBuf>,
 }
 

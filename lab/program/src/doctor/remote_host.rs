@@ -1,4 +1,4 @@
-//! Another host: this program there, which looks at it.
+//! Another host, examined by this program there.
 //!
 //! The two talk in lines: here an [`Assignment`], there [`HostFacts`]; here the offers of other hosts, there what came of
 //! trying them. Lines from there begin with [`MARK`], as login scripts may print others. It ends with its input.
@@ -48,9 +48,9 @@ pub enum Unexamined {
     Absent,
     /// This one is, and understands something else.
     Other {
-        /// What it says of its version.
+        /// Its version output.
         program: String,
-        /// What it says otherwise.
+        /// Other output.
         said: String,
     },
     /// It does not answer.
@@ -67,7 +67,7 @@ pub struct RemoteHost {
 }
 
 impl RemoteHost {
-    /// Starts it there, and has it look.
+    /// Starts the program there, and has it examine the host.
     pub fn start(
         shell: &RemoteShell,
         host: &str,

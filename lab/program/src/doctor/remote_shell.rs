@@ -15,7 +15,7 @@ const SSH: [&str; 5] = ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]
 pub struct RemoteShell(Vec<String>);
 
 impl RemoteShell {
-    /// As the user says; else the testbed's, inside of one; else ssh.
+    /// The user's choice; else the shell of the testbed that this process is in; else ssh.
     pub fn new(given: Option<&str>) -> Result<RemoteShell> {
         let testbed = std::env::var(REMOTE_SHELL).ok().filter(|shell| !shell.is_empty());
         let words: Vec<String> = match (given, testbed) {

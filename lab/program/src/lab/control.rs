@@ -107,7 +107,7 @@ pub struct DescribedLink {
     pub asked: Rail,
     /// Whether it is up.
     pub up: bool,
-    /// Whether the emulator has it.
+    /// Whether the emulator supports it.
     pub emulated: bool,
 }
 

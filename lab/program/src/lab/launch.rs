@@ -40,13 +40,29 @@ pub fn environment(testbed: &Lab) -> Result<Vec<(String, OsString)>> {
         .iter()
         .map(|host| (0..testbed.rails()).map(|rail| host.rail_address(rail).to_string()).collect::<Vec<_>>().join(","));
 
-    let set = |name: &str, value: &dyn AsRef<std::ffi::OsStr>| (name.to_string(), value.as_ref().to_os_string());
     let mut environment = vec![
         set(REMOTE_SHELL, &script),
         set("FISHPLATE_TESTBED_HOSTS", &names().collect::<Vec<_>>().join(",")),
         set("FISHPLATE_TESTBED_RAILS", &rail_names(testbed.topology().ports())),
         set("FISHPLATE_TESTBED_ADDRESSES", &addresses.collect::<Vec<_>>().join(";")),
         set("TMPDIR", &temporary),
+    ];
+    environment.extend(launchers(&script, &hydra_hosts, &prte_hosts));
+    if std::env::var_os(TOPOLOGY_FILE).is_none() {
+        // MPICH's hydra writes this machine's topology into /tmp, whatever TMPDIR is, and leaves it there when it is killed. It does
+        // not if this variable names a file. The file does not exist, so every rank reads the topology itself.
+        environment.push(set(TOPOLOGY_FILE, &temporary.join("topology.xml")));
+    }
+    environment.extend(testbed.storage().into_iter().flat_map(|storage| storage.variables().iter().cloned()));
+    let rails =
+        if testbed.rails_are_tunnels() { rail_names(testbed.topology().ports()) } else { format!("^{MANAGEMENT}") };
+    environment.push(set(RAILS, &rails));
+    Ok(environment)
+}
+
+/// Variables that have the launchers of MPI libraries start processes by the remote shell.
+fn launchers(script: &Path, hydra_hosts: &Path, prte_hosts: &Path) -> Vec<(String, OsString)> {
+    vec![
         // MPICH's hydra.
         set("HYDRA_LAUNCHER", &"rsh"),
         set("HYDRA_LAUNCHER_EXEC", &script),
@@ -66,17 +82,11 @@ pub fn environment(testbed: &Lab) -> Result<Vec<(String, OsString)>> {
         set("PRTE_MCA_hwloc_default_binding_policy", &"none"),
         set("OMPI_ALLOW_RUN_AS_ROOT", &"1"),
         set("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", &"1"),
-    ];
-    if std::env::var_os(TOPOLOGY_FILE).is_none() {
-        // MPICH's hydra writes this machine's topology into /tmp, whatever TMPDIR says, and leaves it there when it is
-        // killed; not if there is said to be a file. There is none, so every rank finds out by itself.
-        environment.push(set(TOPOLOGY_FILE, &temporary.join("topology.xml")));
-    }
-    environment.extend(testbed.storage().into_iter().flat_map(|storage| storage.variables().iter().cloned()));
-    let rails =
-        if testbed.rails_are_tunnels() { rail_names(testbed.topology().ports()) } else { format!("^{MANAGEMENT}") };
-    environment.push(set(RAILS, &rails));
-    Ok(environment)
+    ]
+}
+
+fn set(name: &str, value: &dyn AsRef<OsStr>) -> (String, OsString) {
+    (name.to_string(), value.as_ref().to_os_string())
 }
 
 /// Gives a command such an environment. A choice of rails that it has already comes before the lab's.
@@ -86,8 +96,8 @@ pub fn apply<V: AsRef<OsStr>>(command: &mut Command, environment: impl IntoItera
     command.envs(environment.into_iter().filter(|(name, _)| name != RAILS || !is_chosen));
 }
 
-/// Makes the names of so many hosts known, for as long as the testbed lives and only within it. Ahead of the hosts,
-/// which inherit the mount.
+/// Makes the names of the first `hosts` hosts known, for as long as the testbed lives and only within it. Called before the hosts
+/// start, which inherit the mount.
 pub fn publish_names(hosts: usize, folder: &Path) -> Result<()> {
     let target = Path::new("/etc/hosts");
     let Ok(mut text) = fs::read_to_string(target) else { return Ok(()) };

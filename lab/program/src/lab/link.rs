@@ -12,7 +12,7 @@ use crate::testbed::{host, rail_name};
 /// A link of one rail.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
-    /// By which the emulator knows it.
+    /// Name in the emulator.
     pub name: String,
     /// The cluster or the two clusters that it belongs to.
     pub place: String,
@@ -53,11 +53,11 @@ pub struct End {
 /// A network of a lab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
-    /// That of a host.
+    /// The namespace of a host.
     Host(usize),
-    /// That of a cluster's switch.
+    /// The namespace of a cluster's switch.
     Switch(usize),
-    /// That of the lab's own process.
+    /// The namespace of the lab's own process.
     Here,
 }
 

@@ -104,7 +104,7 @@ impl Lab {
             found.map(|link| link.asked).unwrap_or_default()
         };
         let mut paths = Vec::new();
-        // Where hosts have one port, what is between those of a cluster is no rail.
+        // Where hosts have one port, the links within a cluster are no rails.
         let is_measured = |cluster: &Cluster| cluster.hosts > 1 && !topology.one_port;
         for (number, cluster) in topology.clusters.iter().enumerate().filter(|(_, cluster)| is_measured(cluster)) {
             let from = topology.hosts_of(number).start;

@@ -24,10 +24,10 @@ const CARRIER_LIMIT: Duration = Duration::from_secs(5);
 /// Socket buffers up to which TCP may grow: a round trip of 50 ms at 10 Gbit/s, both ways of counting included.
 const SOCKET_BYTES: u32 = 64 << 20;
 
-/// What makes a network a switch that routes between clusters.
+/// Kernel settings of a switch that routes between clusters.
 const SWITCH_SETTINGS: [(&str, &str); 5] = [
     ("ipv4/ip_forward", "1"),
-    // For what is made from now on: answer for hosts of other clusters, whatever way their packets came.
+    // For interfaces made from now on: answer for hosts of other clusters, by whatever interface their packets arrive.
     ("ipv4/conf/default/proxy_arp", "1"),
     ("ipv4/conf/default/rp_filter", "0"),
     ("ipv4/conf/all/rp_filter", "0"),

@@ -69,7 +69,7 @@ pub fn round_trips(address: IpAddr, time: Duration) -> Result<RoundTrips> {
 fn exchange(socket: &UdpSocket, number: u32) -> Result<Option<f64>> {
     let start = Instant::now();
     if let Err(error) = socket.send(&number.to_be_bytes()) {
-        // What came back says that nobody listens yet.
+        // The answer says that no process listens yet.
         return if error.kind() == ErrorKind::ConnectionRefused { Ok(None) } else { Err(error).context("cannot send") };
     }
     let mut answer = [0; 4];
@@ -81,7 +81,7 @@ fn exchange(socket: &UdpSocket, number: u32) -> Result<Option<f64>> {
         socket.set_read_timeout(Some(left)).context("cannot set a time limit")?;
         match socket.recv(&mut answer) {
             Ok(_) if answer == number.to_be_bytes() => return Ok(Some(start.elapsed().as_secs_f64() * 1e6)),
-            // One that was given up.
+            // The answer to an earlier request, which had timed out.
             Ok(_) => {}
             // This process was stopped for a while, which ends a call that has a time limit.
             Err(error) if error.kind() == ErrorKind::Interrupted => {}

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::units::{Delay, Size};
 use crate::testbed::{Burst, FlowLimit, Rate};
 
-/// One rail, the same in both directions.
+/// One rail, equal in both directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rail {
@@ -21,7 +21,7 @@ pub struct Rail {
     /// Each frame takes up to so much longer; order is kept.
     #[serde(skip_serializing_if = "Delay::is_zero")]
     pub jitter: Delay,
-    /// Which packets get lost.
+    /// Packet loss.
     #[serde(skip_serializing_if = "LossSetting::is_none")]
     pub loss: LossSetting,
     /// Of which packets a bit is changed.
@@ -30,13 +30,13 @@ pub struct Rail {
     /// Bytes of the longest packet that comes through; nothing: all do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path_mtu: Option<u32>,
-    /// What may wait to be sent; nothing: two delays and 2 ms at the rate, and 272 kB at least.
+    /// Length of the queue; absent: two delays and 2 ms at the rate, and at least 272 kB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Size>,
-    /// What the kernel's shaper lets pass at once.
+    /// Burst of the kernel's shaper.
     #[serde(skip_serializing_if = "Burst::is_default")]
     pub burst: Burst,
-    /// What one flow gets of it.
+    /// Limit of one flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_limit: Option<FlowLimit>,
 }
@@ -105,7 +105,7 @@ impl Rail {
         self.is_rate_alone() && self.rate_mbit.is_unshaped()
     }
 
-    /// As the emulator takes it.
+    /// As settings of the emulator.
     pub fn settings(&self) -> Settings {
         Settings {
             rate: self.rate_mbit.mbit().map(|mbit| link::Rate::mbit(mbit.into())),

@@ -1,4 +1,4 @@
-//! Where labs that are up can be found: a folder of the user, and in it one for each lab.
+//! The registry of labs that are up: a folder of the user, with a folder for each lab.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io;
@@ -43,7 +43,7 @@ impl Slot {
         names.iter().map(|name| Slot::new(name)).collect()
     }
 
-    /// Where its daemon listens.
+    /// Socket of its daemon.
     pub fn socket(&self) -> PathBuf {
         self.folder.join("control")
     }
@@ -96,7 +96,7 @@ impl Slot {
         }
     }
 
-    /// Says what is wrong if it is not up.
+    /// Describes the problem if it is not up.
     pub fn expect_up(&self) -> Result<()> {
         let name = &self.name;
         if self.is_up() {

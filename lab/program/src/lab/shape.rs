@@ -145,8 +145,8 @@ impl Lab {
     }
 }
 
-/// What is sent by a link's end `b`. A host towards its switch has its rate from the kernel's shaper; delay and loss
-/// are on the way from the switch.
+/// Settings of traffic from a link's end `b`. From a host to its switch, the kernel's shaper sets the rate; delay and
+/// loss apply to the way from the switch.
 fn backward(link: &Link) -> Settings {
     match link.kind {
         Kind::Port(_) => Settings::default(),

@@ -58,7 +58,7 @@ pub fn live(slot: &Slot) -> Result<()> {
     isolate::settle_alone()?;
     let plan = fs::read(slot.folder.join(PLAN)).context("cannot read what to build")?;
     daemon::run(slot, &serde_json::from_slice(&plan)?)?;
-    // Best effort: what is left is cleared by the command that waits, or by the next lab of this name.
+    // Best effort: the command that waits, or the next lab of this name, removes the rest.
     let _ = fs::remove_dir_all(&slot.folder);
     Ok(())
 }

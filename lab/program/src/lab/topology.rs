@@ -1,4 +1,4 @@
-//! What to build: clusters of hosts, their rails, and the links between clusters.
+//! The topology of a lab: clusters of hosts, their rails, and the links between clusters.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,7 +21,7 @@ const MAX_CLUSTERS: usize = 8;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Topology {
-    /// Where chance begins; the same seed loses the same packets in turn.
+    /// Seed of random losses; equal seeds lose equal packets in sequence.
     #[serde(default = "default_seed")]
     pub seed: u64,
     /// How rails are emulated.
@@ -63,8 +63,8 @@ pub struct Cluster {
     pub name: String,
     /// Number of hosts.
     pub hosts: usize,
-    /// What each host's rails are like, or its port, where it has one for all; absent: as many as the links between clusters
-    /// have, and not limited.
+    /// The rails of each host, or its one port; absent: rails without limits, as many as the links between clusters
+    /// have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rails: Vec<Rail>,
 }
@@ -75,7 +75,7 @@ pub struct Cluster {
 pub struct Wan {
     /// Names of the clusters.
     pub between: [String; 2],
-    /// What its links are like, one for each rail.
+    /// Its links, one for each rail.
     pub rails: Vec<Rail>,
 }
 
@@ -142,7 +142,7 @@ impl Topology {
         if self.one_port { 1 } else { self.rails() }
     }
 
-    /// What a host's interface is like in a cluster.
+    /// The settings of a host's interface in a cluster.
     pub fn cluster_rail(&self, cluster: usize, rail: usize) -> Rail {
         self.clusters[cluster].rails.get(rail).copied().unwrap_or_default()
     }

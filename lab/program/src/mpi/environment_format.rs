@@ -5,7 +5,7 @@ use clap::ValueEnum;
 
 use crate::system::programs::shell_quote_always;
 
-/// Who reads them.
+/// Reader of the variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// Every POSIX shell: eval "$(fishplate env)"

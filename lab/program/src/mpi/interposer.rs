@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow};
 
-/// What the dynamic linker loads first into every program.
+/// Variable with the libraries that the dynamic linker loads first into every program.
 pub const PRELOAD: &str = "LD_PRELOAD";
 /// The setting, and the option that wins over it.
 pub const VARIABLE: &str = "FISHPLATE_COLLECTIVES";
@@ -15,7 +15,7 @@ const ALLOWED: &str = "cluster, native, coordinators, shared, direct";
 
 /// File name, as `make` and packages put it beside the provider.
 const LIBRARY: &str = "libfishplate-mpi.so";
-/// What cargo calls it.
+/// Its file name in cargo's builds.
 const LIBRARY_OF_CARGO: &str = "libfishplate_mpi.so";
 
 /// Variables that load it, unless collective operations are to stay the MPI's own. `given` is the option's value, which
@@ -26,10 +26,10 @@ pub fn variables(given: Option<&str>, stack: &[(String, String)], folder: &Path)
     with_preload(given.or(setting(stack)).or(inherited.as_deref()), &option, folder)
 }
 
-/// What loads it to profile, in front of what the user loads: it shall see the program's calls as they are.
+/// Variables that load it for a profile, in front of the user's libraries, so that it sees the program's own calls.
 ///
 /// # Errors
-/// When it is not there.
+/// If the library is missing.
 pub fn profiling(folder: &Path) -> Result<[(String, String); 2]> {
     let preload = preload_first(env::var(PRELOAD).ok(), &library(folder)?);
     Ok([(PRELOAD.to_string(), preload), address_sanitizer(env::var(ADDRESS_SANITIZER).ok())])
@@ -64,7 +64,8 @@ fn library(folder: &Path) -> Result<String> {
     file.into_os_string().into_string().map_err(|file| anyhow!("the path {file:?} is not UTF-8"))
 }
 
-/// What loads it into the programs of a stack whose own environment is this: in measurements the user's does not count.
+/// Variables that load it into the programs of a stack with this environment. In measurements the user's environment
+/// does not count.
 pub fn preloaded(environment: &[(String, String)], folder: &Path) -> Result<Vec<(String, String)>> {
     with_preload(setting(environment), "", folder)
 }
@@ -75,7 +76,7 @@ fn setting(environment: &[(String, String)]) -> Option<&str> {
     value.filter(|value| !value.is_empty())
 }
 
-/// The setting and what loads the library, as far as there are any. `value` is the setting as it was given.
+/// The setting and the variable that loads the library, if there are any. `value` is the setting as it was given.
 fn with_preload(value: Option<&str>, option: &str, folder: &Path) -> Result<Vec<(String, String)>> {
     let preload = preloading(value, option, folder)?;
     // Where the library was loaded to profile, it leaves collective operations alone unless this is set.

@@ -6,7 +6,7 @@ use super::environment_format::tcl_quote;
 use super::forwarded_variables;
 use super::interposer::PRELOAD;
 
-/// Lists of paths, to which a module adds what is Fishplate's: what the user has there is known only when it is loaded.
+/// Lists of paths, to which a module adds Fishplate's: the user's entries are known only when it is loaded.
 const LISTS: [&str; 3] = ["FI_PROVIDER_PATH", PRELOAD, "PATH"];
 
 /// A module that sets `variables`. What is in lists of the caller's environment, as `inherited` says, is none of the
@@ -32,7 +32,7 @@ pub fn write(variables: &[(String, String)], inherited: impl Fn(&str) -> Option<
     text
 }
 
-/// Of the names in `list` those that the module sets; others may not be set when it is loaded.
+/// The names in `list` that the module sets; others may be unset when it is loaded.
 fn names(list: &str, variables: &[(String, String)]) -> String {
     let is_set = |word: &&str| variables.iter().any(|(name, _)| name == word);
     list.split(';').filter(is_set).collect::<Vec<_>>().join(";")

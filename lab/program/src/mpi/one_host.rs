@@ -42,7 +42,7 @@ const THROUGH_LIBFABRIC: &str = "cm";
 const OWN: &str = "ob1";
 /// Open MPI's choice of transports below that layer.
 const TRANSPORTS: &str = "OMPI_MCA_btl";
-/// All but the one of libfabric: it would be asked for news each time.
+/// All transports but libfabric's, which would be polled each time.
 const ALL_BUT_LIBFABRIC: &str = "^ofi";
 
 /// Options with the number of ranks.
@@ -80,7 +80,7 @@ fn ranks(words: &[OsString]) -> usize {
     words.split(|word| word == ":").filter_map(number).sum()
 }
 
-/// Where the launcher's installation has its settings, as far as it is known.
+/// Folders with settings of the launcher's installation, if known.
 fn installation(words: &[OsString], stack: Option<&Stack>) -> Vec<PathBuf> {
     let name = words[0].to_string_lossy();
     let launcher = match stack {

@@ -1,4 +1,4 @@
-//! The provider library: where it is, and what makes an MPI load it.
+//! The provider library: its location, and the variables with which an MPI loads it.
 
 use std::env;
 use std::fs;
@@ -13,18 +13,19 @@ use crate::system::umask::NotForOthers;
 
 /// File name by which libfabric finds the provider.
 const PROVIDER: &str = "libfishplate-fi.so";
-/// What cargo calls it.
+/// Its file name in cargo's builds.
 const PROVIDER_OF_CARGO: &str = "libfishplate_fi.so";
 
-/// Who tells libfabric's cache of registrations that memory goes away, and how many it keeps.
+/// Settings of libfabric's cache of registrations: how it learns of freed memory, and its size.
 const CACHE_SETTINGS: [&str; 2] = ["FI_MR_CACHE_MONITOR", "FI_MR_CACHE_MAX_COUNT"];
 
 /// Open MPI's choice of a layer of one-sided operations.
 pub const ONE_SIDED: &str = "OMPI_MCA_osc";
-/// What has that be libfabric, unless the user has chosen: over UCX, operations would go past the rails.
+/// Settings that choose libfabric for it, unless the user has chosen: over UCX, operations would bypass the rails.
 const ONE_SIDED_CHOICES: [(&str, &str); 2] = [(ONE_SIDED, "^ucx"), ("OMPI_MCA_osc_rdma_btls", "ofi")];
 
-/// What makes an MPI that uses libfabric load Fishplate: MPICH and Intel MPI by the first four, Open MPI by the others.
+/// Variables with which an MPI over libfabric loads Fishplate: the first four for MPICH and Intel MPI, the others for
+/// Open MPI.
 pub fn fishplate() -> Result<Vec<(String, String)>> {
     let pairs = [
         ("FI_PROVIDER_PATH", provider_path()?),

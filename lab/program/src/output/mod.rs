@@ -1,4 +1,4 @@
-//! What all that is shown is made of; the `print` folders and commands use this, and it uses nothing of theirs.
+//! Building blocks of all output; the `print` folders and commands use these, which use nothing of theirs.
 //!
 //! [`text`]: tables and numbers for a terminal. [`page`]: pages for a browser, with axes, charts and colours. [`nearest`]: names
 //! that were probably meant, for messages. [`terminal`]: what everything that is printed passes.

@@ -1,4 +1,4 @@
-//! What is written to the output and the error output. Names of hosts, programs, communicators and files come from others, in
+//! Writes to the output and the error output. Names of hosts, programs, communicators and files come from others, in
 //! files and over sockets: all that is printed passes [`printable`], so that a terminal obeys none of it.
 
 use std::fmt::Arguments;

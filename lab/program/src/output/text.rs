@@ -1,4 +1,4 @@
-//! Tables and numbers for people.
+//! Tables, numbers and wrapped texts for people.
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
@@ -98,6 +98,30 @@ pub fn named_ranks(all: &[usize]) -> String {
     format!("rank{} {}", if all.len() == 1 { "" } else { "s" }, ranks(all))
 }
 
+/// The beginning of a text that is too long.
+pub fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_string();
+    }
+    text.chars().take(most - 1).chain(['…']).collect()
+}
+
+/// Wraps text to lines of at most this width, if words allow; all but the first line are indented.
+pub fn wrapped(text: &str, most: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last().map_or(0, |line| line.chars().count());
+        if last > 0 && last + 1 + word.chars().count() > most {
+            lines.push("  ".into());
+        }
+        if let Some(line) = lines.last_mut() {
+            let apart = if line.trim().is_empty() { "" } else { " " };
+            *line += &format!("{apart}{word}");
+        }
+    }
+    lines.join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,5 +147,11 @@ mod tests {
         assert_eq!(thousands(1), "1");
         assert_eq!(thousands(1_234_567), "1 234 567");
         assert_eq!(thousands(123), "123");
+    }
+
+    #[test]
+    fn long_texts_are_cut_or_wrapped() {
+        assert_eq!((cut("abcdef", 6), cut("abcdefg", 6)), ("abcdef".into(), "abcde…".into()));
+        assert_eq!(wrapped("! one two three four", 9), "! one two\n  three\n  four");
     }
 }

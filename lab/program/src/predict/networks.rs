@@ -18,7 +18,7 @@ pub struct Network {
     pub testbed: Rc<Testbed>,
     /// The stack.
     pub stack: String,
-    /// Where ranks are.
+    /// Placement of the ranks.
     pub placement: Placement,
 }
 

@@ -76,7 +76,7 @@ impl Prediction {
 /// A run that never happened.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Detail {
-    /// As a profile has it.
+    /// Profile of the replay.
     pub profile: Profile,
     /// The critical path.
     pub path: CriticalPath,

@@ -68,8 +68,7 @@ impl Results {
         whole_file::write_by(&part, &self.file(network), |to| Ok(serde_json::to_writer(to, prediction)?))
     }
 
-    /// Predicts what is not there yet, of the networks of one of so many processes; keeps each as soon as it is known.
-    /// Returns how many.
+    /// Makes the missing predictions for this process's share of the networks; keeps each at once. Returns how many.
     ///
     /// # Errors
     /// When ranks wait for ever, or a file cannot be read or written.
@@ -85,7 +84,7 @@ impl Results {
                 missing.push(network.clone());
             }
         }
-        // As many at a time as there are processors: what is known is kept before the next ones begin.
+        // As many at a time as there are processors: results are kept before the next ones begin.
         for together in missing.chunks(thread::available_parallelism().map_or(1, usize::from)) {
             let predictions = evaluate::all(source, together, question)?;
             for (network, prediction) in together.iter().zip(&predictions) {

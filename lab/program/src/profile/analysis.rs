@@ -1,4 +1,4 @@
-//! From what ranks have recorded to a profile.
+//! Makes a profile from the recordings of ranks.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! One time for all ranks: each has the monotonic clock of its machine, and machines have booted at different times.
 //!
 //! From messages in both directions the difference of two clocks follows as in NTP: a message seems to take its real
-//! time plus the difference, one back its real time minus it, so half of what the least times of both differ by is the
-//! difference, if both really took the same.
+//! time plus the difference, a message back its real time minus the difference. So if the fastest messages of both
+//! directions took equal time, the difference is half of the difference of their apparent times.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,9 +13,9 @@ use super::schema::Clock;
 
 /// The clocks of a world's ranks.
 pub struct Clocks {
-    /// Those that differ, the first one being the reference.
+    /// Distinct clocks; the first one is the reference.
     pub all: Vec<Clock>,
-    /// Which one each rank has.
+    /// Clock of each rank.
     of_rank: Vec<usize>,
 }
 
@@ -44,7 +44,7 @@ impl Clocks {
         Clocks { all: clocks, of_rank }
     }
 
-    /// A time by the clock of a rank (its place among the ranks), as the first clock would have it.
+    /// Converts a time of a rank's clock (by its place among the ranks) to the first clock.
     pub fn common_ns(&self, rank: usize, time_ns: u64) -> i64 {
         (time_ns as i64).wrapping_sub(self.all[self.of_rank[rank]].ahead_ns)
     }
@@ -84,7 +84,7 @@ fn least_times(ranks: &[RawRank], of_rank: &[usize]) -> Least {
     least
 }
 
-/// Goes from clock to clock along messages in both directions, those that leave least doubt first.
+/// Goes from clock to clock along messages in both directions, the most certain pairs first.
 fn improve(clocks: &mut [Clock], least: &Least) {
     let mut pairs: BTreeMap<(usize, usize), (i64, i64)> = BTreeMap::new();
     for (&(from, to), &there) in least {

@@ -1,5 +1,5 @@
-//! Time in MPI that was spent waiting for other ranks, told from the messages and collective operations that both sides
-//! have recorded (docs/guide/profile.md, *Late peers*).
+//! Time in MPI that was spent waiting for other ranks, from the messages and collective operations that both sides have
+//! recorded (docs/guide/profile.md, *Late peers*).
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ enum Cause {
     Collective,
 }
 
-/// What both sides of a message, and all of a collective operation, tell of each other. Times are common ones.
+/// The events of messages and collective operations on all ranks, by the common clock.
 #[derive(Default)]
 struct Counterparts {
     /// When messages were sent.
@@ -38,10 +38,10 @@ struct Counterparts {
     collective: HashMap<(u64, u64), (i64, Option<i64>)>,
 }
 
-/// Calls whose waiting is told together: one that waits itself, or all that complete requests.
+/// Calls that share one waiting time: a call that waits itself, or all calls that complete requests.
 type Pool = Option<usize>;
 
-/// One call as far as its events tell.
+/// The part of a call that its events cover.
 #[derive(Clone, Copy, Default)]
 struct Measured {
     /// How long it took from its beginning until its last event.
@@ -129,7 +129,7 @@ impl Counterparts {
         match event.kind {
             event::RECEIVE => Some((Cause::Sender, self.sent.get(&id).copied())),
             event::SENT => Some((Cause::Receiver, self.received.get(&id).copied())),
-            // An exchange waits for what it receives, and its peers send and receive at the same time.
+            // An exchange waits for the message that it receives, while its peers send and receive as well.
             event::SEND if waits_itself(event.call) && calls::table()[event.call].kind != Kind::Exchange => {
                 Some((Cause::Receiver, self.received.get(&id).copied()))
             }

@@ -20,7 +20,7 @@ const MAX_LEFT_BEHIND: usize = 100;
 pub struct Launch {
     /// The command.
     pub command: Vec<String>,
-    /// When, in universal time, as RFC 3339 has it.
+    /// Start time in UTC, as in RFC 3339.
     pub started: String,
 }
 

@@ -10,7 +10,7 @@ use flate2::write::ZlibEncoder;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serializer};
 
-/// Most bytes that a column is read of: 248 days of steps.
+/// Maximum bytes of a column that are read: 248 days of steps.
 const MAX_BYTES: u64 = 1 << 33;
 
 /// Deflates bytes, and writes them in base64.

@@ -10,7 +10,7 @@ use fishplate_profile::read::Module;
 
 use super::schema::Place;
 
-/// What an ELF file begins with, as far as its type: 3 are position independent programs, and libraries.
+/// Length of the start of an ELF file up to its type: 3 for position independent programs and libraries.
 const ELF_HEAD: usize = 18;
 const POSITION_INDEPENDENT: u16 = 3;
 

@@ -1,4 +1,4 @@
-//! What a profile holds, as it is in records (docs/guide/profile.md). Times are in nanoseconds, sizes in bytes.
+//! The contents of a profile, as in records (docs/guide/profile.md). Times are in nanoseconds, sizes in bytes.
 
 use fishplate_host::{Host, HostId};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub struct Profile {
     pub fishplate: String,
     /// What was run; empty where that is not known.
     pub command: Vec<String>,
-    /// When, in universal time, as RFC 3339 has it.
+    /// Start time in UTC, as in RFC 3339.
     pub started: String,
     /// What a shell reports of its end; nothing where that is not known.
     pub exit_code: Option<u8>,
@@ -338,7 +338,7 @@ impl World {
     }
 }
 
-/// A sum that does not wrap: what is read may be anything.
+/// A sum that does not wrap: a file may hold any numbers.
 pub fn sum(numbers: impl IntoIterator<Item = u64>) -> u64 {
     numbers.into_iter().fold(0, u64::saturating_add)
 }

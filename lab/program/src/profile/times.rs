@@ -36,7 +36,7 @@ impl Times {
     /// Of the only MPI program that ran.
     ///
     /// # Errors
-    /// When there was none, or more than one, or not all of its ranks have told what they did.
+    /// When there was none, or more than one, or some of its ranks left no recording.
     pub fn of(profile: &Profile) -> Result<Times> {
         if let Some(problem) = profile.unreadable.first() {
             bail!("a rank's file cannot be read: {problem}");
@@ -52,7 +52,7 @@ impl Times {
         let of = |part: fn(&Rank) -> u64| world.ranks.iter().map(move |rank| part(rank) as f64 / 1e9);
         let mean = |part| of(part).sum::<f64>() / world.ranks.len().max(1) as f64;
         let greatest = |part| of(part).fold(0.0, f64::max);
-        // While MPI_Pcontrol has recording off, nobody knows; what is not known to be communication counts as computing.
+        // While MPI_Pcontrol disables recording, the activity is unknown, and counts as computing.
         let computing: fn(&Rank) -> u64 = |rank| rank.run_ns.saturating_sub(rank.in_mpi_ns);
         let computing_and_late: fn(&Rank) -> u64 = |rank| rank.run_ns.saturating_sub(rank.transfer_ns());
         Times {

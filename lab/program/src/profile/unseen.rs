@@ -10,8 +10,8 @@ use crate::mpi::unseen::{self, Notes};
 use crate::output::text::{self, named_ranks};
 use crate::system::free_space;
 
-/// Puts what there is to find about ranks that have left nothing into a profile of what is in a folder. `is_new`: the run has
-/// ended just now; later the folder's disk tells nothing about it.
+/// Adds findings about ranks without recordings to the profile of a folder. `is_new`: the run has ended just now; later
+/// the folder's disk tells nothing about it.
 pub fn explain(profile: &mut Profile, folder: &Path, is_new: bool) {
     let notes = Notes::read(folder);
     let storage = if is_new { full_disk(folder).or_else(|| unwritable(folder)) } else { None };
@@ -66,7 +66,7 @@ fn why_absent(world: &World, profile: &Profile, notes: &Notes, storage: Option<&
     lines.into_iter().flatten().collect()
 }
 
-/// What is said of ranks of which nothing was found.
+/// Text about ranks of which nothing was found.
 const UNEXPLAINED: &str = "no process of theirs called MPI_Init where the library is loaded and the folder of the output can be \
     written; nothing in the command, in the files of its programs and about that folder on this host explains it";
 
@@ -78,7 +78,7 @@ fn unwritable(folder: &Path) -> Option<String> {
     error.map(|error| format!("{} cannot be written: {error}", folder.display()))
 }
 
-/// That ranks find no room for what they record, if it is so: they have said that themselves, one of each host.
+/// A message if the folder's disk has no room for a rank's recording. One rank of each host has reported it as well.
 fn full_disk(folder: &Path) -> Option<String> {
     too_full(folder, free_space::of(folder).ok()?)
 }

@@ -2,10 +2,10 @@
 
 use super::raw::RawRank;
 
-/// Puts processes, in the order in which they began, into the worlds that they are of.
+/// Splits processes, in the order of their start, into their worlds.
 ///
-/// A world has a number, where its MPI could tell one. Among processes with the same number and the same size of world,
-/// a rank that is there already begins another one: the same program was run again.
+/// A world has a number if its MPI provides one. Among processes with equal numbers and sizes of world, a second
+/// process with one rank begins another world: the program was run again.
 pub fn split(ranks: Vec<RawRank>) -> Vec<Vec<RawRank>> {
     let mut worlds: Vec<Vec<RawRank>> = Vec::new();
     for rank in ranks {

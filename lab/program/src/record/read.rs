@@ -15,7 +15,7 @@ const KINDS: [&str; 7] = ["manifest", "link", "sample", "rails", "skipped", "cel
 /// A record in memory, lines in order by kind.
 #[derive(Debug)]
 pub struct Record {
-    /// Where it came from.
+    /// Its file.
     pub file: PathBuf,
     /// Its first line.
     pub manifest: Manifest,
@@ -61,7 +61,7 @@ pub fn read(file: &Path) -> Result<Record> {
 }
 
 impl Record {
-    /// One that has its first line alone.
+    /// A record with only a manifest.
     pub fn of(file: PathBuf, manifest: Manifest) -> Record {
         Record {
             file,
@@ -77,7 +77,7 @@ impl Record {
         }
     }
 
-    /// One that was not measured; `options`: those of its manifest.
+    /// An empty record; `options`: those of its manifest.
     #[cfg(test)]
     pub fn synthetic(options: Value) -> Record {
         let machine = serde_json::json!({"cpu": "", "cores": 2, "memory_bytes": 0, "kernel": "", "hostname": ""});
@@ -106,7 +106,7 @@ impl Record {
         Ok(())
     }
 
-    /// What to tell the user of a torn last line.
+    /// A note for the user about a torn last line.
     pub fn torn_note(&self) -> Option<String> {
         let line = self.torn?;
         let file = self.file.display();

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::testbed::Burst;
 
-/// What the manifest calls the schema. The number behind the stroke is the major version.
+/// Name of the schema in the manifest. The number behind the slash is the major version.
 pub const SCHEMA: &str = "fishplate-record/1";
 
 /// One line.
@@ -16,11 +16,11 @@ pub const SCHEMA: &str = "fishplate-record/1";
 pub enum Line {
     /// The first line, and only that.
     Manifest(Box<Manifest>),
-    /// What links are: asked and measured.
+    /// A link: asked and measured.
     Link(Link),
     /// One value.
     Sample(Sample),
-    /// What went over each rail in a cell.
+    /// The traffic of each rail in a cell.
     Rails(Rails),
     /// Something of the matrix that cannot be measured.
     Skipped(Skipped),
@@ -39,7 +39,7 @@ pub struct Manifest {
     pub fishplate: String,
     /// When it began, RFC 3339.
     pub started: String,
-    /// What the report is called.
+    /// Title of the report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Where.
@@ -60,12 +60,12 @@ pub struct Manifest {
     /// Seeds of all that is random, by what they are for.
     #[serde(default)]
     pub seeds: BTreeMap<String, u64>,
-    /// What else was asked.
+    /// Other options.
     #[serde(default)]
     pub options: BTreeMap<String, Value>,
 }
 
-/// Where was measured.
+/// The machine of the measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// Model of the processor.
@@ -85,7 +85,7 @@ pub struct Machine {
 pub struct Stack {
     /// Name, as in the other lines.
     pub name: String,
-    /// What its library says of itself.
+    /// Version text of its library.
     pub version: String,
 }
 
@@ -97,7 +97,7 @@ pub struct Benchmark {
     /// Name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What its charts have along the horizontal axis; the message size unless given.
+    /// Horizontal axis of its charts; absent: the message size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub axis: Option<String>,
     /// Unit of a horizontal axis that is an option.
@@ -177,7 +177,7 @@ pub struct RoundTrip {
     pub p99: f64,
 }
 
-/// Which way a value is better.
+/// The better direction of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
@@ -207,7 +207,7 @@ pub struct Sample {
     pub metric: String,
     /// In which unit.
     pub unit: String,
-    /// Which way is better; by the unit unless given.
+    /// The better direction; absent: by the unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Better>,
     /// The value.
@@ -221,12 +221,12 @@ pub struct Sample {
     /// Whether every byte was compared.
     #[serde(default)]
     pub checked: bool,
-    /// Options of the benchmark: the same for all stacks.
+    /// Options of the benchmark, equal for all stacks.
     #[serde(default)]
     pub options: BTreeMap<String, Value>,
 }
 
-/// What went over each rail in one cell.
+/// The traffic of each rail in one cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rails {
     /// Stack.
@@ -244,7 +244,7 @@ pub struct Rails {
     pub step_s: Option<f64>,
 }
 
-/// What went over one rail.
+/// The traffic of one rail.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RailShare {
     /// Name.
@@ -302,7 +302,7 @@ pub struct Cell {
 pub struct Statement {
     /// Its number, such as `W10`.
     pub id: String,
-    /// What was published.
+    /// The published statement.
     pub text: String,
     /// Whether it holds here.
     pub verdict: Verdict,
@@ -345,7 +345,8 @@ impl Sample {
         self.options.iter().filter(|(_, value)| !value.is_null() && **value != Value::Bool(false))
     }
 
-    /// Which way the value is better: times are better when lower, all else when higher, unless the sample says.
+    /// The better direction: that of the sample, if given; else times are better when lower, all other values when
+    /// higher.
     pub fn better(&self) -> Better {
         let time = matches!(self.unit.as_str(), "ns" | "us" | "ms" | "s");
         self.better.unwrap_or(if time { Better::Lower } else { Better::Higher })

@@ -35,7 +35,7 @@ impl Axis {
         fixed.into_iter().find(|axis| axis.id() == name).unwrap_or_else(option)
     }
 
-    /// Where a sample is along it.
+    /// Position of a sample along it.
     ///
     /// # Errors
     /// When the record does not say.
@@ -45,7 +45,7 @@ impl Axis {
             rails.with_context(|| format!("no line of kind \"link\" describes the link {}", sample.link))
         };
         Ok(match self {
-            // A barrier has no size, and all of its samples are at the same place.
+            // A barrier has no size; all of its samples are at one place.
             Axis::Size => sample.size_bytes.unwrap_or(0) as f64,
             Axis::Ranks => f64::from(sample.ranks),
             Axis::LinkDelay => rails()?.iter().filter_map(|rail| rail.delay_us).fold(0.0, f64::max),
@@ -114,7 +114,7 @@ impl Axis {
         }
     }
 
-    /// Which numbers are round along it; nothing: time goes on evenly.
+    /// Base of a logarithmic axis; `None`: a linear one, for times.
     pub fn base(&self) -> Option<Base> {
         match self {
             Axis::Size | Axis::Ranks => Some(Base::Two),

@@ -59,7 +59,7 @@ fn single(report: &Report) -> Vec<Gap> {
     found
 }
 
-/// Those of one benchmark for one reason.
+/// Joins the gaps of one benchmark with one reason.
 fn together(gaps: Vec<Gap>) -> Vec<Gap> {
     let gaps = joined(gaps, |gap| (&gap.link, &gap.benchmark, &gap.reason), |gap| &mut gap.stack);
     joined(gaps, |gap| (&gap.stack, &gap.benchmark, &gap.reason), |gap| &mut gap.link)

@@ -1,8 +1,8 @@
 //! Reports of records. Deterministic: equal records give equal bytes.
 //!
-//! [`model`] puts samples in order along an [`axis`]; [`comparison`] compares stacks, [`missing`] lists what is not in
-//! the records, [`rail_sums`] adds up what rails carried. [`print`](mod@print) has the forms of a report. Commands and `validate`
-//! call this.
+//! [`model`] puts samples in order along an [`axis`]; [`comparison`] compares stacks, [`missing`] lists gaps in the
+//! records, [`rail_sums`] adds up what rails carried. [`print`](mod@print) has the forms of a report. Commands and
+//! `validate` call this.
 
 mod axis;
 mod comparison;

@@ -29,7 +29,8 @@ pub struct Setting(pub String);
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place(pub f64);
 
-/// What is compared side by side: one metric of one benchmark, with all of its conditions but the axis and the stack.
+/// Samples that are compared side by side: one metric of one benchmark, with all of its conditions but the axis and the
+/// stack.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Panel {
     /// Index into [`Model::benchmarks`].
@@ -73,7 +74,7 @@ pub struct Model {
     pub benchmarks: Vec<Benchmark>,
     /// What was measured.
     pub panels: BTreeMap<Panel, Points>,
-    /// Which link is where along an axis that goes over links, by benchmark.
+    /// Links by their position along an axis of links, by benchmark.
     links_at: BTreeMap<(usize, Place), usize>,
 }
 
@@ -211,7 +212,7 @@ impl PartialOrd for Place {
     }
 }
 
-/// Where a name stands, at the end if it is new.
+/// Position of a name, which is appended if it is new.
 fn position(names: &mut Vec<String>, name: &str) -> usize {
     names.iter().position(|known| known == name).unwrap_or_else(|| {
         names.push(name.to_string());

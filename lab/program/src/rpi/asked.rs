@@ -17,9 +17,9 @@ pub struct Asked {
     pub ranks: u32,
     /// Networks, in the order in which they were named.
     pub networks: Vec<AskedNetwork>,
-    /// The one that the others are to be better than.
+    /// The network that the others are compared with.
     pub base: String,
-    /// The one whose gain is 100 %.
+    /// The network whose gain is 100 %.
     pub best: String,
     /// Whether a machine had more ranks than processors.
     pub oversubscribed: bool,
@@ -30,7 +30,7 @@ pub struct Asked {
 pub struct AskedNetwork {
     /// Its name.
     pub name: String,
-    /// What it is, for people.
+    /// Description.
     pub what: String,
     /// The stack that ran on it.
     pub stack: String,

@@ -49,7 +49,7 @@ pub enum Rpi {
         /// Confidence interval at [`CONFIDENCE`]; `None` for a single run.
         interval: Option<(f64, f64)>,
     },
-    /// It cannot be told, and why.
+    /// Unknown, with the reason.
     Unknown(String),
 }
 

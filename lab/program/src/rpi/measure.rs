@@ -38,14 +38,14 @@ pub struct Measurement {
     pub repeats: u32,
     /// How long it may take.
     pub timeout: Duration,
-    /// Where times go.
+    /// File of the times.
     pub record: PathBuf,
 }
 
 /// A measurement that is going on.
 struct Running<'a> {
     what: &'a Measurement,
-    /// Where hosts are emulated.
+    /// Setup of emulated hosts.
     setup: Option<EmulationSetup>,
     signals: &'a Signals,
     writer: Writer,

@@ -1,4 +1,4 @@
-//! What a network is worth to a program: it runs on several networks in turn, profiled (docs/guide/rpi.md).
+//! The benefit of networks to a program, which runs on several networks in turn, profiled (docs/guide/rpi.md).
 //!
 //! [`networks`] says which ones; [`measure`] runs the program on each, takes its times from its profiles
 //! (`profile/`), and writes them to a record; [`asked`] is what a record knows of the question. [`evaluate`] makes of a

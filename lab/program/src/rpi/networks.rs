@@ -26,7 +26,7 @@ pub struct Network {
     pub stack: Stack,
 }
 
-/// Where a network is.
+/// Place of a network.
 #[derive(Clone)]
 pub enum Place {
     /// It is emulated.
@@ -126,7 +126,7 @@ impl Place {
 }
 
 impl Network {
-    /// As a record has it.
+    /// As in a record.
     pub fn asked(&self) -> AskedNetwork {
         AskedNetwork { name: self.name.clone(), what: self.place.words(), stack: self.stack.name.clone() }
     }

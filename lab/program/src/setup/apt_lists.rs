@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// Where apt has them.
+/// Folder of apt's lists.
 const FOLDER: &str = "/var/lib/apt/lists";
 const DAY_S: u64 = 86_400;
 

@@ -44,7 +44,7 @@ pub fn install(packages: &Packages, python: &str, try_out: &dyn Fn() -> Result<S
     Ok(version)
 }
 
-/// Where pip fetches from, as it is configured.
+/// The package index of pip's configuration.
 fn index(folder: &Path) -> String {
     let mut pip = isolated(&folder.join("bin/python"));
     pip.args(["-m", "pip", "config", "get", "global.index-url"]);

@@ -37,7 +37,7 @@ impl Progress {
         }
     }
 
-    /// Runs `command`, showing what it says as it goes; an error carries all of what it said about it.
+    /// Runs `command`, and shows its output as it comes; an error has all of its output.
     pub fn run(&self, mut command: Command) -> Result<()> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().with_context(|| format!("cannot run {command:?}"))?;

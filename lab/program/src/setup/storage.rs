@@ -55,7 +55,7 @@ pub fn install(described: &Description, force: bool) -> Result<()> {
 /// Its packages, and all libraries that they need, each as `NAME=VERSION`.
 fn needed(described: &Description) -> Result<Vec<String>> {
     let mut apt = Command::new("apt-get");
-    // As if this machine had nothing: what it has could be removed from it later.
+    // As if this machine had none of them: installed packages could be removed later.
     apt.args(["install", "--simulate", "--no-install-recommends"]);
     apt.args(["-o", "Dir::State::status=/dev/null", "-o", "Debug::NoLocking=1"]);
     apt.args(&described.packages).env("LC_ALL", "C");
@@ -105,7 +105,7 @@ fn give_to_apt(folder: &Path) {
     let _ = std::os::unix::fs::chown(folder, user, None);
 }
 
-/// Where apt would fetch the first of them.
+/// The archive from which apt would fetch the first of them.
 fn archive(versions: &[String]) -> Option<String> {
     let mut apt = Command::new("apt-get");
     apt.args(["download", "--print-uris", "-o", "Debug::NoLocking=1"]).args(versions.first()).env("LC_ALL", "C");

@@ -10,7 +10,7 @@ use crate::lab::Choice;
 pub const TESTBED: &str = "emulated";
 /// Duration of the emulator's longest frame, in seconds.
 const MAX_FRAME_S: f64 = 500e-6;
-/// What the emulator counts of each packet beside the frame: check sequence, preamble, gap.
+/// Bytes of each packet that the emulator counts beside the frame: check sequence, preamble, gap.
 const GAP_BYTES: f64 = 24.0;
 
 /// The machine. All its stacks use all rails.

@@ -66,7 +66,7 @@ fn counted(tallies: &Tallies) -> String {
     }
 }
 
-/// What docs/papers/reproduce.md says of all rows: how many hold, and which do not.
+/// The summary in docs/papers/reproduce.md: the number of rows that hold, and those that do not.
 pub fn markdown(rows: &[Judged]) -> String {
     let mut text = "| | rows that hold | numbers within their tolerance | by construction: rows | numbers |\n|---|---|---|---|---|\n"
         .to_string();

@@ -1,4 +1,5 @@
-//! Simulated values as a record: the same lines as measured ones, without a clock, so that they are the same every time.
+//! Simulated values as a record, with the lines of measured ones. They have no wall-clock times, so equal runs give
+//! equal records.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +8,7 @@ use fishplate_sim::suite::{Benchmark, Unit};
 
 use crate::record::{self, Line, Link, Machine, Manifest, Rail, SCHEMA, Sample, Stack, Statement, Verdict};
 
-/// Nothing happens at a real time.
+/// Simulations have no wall-clock time.
 const STARTED: &str = "1970-01-01T00:00:00Z";
 
 /// A simulated record's first line.

@@ -13,7 +13,7 @@ use super::description::{self, Description, Reach};
 use super::packages;
 use crate::record;
 
-/// Mebibytes of memory that each server has unless told.
+/// Default memory of each server, in mebibytes.
 const USUAL_SIZE_MIB: u64 = 4096;
 /// Device required by FUSE.
 const FUSE: &str = "/dev/fuse";

@@ -10,7 +10,7 @@ use crate::descriptions;
 use crate::mpi::stacks::own_folder;
 use crate::output::nearest::nearest;
 
-/// Those that come with the program.
+/// Storages that come with the program.
 const BUILT_IN: [(&str, &str); 6] = [
     ("tmpfs", include_str!("../../storages/tmpfs.toml")),
     ("nfs", include_str!("../../storages/nfs.toml")),
@@ -27,10 +27,10 @@ const USUAL_LIMIT_S: f64 = 20.0;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Description {
-    /// As commands call it.
+    /// Name in commands.
     #[serde(skip)]
     pub name: String,
-    /// As people call it.
+    /// Title.
     pub title: String,
     /// How programs reach it.
     pub reach: Reach,
@@ -76,7 +76,7 @@ pub struct Servers {
     pub least: usize,
     /// At most.
     pub most: usize,
-    /// Unless told; else the least.
+    /// Default number; absent: the minimum.
     pub usual: Option<usize>,
 }
 
@@ -141,9 +141,9 @@ pub struct File {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ready {
-    /// Somebody listens at this TCP port of its host.
+    /// A process listens at this TCP port of its host.
     Port(u16),
-    /// It has said this.
+    /// A line of its output.
     Says(String),
     /// The storage is mounted on its host.
     Mounted,
@@ -174,7 +174,7 @@ pub fn all() -> Result<Vec<Description>> {
     Ok(all)
 }
 
-/// The one that is called `name`.
+/// The storage called `name`.
 ///
 /// # Errors
 /// With the name that was probably meant, and all that there are.
@@ -197,7 +197,7 @@ fn parse(name: &str, text: &str, file: &str) -> Result<Description> {
 }
 
 impl Description {
-    /// Servers unless told.
+    /// Default number of servers.
     pub fn usual_servers(&self) -> usize {
         self.servers.usual.unwrap_or(self.servers.least)
     }

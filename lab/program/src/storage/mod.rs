@@ -1,6 +1,6 @@
 //! Storage for programs in labs (docs/guide/storage.md), as data: what there is ([`description`]), what a user asks for
 //! ([`Asked`]), where `fishplate setup` puts its packages ([`packages`]), and how it runs on hosts of a lab ([`Storage`]):
-//! its processes ([`process`], [`started`]) with what is filled into their files and arguments ([`template`]).
+//! its processes ([`process`], [`started`]) with the values for their files and arguments ([`template`]).
 
 mod asked;
 mod description;

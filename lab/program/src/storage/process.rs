@@ -18,7 +18,7 @@ use crate::system::child_process;
 pub struct Surroundings {
     /// Folder of the storage's packages.
     pub packages: PathBuf,
-    /// Where its folder in memory is to be.
+    /// Mount point of its folder in memory.
     pub work: PathBuf,
     /// How large that can grow.
     pub size_mib: u64,
@@ -26,7 +26,7 @@ pub struct Surroundings {
     pub folders: Vec<PathBuf>,
     /// Files to write in it.
     pub files: Vec<(PathBuf, String)>,
-    /// Where it mounts the storage, if it does: the whole host is to see that.
+    /// Mount point of the storage, if it mounts it: visible to the whole host.
     pub mounts: Option<PathBuf>,
 }
 

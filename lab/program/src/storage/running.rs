@@ -24,9 +24,9 @@ pub const STORAGE: &str = "FISHPLATE_STORAGE";
 /// Variable with the names of the hosts that serve it.
 const SERVERS: &str = "FISHPLATE_STORAGE_SERVERS";
 
-/// Where it is mounted, in the folder of a lab.
+/// Its mount point, in the folder of a lab.
 const MOUNT: &str = "storage";
-/// Where a process of it has its folder in memory, likewise.
+/// Its processes' folders in memory, in the folder of a lab.
 const WORK: &str = "storage-work";
 /// Output of its processes, likewise.
 const LOGS: &str = "storage-logs";
@@ -69,7 +69,7 @@ impl Storage {
     /// Starts it on its hosts.
     ///
     /// # Errors
-    /// With what a process said that did not start.
+    /// With the output of a process that did not start.
     pub fn start(&mut self, hosts: &Hosts) -> Result<()> {
         let clients = hosts.all.len() - self.asked.servers();
         if self.asked.mptcp {
@@ -159,7 +159,7 @@ impl Storage {
         &self.variables
     }
 
-    /// Which of its processes have ended though they should not have, and what they said.
+    /// Processes that ended unexpectedly, with their output.
     pub fn failures(&mut self) -> Vec<String> {
         let failures = self.processes.iter_mut().filter_map(Started::failure);
         failures.map(|failure| format!("storage {}: {failure}", self.asked.described.name)).collect()

@@ -14,9 +14,9 @@ use crate::system::child_process::GRACE;
 
 /// How often to look whether a process is ready, or has ended.
 const LOOK: Duration = Duration::from_millis(10);
-/// Last lines of what a process has said that are told.
+/// Maximum number of last lines of a process's output in an error message.
 const LAST_LINES: usize = 5;
-/// TCP's state of listening, as /proc/net/tcp has it.
+/// TCP's state LISTEN in /proc/net/tcp.
 const LISTENING: &str = "0A";
 
 /// A process.
@@ -26,7 +26,7 @@ pub struct Started {
     log: PathBuf,
     /// How it is seen to be ready.
     ready: Ready,
-    /// Where it mounts.
+    /// Its mount point.
     mount: PathBuf,
     /// The process that holds its host, as /proc numbers it.
     host: u32,
@@ -53,7 +53,7 @@ impl Started {
     /// Waits until it is ready.
     ///
     /// # Errors
-    /// With what it said when it ended or took longer than `limit`.
+    /// With its output, if it ended or took longer than `limit`.
     pub fn await_ready(&mut self, limit: Duration) -> Result<()> {
         let start = Instant::now();
         loop {
@@ -106,7 +106,7 @@ impl Started {
             if start.elapsed() > GRACE {
                 signal = Signal::SIGKILL;
             }
-            // One that has ended meanwhile is what was wanted.
+            // An error means that it has ended already.
             let _ = kill(process, signal);
             std::thread::sleep(LOOK);
         }

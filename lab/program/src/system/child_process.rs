@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// The same for one that is done in no time.
 const LOOK_SOON: Duration = Duration::from_millis(5);
 
-/// `si_code` of a signal that another process sent, as opposed to the terminal, which has told the child too.
+/// `si_code` of a signal from another process. The terminal, in contrast, signals the child as well.
 const SI_USER: i32 = 0;
 
 /// Signals that are passed on.
@@ -34,7 +34,7 @@ const ENDING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 /// Signals that end this program, taken as events from now on. What [`spawn`] starts gets them as usual.
 pub struct Signals {
     fd: SignalFd,
-    /// Those of [`ENDING`] that came while [`spawn`] had to let them through. (A handler is not inherited by programs.)
+    /// Signals of [`ENDING`] that came while [`spawn`] had them unblocked. (Programs do not inherit a handler.)
     meanwhile: [Arc<AtomicBool>; 3],
 }
 
@@ -44,7 +44,7 @@ pub struct Ended {
     pub status: ExitStatus,
     /// The first signal that this program got while it waited.
     pub signal: Option<Signal>,
-    /// Whether it took longer than it might.
+    /// Whether it exceeded its time limit.
     pub late: bool,
 }
 
@@ -52,7 +52,7 @@ pub struct Ended {
 pub fn spawn(command: &mut Command, name: &OsStr) -> Result<Child> {
     use std::io::ErrorKind::{NotFound, PermissionDenied};
     let name = name.to_string_lossy();
-    // A child inherits what is blocked. What comes just now is noted, if [`Signals::take`] was called before.
+    // A child inherits the blocked signals. What comes just now is noted, if [`Signals::take`] was called before.
     let blocked = SigSet::thread_get_mask().context("cannot read the signal mask")?;
     SigSet::all().thread_unblock().context("cannot unblock signals")?;
     let spawned = command.spawn();
@@ -102,7 +102,7 @@ fn read_all(mut pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
 
 /// Turns this process into `command`.
 pub fn become_command(command: &[OsString]) -> Result<Infallible> {
-    // What started this may have taken signals as events, and a blocked signal stays blocked through all programs.
+    // The parent may have blocked signals to receive them as events, and programs inherit blocked signals.
     SigSet::all().thread_unblock().context("cannot unblock signals")?;
     use std::io::ErrorKind::{NotFound, PermissionDenied};
     let error = Command::new(&command[0]).args(&command[1..]).exec();

@@ -9,14 +9,14 @@ use anyhow::{Context, Result, bail};
 /// Folders that an ordinary user's PATH often lacks, and that hold `ip` and `tc`.
 const SYSTEM_FOLDERS: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
 
-/// Where `name` is, in PATH or where systems keep their tools.
+/// The file of the program `name`, in PATH or in the folders of system tools.
 pub fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(SYSTEM_FOLDERS.iter().map(PathBuf::from));
     folders.map(|folder| folder.join(name)).find(|candidate| candidate.is_file())
 }
 
-/// Where the iproute2 program `name` is, or what to do about its absence.
+/// The file of the iproute2 program `name`; an error says how to get it.
 pub fn iproute2(name: &str) -> Result<PathBuf> {
     find(name).with_context(|| format!("`{name}` is missing: install the package iproute2"))
 }

@@ -22,7 +22,7 @@ pub fn write(file: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> R
     write_by(&file.with_file_name(format!("{}.part", name.display())), file, write)
 }
 
-/// The same by way of `part`, in the same folder: so that several processes can write the same file at once.
+/// Like [`write()`], by way of the file `part` in its folder, so that several processes can write one file at once.
 ///
 /// # Errors
 /// When it cannot be written, with the reason.

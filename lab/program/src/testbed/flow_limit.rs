@@ -11,17 +11,18 @@ use super::Burst;
 const CLASSES: u8 = 16;
 /// Offset of what follows is from the network header (linux/filter.h, `SKF_NET_OFF`).
 const NETWORK: u32 = -0x10_0000_i32 as u32;
-/// The class of what is no flow, and the number before the first of the others.
+/// The class of packets without ports; the classes of flows are numbered after it.
 const OTHERS: &str = "1:f";
 const FIRST_CLASS: u32 = 0x10;
 /// Queue of a class in bytes: several windows of TCP's.
 const QUEUE: u64 = 1 << 20;
 
-/// The flows of a rail are told apart by the low bits of both ports, as by many switches; those of a class share its limit.
+/// The flows of a rail are distinguished by the low bits of both ports, as by many switches; those of a class share its
+/// limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct FlowLimit {
-    /// What a class gets, in Mbit/s.
+    /// Rate of a class, in Mbit/s.
     mbit: u32,
     /// How many there are: a power of two. A bond has as many as ports.
     classes: u8,

@@ -19,7 +19,7 @@ use super::isolate;
 use crate::say;
 use crate::system::{child_process, programs};
 
-/// What every address of a testbed begins with; private (RFC 1918) and rarely used.
+/// Prefix of all addresses of testbeds: private (RFC 1918) and rarely used.
 const NETWORK: [u8; 2] = [10, 77];
 /// Third number of the addresses of the management network; rails count from 0.
 const MANAGEMENT: u8 = 255;

@@ -33,7 +33,7 @@ const SETTLING: Duration = Duration::from_secs(10);
 /// [`crate::system::child_process::GRACE`].
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Starts this program with the same arguments and `--inside FOLDER`, as the first process of new namespaces: when it
+/// Starts this program with its own arguments and `--inside FOLDER`, as the first process of new namespaces: when it
 /// ends, or this process does, the kernel ends everything that it started.
 pub fn run_again_inside() -> Result<ExitCode> {
     programs::iproute2("ip")?;
@@ -68,7 +68,7 @@ pub fn settle() -> Result<()> {
 pub fn settle_alone() -> Result<()> {
     unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET).map_err(refused)?;
     make_mounts_private()?;
-    // Where a container hides parts of /proc this is refused; then the outer one stays, which serves as well.
+    // Refused where a container hides parts of /proc; then the outer /proc stays, which suffices.
     let _ = mount(Some("proc"), "/proc", Some("proc"), MsFlags::empty(), None::<&str>);
     bring_up_loopback()
 }
@@ -117,7 +117,7 @@ fn refused(errno: Errno) -> anyhow::Error {
     anyhow::anyhow!("cannot make namespaces: {}", errno.desc())
 }
 
-/// What in the kernel's settings and the rights of this process refuses namespaces, each with what allows them.
+/// Kernel settings and missing rights that refuse namespaces, each with its remedy.
 fn refusals(proc: &Path) -> Vec<String> {
     let number = |name: &str| fs::read_to_string(proc.join("sys").join(name)).ok()?.trim().parse::<u64>().ok();
     let mut found = Vec::new();
@@ -150,7 +150,7 @@ fn refusals(proc: &Path) -> Vec<String> {
 /// The capability to make namespaces (capabilities(7)), as a bit.
 const SYS_ADMIN: u64 = 1 << 21;
 
-/// Where testbeds have their folders: `$TMPDIR`, unless MPI launchers could not start what is there.
+/// Parent of testbeds' folders: `$TMPDIR`, unless MPI launchers could not start programs there.
 fn temporary() -> PathBuf {
     let folder = std::env::temp_dir();
     let text = folder.to_string_lossy();

@@ -20,14 +20,14 @@ pub fn await_end(kept: &[u32]) {
     each_look(GRACE, |_| {}, kept);
 }
 
-/// Kills what is left, and what it leaves, until there is none but `kept`.
+/// Kills the remaining processes, and those that they leave, until only `kept` remains.
 pub fn end(kept: &[u32]) {
-    // Where /proc is an outer one, its numbers are not those that `kill` takes.
+    // If /proc is that of an outer namespace, its process numbers are not those of `kill`.
     if !fs::read_link("/proc/self").is_ok_and(|own| own.to_str() == Some(&std::process::id().to_string())) {
         return;
     }
     let kill = |id: u32| {
-        // One that has ended meanwhile is what was wanted.
+        // An error means that it has ended already.
         let _ = kill(Pid::from_raw(id as i32), Signal::SIGKILL);
     };
     each_look(KILLED, kill, kept);
@@ -37,7 +37,7 @@ pub fn end(kept: &[u32]) {
 fn each_look(limit: Duration, act: impl Fn(u32), kept: &[u32]) {
     let start = Instant::now();
     while start.elapsed() < limit {
-        // Those that have ended are children still, until their status is taken; it interests nobody.
+        // Reaps ended children; their status does not matter.
         while waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)).is_ok_and(|status| status.pid().is_some()) {}
         // Kernels without this file give no grace.
         let Ok(children) = fs::read_to_string("/proc/thread-self/children") else { return };

@@ -44,7 +44,7 @@ impl Rate {
             Rate::Unshaped => format!("qdisc replace dev {device} root noqueue\n"),
             Rate::Mbit(mbit) => {
                 let bucket = burst.bucket_bytes(mbit);
-                // Replacing the class of an existing shaper keeps what is queued.
+                // Replacing the class of an existing shaper keeps the queue.
                 format!(
                     "class replace dev {device} parent 1: classid 1:1 htb \
                      rate {mbit}mbit ceil {mbit}mbit burst {bucket} cburst {bucket} quantum 65536\n{}",

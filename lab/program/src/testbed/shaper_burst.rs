@@ -10,7 +10,7 @@ const MIN_BUCKET: u64 = 3_028;
 /// Bucket of one packet in bytes: an Ethernet frame of 1514 bytes fits, and two do not.
 const PACKET_BUCKET: u64 = 2_048;
 
-/// What a rail of a limited rate that has idled lets pass at once.
+/// Data that a shaped rail lets pass at once after an idle time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Burst {

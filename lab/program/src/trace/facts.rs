@@ -23,7 +23,7 @@ pub fn host_labels(trace: &Trace) -> impl Fn(&RankTrace) -> String {
 
 /// Whether ranks had to share processors. Emulated hosts are one machine.
 pub fn is_oversubscribed(trace: &Trace) -> bool {
-    // By machine, and by the processors of each that ranks may use. Where these are not known all are taken for the same.
+    // By machine, and by the processors of each that ranks may use. Unknown sets count as one.
     let mut machines: BTreeMap<&str, BTreeMap<&[u64], Sharing>> = BTreeMap::new();
     for Header { machine, processor_mask, processors, .. } in trace.ranks.iter().map(|rank| &rank.header) {
         let sharing = machines.entry(machine).or_default().entry(processor_mask).or_default();

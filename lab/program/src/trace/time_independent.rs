@@ -19,7 +19,7 @@ pub fn files(path: &Path, text: &str) -> Result<Option<Vec<(String, String)>>> {
         return Ok(Some(vec![(path.display().to_string(), text.to_string())]));
     }
     let names = || text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    // As SimGrid has it, or beside the file that names it.
+    // A path as SimGrid reads it, or a file beside the one that names it.
     let find = |name: &str| {
         let beside = path.with_file_name(name);
         if beside.exists() { beside } else { name.into() }

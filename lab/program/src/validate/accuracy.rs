@@ -21,7 +21,7 @@ pub struct Deviations {
 /// Summary of all points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
-    /// Those that were predicted and can tell.
+    /// Deviations of predicted points.
     pub predicted: Option<Deviations>,
     /// Those, and those whose own rounds differ too much.
     pub all: Option<Deviations>,

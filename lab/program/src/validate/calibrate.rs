@@ -8,7 +8,7 @@ use super::point::{Point, Role, is_time};
 use super::simulate;
 use crate::bench::Plan;
 
-/// Which point sets what, over which range it is looked for.
+/// A parameter, the point that determines it, and the range of the search.
 struct Rule {
     parameter: Parameter,
     program: &'static str,

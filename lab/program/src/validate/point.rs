@@ -50,8 +50,7 @@ impl Point {
     }
 }
 
-/// What counts of a sample: the median of the iterations, where it is known. It is not moved by what other programs take
-/// from a few of them.
+/// The value of a sample: the median of the iterations, if known, as other programs disturb some of them.
 fn value(sample: &Sample) -> f64 {
     let median = sample.percentiles.as_ref().and_then(|values| values.get("p50")).copied();
     median.filter(|median| *median > 0.0).unwrap_or(sample.value)

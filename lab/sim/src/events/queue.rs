@@ -8,7 +8,7 @@ use super::time::{Duration, Time};
 /// The events to come, and the clock, which stands at the last one that was taken out.
 ///
 /// Events of the same time happen in the order in which they were scheduled, so that nothing but the schedule decides
-/// how a simulation goes. An event cannot be taken back: who may change his mind gives it a number to know it by.
+/// how a simulation goes. An event cannot be cancelled: its owner gives it a number, and ignores it by that.
 #[derive(Debug)]
 pub struct EventQueue<E> {
     now: Time,
@@ -35,7 +35,7 @@ impl<E> EventQueue<E> {
         self.now
     }
 
-    /// `event` happens at `at`; at once, if that is over.
+    /// `event` happens at `at`, or now if that has passed.
     pub fn at(&mut self, at: Time, event: E) {
         self.scheduled += 1;
         self.events.push(Entry { at: at.max(self.now), number: self.scheduled, event });
@@ -67,7 +67,7 @@ impl<E> EventQueue<E> {
         None
     }
 
-    /// How many events were scheduled so far.
+    /// Number of events scheduled so far.
     pub fn scheduled(&self) -> u64 {
         self.scheduled
     }

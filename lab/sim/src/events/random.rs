@@ -54,7 +54,7 @@ impl Random {
         from[self.index(from.len())]
     }
 
-    /// A length of time up to `most`.
+    /// A duration up to `most`.
     pub fn up_to(&mut self, most: Duration) -> Duration {
         Duration(self.below(most.0.saturating_add(1)))
     }

@@ -34,22 +34,22 @@ impl Duration {
     /// No time at all.
     pub const ZERO: Duration = Duration(0);
 
-    /// So many microseconds.
+    /// `us` microseconds.
     pub const fn us(us: u64) -> Duration {
         Duration(us * NS_PER_US)
     }
 
-    /// So many milliseconds.
+    /// `ms` milliseconds.
     pub const fn ms(ms: u64) -> Duration {
         Duration(ms * NS_PER_MS)
     }
 
-    /// So many seconds.
+    /// `s` seconds.
     pub const fn s(s: u64) -> Duration {
         Duration(s * NS_PER_S)
     }
 
-    /// How many seconds that is.
+    /// In seconds.
     pub fn as_s(self) -> f64 {
         self.0 as f64 / NS_PER_S as f64
     }

@@ -13,7 +13,7 @@ const PART: Time = Time::ms(150);
 const MAX_TURNS: u64 = 1000;
 /// When a rail is slow, or away.
 const DISTURBED: (Time, Time) = (Time::ms(50), Time::ms(250));
-/// All of a history with such a rail.
+/// Duration of a history with a slow or cut rail.
 const WITH_DISTURBANCE: Time = Time::ms(350);
 /// A slow rail has this part of its rate.
 const SLOW_PART: u32 = 10;
@@ -24,7 +24,7 @@ const SMALL: u64 = 1 << 10;
 const MIDDLE: u64 = 128 << 10;
 /// Sizes up and down.
 const STEPS: [u64; 6] = [1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20];
-/// An order without order.
+/// Sizes in an irregular order.
 const SHUFFLED: [u64; 8] = [256 << 10, 2 << 10, 4 << 20, 64 << 10, 8 << 10, 1 << 20, 96 << 10, 512 << 10];
 /// Between small messages while rails idle.
 const PAUSE: Time = Time::ms(1);
@@ -46,7 +46,7 @@ pub enum Before {
     Idle,
     /// The first rail had a tenth of its rate for a while.
     Slow,
-    /// The last one had.
+    /// The last rail had.
     SlowLast,
     /// The first rail was cut, and came back.
     Cut,
@@ -120,7 +120,7 @@ impl Before {
                 repeat(mpi, (WITH_DISTURBANCE, 1, u64::MAX), of(case, SMALL).about_ns() + PAUSE.as_ns(), turn).await;
             }
             Slow | SlowLast | Cut => {
-                // Until the rail is as it was.
+                // Until the rail has recovered.
                 let about_ns = of(case, MIDDLE).about_ns() * f64::from(mpi.ranks() / 2);
                 repeat(mpi, (WITH_DISTURBANCE, 1, u64::MAX), about_ns, || pairs(mpi, MIDDLE)).await;
             }

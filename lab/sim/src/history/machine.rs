@@ -8,8 +8,8 @@ use crate::testbed::{Description, Emulation, Parameter, Testbed, shipped};
 
 /// Stands for no limit, in Mbit/s: far more than processes feed.
 const UNLIMITED_MBIT: f64 = 400_000.0;
-/// A shaper lets a packet pass at once (`--burst packet`), in bytes, up to so many Mbit/s: faster ones would lose too much to
-/// timers that are late, and keep the usual bucket.
+/// Bucket of a shaper up to this rate in Mbit/s: one packet (`--burst packet`), in bytes. Faster shapers keep the usual
+/// bucket, as late timers would cost them too much.
 const BURST: f64 = 2048.0;
 const MAX_PACKET_BURST_MBIT: f64 = 1000.0;
 /// Bytes of a packet on the wire beyond its frame, as an emulator counts them: check sequence, preamble, gap.
@@ -52,7 +52,7 @@ pub(super) fn testbed(case: &Case) -> Result<Rc<Testbed>, String> {
         }
     }
     for transport in testbed.transport.values_mut() {
-        // It is the processes' here.
+        // Here the processes have this cost.
         transport.byte_ps = None;
     }
     let assumed = |value| Some(Parameter { value, source: None, assumed: None, range: None });
@@ -70,7 +70,7 @@ pub(super) fn byte_ns() -> f64 {
     BYTE_PS / 1e3
 }
 
-/// What a shaper lets pass as one frame although its rate would take longer, in bytes; an emulator nothing.
+/// Bytes that a shaper lets pass as one frame ahead of its rate; 0 for an emulator.
 pub(super) fn frame_bytes(case: &Case) -> f64 {
     if case.delay_us > 0 { 0.0 } else { 65160.0 }
 }

@@ -10,15 +10,16 @@ use crate::models::time::Time;
 use crate::mpi::program::{self, Mpi, Task};
 use crate::testbed::{self, Placement};
 
-/// After so many messages and so long the history must not matter any more; after the greater number in any case.
+/// The history must not matter after the first number of messages and this time, or after the second number of
+/// messages.
 const MESSAGES: (u64, u64) = (200, 10_000);
 const FORGOTTEN_AFTER: Time = Time::ms(500);
-/// How long is timed, and how many turns at least and at most.
+/// Duration of the measurement, and minimum and maximum number of its turns.
 const TIMED: Time = Time::ms(60);
 const MIN_TURNS: u64 = 8;
 const MAX_TURNS: u64 = 2000;
 
-/// How long a turn of the pattern takes after a history, in nanoseconds, without what it computes.
+/// Time of a turn of the pattern after a history, in nanoseconds, without its computation.
 ///
 /// # Errors
 /// When ranks wait for ever.

@@ -1,4 +1,4 @@
-//! Something again and again for some time, by all ranks.
+//! Repetition for some time, by all ranks together.
 
 use std::future::Future;
 
@@ -8,8 +8,8 @@ use crate::mpi::program::Mpi;
 /// Approximate time between two readings of the clock, in nanoseconds.
 const LOOK_NS: f64 = 10e6;
 
-/// Repeats something for some time, so often at least and at most, where it takes about so many nanoseconds. How
-/// often, and how long that took for all.
+/// Repeats `turn` for `time`, `least` to `most` times; one turn takes about `about_ns`. Returns the number of turns and
+/// their total time.
 pub(super) async fn repeat<F: Future<Output = ()>>(
     mpi: &Mpi,
     (time, least, most): (Time, u64, u64),

@@ -4,7 +4,7 @@ use super::before::Before;
 use super::case::Case;
 use super::pattern::Pattern;
 
-/// Rates of rails in Mbit/s, with how far they go. 0: without a limit, so that the processes are it.
+/// Rates of rails in Mbit/s between near hosts. 0: no limit but the processes.
 const NEAR: [&[u32]; 14] = [
     &[1000],
     &[1000, 1000],
@@ -21,7 +21,7 @@ const NEAR: [&[u32]; 14] = [
     &[10_000, 2500],
     &[0, 0],
 ];
-/// The machine with a longer distance.
+/// Rates of rails between distant hosts.
 const FAR: [&[u32]; 5] = [&[1000], &[1000, 1000], &[1000, 250], &[800, 300, 100], &[1000, 100]];
 /// One way of these, in microseconds; shaped rails between near hosts add none to that of system calls.
 const FAR_US: u32 = 1000;

@@ -12,7 +12,7 @@ use super::pattern::Pattern;
 const HISTORY: f64 = 1.05;
 /// or longer than the best rail alone by more than this one.
 const ALONE: f64 = 1.02;
-/// A message without bytes, for what one is.
+/// Bytes of a message that stands for an empty one.
 const EMPTY: u64 = 8;
 
 /// A cell of the table.
@@ -20,7 +20,7 @@ const EMPTY: u64 = 8;
 pub struct Row {
     /// The measured values.
     pub case: Case,
-    /// After what.
+    /// The history.
     pub before: Before,
     /// How long a turn takes, in nanoseconds.
     pub time_ns: f64,
@@ -105,7 +105,7 @@ pub struct Summary {
     pub worst: (f64, f64),
 }
 
-/// What it comes to, with the rows sorted: the worst first.
+/// Sorts the rows, the worst first, and summarizes them.
 pub fn summary(rows: &mut [Row]) -> Summary {
     rows.sort_by(|a, b| b.badness().total_cmp(&a.badness()));
     let count = |is: &dyn Fn(&Row) -> bool| rows.iter().filter(|row| is(row)).count();

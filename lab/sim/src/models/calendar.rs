@@ -2,9 +2,9 @@
 //! were entered.
 //!
 //! A hierarchical timing wheel: times are numbers of `DIGIT_BITS` bits a digit, and an event waits in the slot of the
-//! highest digit in which its time differs from the clock's. When the clock comes to a slot, its events go to slots of
-//! lower digits, in their order. So an event is moved a few times, whatever the number of the others; and as events of one
-//! time are in one slot at any time, they keep their order.
+//! highest digit in which its time differs from the clock's. When the clock reaches a slot, its events move to slots of
+//! lower digits, in order. So an event is moved at most once for each digit, however many events there are. Events of
+//! one time are always in one slot, so they keep their order.
 
 use super::time::Time;
 
@@ -12,21 +12,21 @@ use super::time::Time;
 const DIGIT_BITS: u32 = 6;
 const SLOTS: usize = 1 << DIGIT_BITS;
 const DIGITS: usize = u64::BITS.div_ceil(DIGIT_BITS) as usize;
-/// Ends a list.
+/// End of a list.
 const NONE: u32 = u32::MAX;
 
 /// The virtual clock with its pending events.
 pub struct Calendar<E> {
     now: Time,
     entered: u64,
-    /// No event is earlier, and the slots are those of this time.
+    /// Lower bound of the times of all events; the slots are relative to it.
     reached: u64,
     nodes: Vec<Node<E>>,
-    /// First of the nodes that are not in use.
+    /// First free node.
     free: u32,
-    /// Digits that have events, a bit each.
+    /// Bit mask of the digits that have events.
     digits: u32,
-    /// By digit: which slots have events.
+    /// By digit: bit mask of the slots that have events.
     used: [u64; DIGITS],
     slots: Box<[[Slot; SLOTS]; DIGITS]>,
 }
@@ -63,12 +63,12 @@ impl<E> Default for Calendar<E> {
 }
 
 impl<E: Copy> Calendar<E> {
-    /// The time of the event that happened last.
+    /// Time of the last event taken.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// Events that happened or are to happen.
+    /// Number of events entered so far.
     pub fn entered(&self) -> u64 {
         self.entered
     }
@@ -120,7 +120,7 @@ impl<E: Copy> Calendar<E> {
         event
     }
 
-    /// The clock comes to a slot: its events go to slots of lower digits.
+    /// The clock has reached a slot: moves its events to slots of lower digits.
     fn descend(&mut self, digit: usize, value: usize) {
         let mut name = self.slots[digit][value].first;
         self.empty(digit, value);

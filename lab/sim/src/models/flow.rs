@@ -32,27 +32,27 @@ pub struct Message {
     pub left: u64,
 }
 
-/// A flow: small, as there are two for each pair of processes and rail, of which few have something under way.
+/// A flow. Its memory matters: there are two for each pair of processes and each rail, most of them idle.
 #[derive(Debug)]
 pub struct Flow {
     /// Where it goes.
     pub path: Path,
     /// Active traffic, if any: an index into the network's table.
     pub traffic: Option<TrafficId>,
-    /// Bytes that were acknowledged so far, up to 4 GiB: the window has opened long before.
+    /// Bytes acknowledged so far. Stops at 4 GiB, as slow start ends long before.
     pub acknowledged: u32,
-    /// Whether it is in its adapter's round robin.
+    /// Whether it takes turns at its adapter.
     pub in_round: bool,
 }
 
-/// Names what a flow has under way.
+/// Index of a flow's active traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrafficId(pub NonZeroU32);
 
 /// Active traffic of a flow.
 #[derive(Debug, Default)]
 pub struct Traffic {
-    /// Messages that are not cut to the end, in order: names in the network's table.
+    /// Messages that are not completely cut into pieces yet, in order: names in the network's table.
     pub queue: VecDeque<u32>,
     /// Groups of messages begun and not acknowledged, in order.
     pub unacknowledged: VecDeque<u32>,
@@ -60,9 +60,9 @@ pub struct Traffic {
     pub bytes_under_way: u64,
     /// Socket buffer of the kernel, if modelled.
     pub socket: Option<Socket>,
-    /// When the last frame came to where frames have a cost.
+    /// When the last frame arrived at the station that charges for frames.
     pub framed: Option<Time>,
-    /// The frame that came to a link last: when, and bytes of its pieces so far.
+    /// The last frame that arrived at a link: its time, and the bytes of its pieces so far.
     last_frame: (Time, u64),
 }
 
@@ -81,8 +81,8 @@ impl Traffic {
         (before + bytes).div_ceil(mtu) - before.div_ceil(mtu)
     }
 
-    /// Whether another piece may go, where so many messages and bytes may be under way: the first of a message of that
-    /// group or not, with so many bytes.
+    /// Whether the limits of messages and of bytes under way permit another piece of `bytes`. `first`: the group of its
+    /// message, if it is the message's first piece.
     pub fn may_send(&self, (messages, window): (u32, u64), first: Option<u32>, bytes: u64) -> bool {
         let under_way = match (self.unacknowledged.front(), self.unacknowledged.back()) {
             (Some(oldest), Some(newest)) => newest.wrapping_sub(*oldest).wrapping_add(1),
@@ -94,7 +94,7 @@ impl Traffic {
         (continues || under_way < messages) && has_room
     }
 
-    /// Forgets frames: what comes next is of another flow.
+    /// Forgets the last frames, before another flow takes this entry.
     pub fn forget_frames(&mut self) {
         (self.framed, self.last_frame) = (None, (Time::default(), 0));
     }

@@ -35,7 +35,7 @@ pub struct Cost {
 pub struct Hop {
     /// Where.
     pub place: Place,
-    /// Whose turn.
+    /// Which of the station's two queues it joins.
     pub turn: Turn,
     /// Service time at the station.
     pub cost: Cost,
@@ -62,7 +62,7 @@ pub struct Leg {
 /// When the sender is notified that a message was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acknowledged {
-    /// The receiver's adapter or kernel says that it is there.
+    /// At the acknowledgement of the receiver's adapter or kernel.
     ByReceiver,
     /// As soon as it has left, without acknowledgement (unreliable datagrams).
     WhenLeft,
@@ -86,8 +86,7 @@ impl Limits {
     }
 }
 
-/// What packets are like on a path, and what its transport lets be under way: the same for all paths over a rail, but for
-/// distance.
+/// Packets of a path, and the window of its transport. Paths over one rail differ here only by distance.
 #[derive(Debug)]
 pub struct Terms {
     /// Payload of a packet, in bytes.
@@ -98,19 +97,19 @@ pub struct Terms {
     pub frame_bytes: Option<u64>,
     /// Headers, trailers and gaps of a packet on links, in bytes.
     pub packet_overhead: u64,
-    /// How long an acknowledgement takes back.
+    /// Time of an acknowledgement on its way back.
     pub back: Time,
     /// Flight over links, which their models add themselves.
     pub flight: Time,
     /// Window of the transport.
     pub limits: Limits,
-    /// When the sender hears.
+    /// When the sender is notified.
     pub acknowledged: Acknowledged,
     /// Socket buffer of the kernel, if modelled; otherwise all posted data can be sent.
     pub socket: Option<Socket>,
 }
 
-/// A path: how data leaves its sender, how it comes to its receiver.
+/// A path from a sender to a receiver.
 #[derive(Clone, Debug)]
 pub struct Path {
     /// From the sender on.
@@ -128,13 +127,13 @@ impl Path {
         self.out.hops.get(at).or_else(|| self.into.hops.get(at - self.out.hops.len()))
     }
 
-    /// Least time from end to end, for a message without bytes.
+    /// Minimum time from end to end, for a message without bytes.
     pub fn latency(&self) -> Time {
         latency(&self.out, &self.into, self.terms.flight)
     }
 }
 
-/// Least time over the hops of two legs and through the air.
+/// Minimum time over the hops of two legs and the links' flight.
 pub fn latency(out: &Leg, into: &Leg, flight: Time) -> Time {
     let hops = out.hops.iter().chain(&into.hops);
     hops.fold(flight, |sum, hop| sum + hop.cost.message + hop.cost.packet + hop.latency)

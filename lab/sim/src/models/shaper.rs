@@ -1,6 +1,6 @@
-//! A shaper as kernels have it: a bucket of time that fills at the clock's pace, and lets a whole frame through whenever
-//! it is not in debt (Linux' HTB). So what follows a pause passes at once up to the bucket, and the last frame of a
-//! message is not held for its own length.
+//! A token bucket like Linux' HTB. Tokens are time, which the bucket gains as the clock advances. A whole frame passes
+//! whenever the bucket is not in debt. So after a pause frames pass at once, up to the size of the bucket, and the last
+//! frame of a message does not wait for its own serialization time.
 
 use std::collections::VecDeque;
 
@@ -21,8 +21,8 @@ pub struct Shaper {
     bucket_ps: i64,
     /// Longest frame, in bytes of payload: the kernel hands frames of many packets (offload frames) to an interface.
     frame_bytes: u64,
-    /// The first frame of the queue holds what came until then. What comes later waits in its socket for this frame to
-    /// leave, and then makes one frame of all that has come (TCP's corking).
+    /// The first frame of the queue holds the pieces that arrived until this time. Later pieces wait in the socket
+    /// until this frame leaves, and then become one frame (TCP's corking).
     closes: Time,
     /// Header bytes of a packet.
     overhead_bytes: u64,
@@ -32,7 +32,7 @@ pub struct Shaper {
     tokens_ps: i64,
     filled: Time,
     queue: VecDeque<Waiting>,
-    /// How late the timer is for what has to wait.
+    /// Delay of the timer that releases waiting frames.
     late: Time,
 }
 
@@ -68,7 +68,7 @@ impl Shaper {
         self.queue.push_back(Waiting { chunk, bytes, since: now });
     }
 
-    /// Pieces that leave now.
+    /// Removes and returns the pieces that leave now.
     pub fn release(&mut self, now: Time) -> Vec<u32> {
         self.fill(now);
         let mut left = Vec::new();
@@ -88,7 +88,7 @@ impl Shaper {
         left
     }
 
-    /// When to ask again, if anything waits.
+    /// When to call [`Shaper::release`] next, if anything waits.
     pub fn due(&self) -> Option<Time> {
         let waits = self.tokens_ps < 0;
         let debt = Time(u64::try_from(-self.tokens_ps).unwrap_or(0));

@@ -1,6 +1,6 @@
-//! A slab: values under small numbers, which are used again.
+//! A slab: values by small numbers, which are reused.
 
-/// Values under small numbers.
+/// Values by number.
 #[derive(Debug)]
 pub struct Slab<T> {
     values: Vec<Option<T>>,

@@ -1,26 +1,26 @@
-//! What stands between a process and its rail: the socket that its driver writes to, and what the kernel takes of it.
+//! The socket between a driver and its rail, and the data that the kernel accepts from the driver.
 //!
-//! A driver's frames wait in the driver until the kernel takes them. The kernel takes a buffer at a time, as long as less
-//! than so many bytes wait there unsent (TCP_NOTSENT_LOWAT). What it has sent and the peer's kernel has not acknowledged
-//! is the flow's window, and stands in the queue of the interface; unless TCP paces what it sends, when it stays in the
-//! socket until it leaves. All of this is ahead of whatever comes next, so of an acknowledgement of the driver's own, too.
+//! Frames wait in the driver until the kernel accepts them. The kernel accepts one buffer at a time, while fewer bytes
+//! than a limit are unsent (TCP_NOTSENT_LOWAT). Bytes that are sent and not acknowledged are the flow's window; they
+//! wait in the queue of the interface, or in the socket if TCP paces them. All of these bytes are ahead of new frames,
+//! also ahead of the engine's acknowledgements.
 
 /// The sending side of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Socket {
-    /// The kernel takes more as long as it has less unsent, in bytes.
+    /// The kernel accepts data while fewer bytes than these are unsent.
     unsent_limit: u64,
-    /// Size of its buffers, in bytes.
+    /// Size of a buffer that the kernel accepts, in bytes.
     buffer: u64,
-    /// Sent is what has left the host, not what the window lets go.
+    /// With pacing, bytes count as sent when they leave the host, not when the window permits them.
     is_paced: bool,
-    /// Bytes that the driver has, and the kernel does not.
+    /// Bytes in the driver.
     waiting: u64,
-    /// Bytes that the kernel has, and no piece was made of.
+    /// Bytes in the kernel that are not cut into pieces.
     uncut: u64,
-    /// Bytes that the kernel has not sent.
+    /// Unsent bytes in the kernel.
     unsent: u64,
-    /// The driver was told to wait.
+    /// The driver waits for the socket to become writable.
     is_blocked: bool,
 }
 
@@ -35,7 +35,7 @@ impl Socket {
         self.waiting += bytes;
     }
 
-    /// The kernel takes a buffer's worth of what the driver has, if it takes any. True if it has.
+    /// The kernel accepts one buffer from the driver, if it has room. Returns whether it did.
     pub fn take(&mut self) -> bool {
         if self.waiting == 0 || self.unsent >= self.unsent_limit {
             return false;
@@ -54,13 +54,14 @@ impl Socket {
         (buffers as u8, self.waiting.min(buffers * self.buffer))
     }
 
-    /// The driver has tried to send all it has. True: the kernel has it. Otherwise it will say when it takes more.
+    /// The driver has tried to send all its data. Returns whether the kernel has accepted it; otherwise
+    /// [`Socket::wakes`] notifies the driver.
     pub fn tried(&mut self) -> bool {
         self.is_blocked = self.waiting > 0;
         !self.is_blocked
     }
 
-    /// Whether the driver waits to hear that the kernel takes more.
+    /// Whether the driver waits for the socket to become writable.
     pub fn is_blocked(&self) -> bool {
         self.is_blocked
     }
@@ -70,7 +71,7 @@ impl Socket {
         self.waiting == 0 && self.uncut == 0 && self.unsent == 0 && !self.is_blocked
     }
 
-    /// Bytes that can go if the window lets them.
+    /// Bytes that the window may permit.
     pub fn uncut(&self) -> u64 {
         self.uncut
     }
@@ -83,7 +84,7 @@ impl Socket {
         }
     }
 
-    /// So many bytes have left the host. Whether the driver is told that the kernel takes more.
+    /// `bytes` bytes have left the host. Returns whether the driver is notified that the socket is writable.
     pub fn left(&mut self, bytes: u64) -> bool {
         if self.is_paced {
             self.unsent -= bytes;

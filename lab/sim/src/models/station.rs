@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::time::Time;
 
-/// Who takes turns at a station. A bus lets its two directions take turns; elsewhere all use the same one.
+/// The two queues of a station. The two directions of a bus take turns; other stations use one queue for all pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// Data that leaves the host.
@@ -25,7 +25,7 @@ pub struct Job {
 /// Placeholder for a piece that was forwarded while it is still being served (cut-through).
 const FORWARDED: u32 = u32::MAX;
 
-/// A station with its queues. Lossless: what waits is bounded by what senders may have under way.
+/// A station with its queues. It loses nothing: the windows of the senders bound the queues.
 #[derive(Debug, Default)]
 pub struct Station {
     queues: [VecDeque<Job>; 2],
@@ -45,7 +45,7 @@ impl Station {
         None
     }
 
-    /// The job that was served is done. Which one that was, and the one that is served now.
+    /// The job in service is done. Returns it, and the next job, whose service begins.
     pub fn done(&mut self) -> (Option<u32>, Option<Job>) {
         let done = self.serving.take();
         let other = 1 - self.last;
@@ -62,7 +62,7 @@ impl Station {
         self.serving = Some(FORWARDED);
     }
 
-    /// How long it has been serving in all.
+    /// Total service time so far.
     pub fn busy(&self) -> Time {
         self.busy
     }

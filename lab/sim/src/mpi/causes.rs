@@ -1,4 +1,4 @@
-//! What each thing in a run was caused by, as [`Chain`]s: of each program, core, frame and flow the latest one.
+//! Causes of the events of a run, as [`Chain`]s: the latest one of each program, core, frame and flow.
 //!
 //! A program's chain goes on as it computes and calls; where it waits, it is replaced by the chain of what it waited for: the
 //! frame that has completed its request, which has that of the program that sent it. A frame that finds the receiver's core

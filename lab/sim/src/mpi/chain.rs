@@ -11,7 +11,7 @@ use crate::models::time::Time;
 
 /// A piece of a chain is not shorter than its end divided by this,
 const PIECES: u64 = 4096;
-/// nor than this: what is shorter is of no interest, and the first pieces would be very short.
+/// nor than this time, as the first pieces would be very short.
 const MIN_PIECE: Time = Time(1_000_000);
 
 /// Categories of time along a critical path.

@@ -19,8 +19,8 @@ pub struct Costs {
     pub receive_byte_ps: f64,
     /// Interruptions of the process: mean interval and mean duration.
     pub noise: (Time, Time),
-    /// From so many sends in a row on, without a look at the network, frames are held back until there is one, and go out
-    /// together.
+    /// After this number of consecutive sends without a poll of the network, frames are held back until the next poll,
+    /// and are sent together.
     pub burst: Option<u32>,
     /// To hand a message over that goes with its data.
     pub eager_send: Time,

@@ -59,7 +59,7 @@ enum Carried {
 }
 
 impl FlowEnds {
-    /// Of a new flow between two subchannels, each with its process.
+    /// The ends of a new flow between two subchannels, each with its process.
     pub fn new((from, from_subchannel): (u32, SubchannelId), (to, to_subchannel): (u32, SubchannelId)) -> FlowEnds {
         FlowEnds {
             from,

@@ -34,7 +34,7 @@ pub enum Entry {
         /// Size of the buffer in bytes.
         bytes: u64,
     },
-    /// It answered what a synchronous send has sent, as that was received.
+    /// It answered a synchronous send that it had received.
     Answer {
         /// The request that received it.
         receive: Request,

@@ -1,8 +1,8 @@
 //! Noise of the operating system: what takes a process's core from it now and then, such as interrupts, other programs,
 //! and the host of a virtual machine.
 //!
-//! Without any, processes that do the same would do it at the same time for ever, which no two do: much of what programs
-//! wait for begins with one of them being a little late.
+//! Without noise, equal processes would stay in step for ever. Real ones do not: much waiting of programs begins with
+//! one process that is a little late.
 
 use crate::events::Random;
 use crate::models::time::Time;
@@ -14,7 +14,7 @@ const HALF: f64 = std::f64::consts::LN_2;
 #[derive(Clone, Debug)]
 pub struct OsNoise {
     random: Random,
-    /// From the end of one to the next, and how long they are, in the mean; none if that is 0.
+    /// Mean interval from the end of one to the next, and mean duration; 0: no interruptions.
     mean: (Time, Time),
     next: Time,
     length: Time,
@@ -44,8 +44,8 @@ impl OsNoise {
         self.length = self.memoryless(self.mean.1);
     }
 
-    /// A length that says nothing of how long it still is, whatever has passed: in steps of its half-life, evenly within
-    /// each, so that it takes no logarithm, which machines round differently.
+    /// A sample of a memoryless distribution: a geometric number of half-lives, uniform within the last one. It needs
+    /// no logarithm, which machines round differently.
     fn memoryless(&mut self, mean: Time) -> Time {
         let steps = f64::from(self.random.any().leading_zeros());
         let within = self.random.below(1 << 32) as f64 / (1u64 << 32) as f64;

@@ -42,7 +42,7 @@ pub struct Mpi {
 enum Awaits {
     /// Its memory may be used again.
     Memory,
-    /// The receiver has it.
+    /// The acknowledgement of the receiver.
     Acknowledgement,
 }
 

@@ -1,6 +1,6 @@
 //! Synchronous sends: the receiver answers the message by an empty message with a separate tag.
 
-/// Answers have this bit in their tags; no program's tag has it.
+/// Tag bit of answers, which no tag of a program has.
 pub const ANSWER: u64 = 1 << 62;
 
 /// Who asks, in the immediate data of a message.

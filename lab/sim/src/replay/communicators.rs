@@ -69,7 +69,7 @@ impl Members {
 }
 
 impl ByHost<'_> {
-    /// The same with a rank in the first place: of its host, and of all hosts.
+    /// The ranks of the host of `root`, and the leaders of all hosts, both with `root` first.
     pub fn rooted(&self, root: u32) -> (Group, Group) {
         let host = |rank: u32| self.hosts[rank as usize];
         let first = |group: &Group| {

@@ -4,7 +4,7 @@ use fishplate_trace::{CollectiveKind, Operation, RankTrace, Trace};
 
 use super::{Places, order};
 
-/// Most ranks that are told.
+/// Maximum number of ranks in a description.
 const MAX_LISTED: usize = 8;
 
 /// Ranks that wait for ever, and for what.

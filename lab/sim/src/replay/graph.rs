@@ -17,7 +17,7 @@ use crate::suite::Machine;
 /// Runs a program; `scale`: how many times as long it computes.
 ///
 /// # Errors
-/// When the machine does not fit, or operations wait for ever, which is told with what they wait for.
+/// If the machine does not fit, or in a deadlock, with the operations that wait.
 pub fn run(machine: &Machine, program: &Arc<Program>, scale: f64) -> Result<Outcome, String> {
     let ranks = program.ranks.len() as u32;
     let (world, unawaited) = super::world(machine, ranks)?;
@@ -47,7 +47,7 @@ struct Execution<'a> {
     computed: Time,
     /// Number of incomplete dependencies of each operation.
     missing: Vec<u32>,
-    /// Which wait for each to be complete, and to be started.
+    /// Operations that wait for each to be complete, and to be started.
     after_end: Vec<Vec<u32>>,
     after_start: Vec<Vec<u32>>,
     startable: VecDeque<u32>,

@@ -1,5 +1,5 @@
-//! Recorded programs on modelled machines (docs/guide/predict.md): each rank does again what its trace says, with the
-//! engine and the collective operations of the simulator, and computes for as long as it did.
+//! Recorded programs on modelled machines (docs/guide/predict.md): each rank repeats the calls of its trace, with the
+//! engine and the collective operations of the simulator, and computes for the recorded time.
 //!
 //! - `rank`: one rank goes through its trace;
 //! - `requests`: active requests;
@@ -130,7 +130,7 @@ type Places = Rc<Vec<Cell<usize>>>;
 /// Replays a trace.
 ///
 /// # Errors
-/// When the machine does not fit, or ranks wait for ever, which is told with why, or what they wait for.
+/// If the machine does not fit, or in a deadlock, with its cause or the calls that wait.
 pub fn run(machine: &Machine, trace: &Arc<Trace>, computation: Computation) -> Result<Outcome, String> {
     Ok(replayed(machine, trace, computation, Wanted::Outcome)?.0)
 }

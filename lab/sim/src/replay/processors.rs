@@ -1,5 +1,5 @@
-//! Processors that ranks share: whoever computes takes one, for a slice of time in turn with those that wait for one. Who
-//! waits in MPI yields, so takes none.
+//! Processors that ranks share: a rank that computes occupies one for a slice of time, in turn with the ranks that wait
+//! for one. A rank that waits in MPI yields, so it occupies none.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -10,7 +10,7 @@ use std::task::Poll;
 use crate::models::time::Time;
 use crate::mpi::program::Mpi;
 
-/// How long a rank computes before another one may: the base slice of Linux' scheduler on a few processors, 2.8 ms.
+/// Time slice of a rank: the base slice of Linux' scheduler on a few processors, 2.8 ms.
 const SLICE: Time = Time(2_800_000_000);
 
 /// The processors of a machine.
@@ -20,7 +20,7 @@ pub struct Processors(Option<Rc<RefCell<Shared>>>);
 struct Shared {
     free: u32,
     waiting: VecDeque<u32>,
-    /// By rank: it has got one, and does not know yet.
+    /// By rank: whether it was granted a processor, and has not noticed yet.
     granted: Vec<bool>,
 }
 

@@ -5,7 +5,7 @@ use super::requests::{FileSystem, Message, tag};
 use crate::mpi::program::Mpi;
 use crate::mpi::rank::Request;
 
-/// Lengths of messages that so many bytes go in behind a head: for each flow's length one a rail.
+/// Lengths of the messages that carry a head and `bytes`: for each flow's length, one message for each rail.
 fn messages(system: &FileSystem, head: u64, bytes: u64) -> Vec<Vec<u64>> {
     let flow = system.storage().flow_bytes.value as u64;
     let count = bytes.div_ceil(flow).max(1);

@@ -1,4 +1,4 @@
-//! Turns of a process's code, where several requests want it.
+//! Exclusive use of a process's core by one request at a time.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -6,8 +6,8 @@ use std::task::Poll;
 
 use crate::mpi::program::Mpi;
 
-/// Requests take turns, in the order in which they come: what one has to do with the core is done before the next
-/// begins, rather than the first step of all before the second of any.
+/// Requests take turns in the order of their arrival: all work of one on the core is done before the work of the next
+/// begins.
 #[derive(Default)]
 pub(super) struct Turns {
     next: Cell<u64>,

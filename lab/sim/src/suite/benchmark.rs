@@ -104,7 +104,7 @@ impl Benchmark {
         ("io_threads", IoThreads),
     ];
 
-    /// The one of that name.
+    /// The benchmark with this name.
     pub fn of(name: &str) -> Option<Benchmark> {
         Benchmark::ALL.iter().find(|(known, _)| *known == name).map(|(_, benchmark)| *benchmark)
     }
@@ -124,7 +124,7 @@ impl Benchmark {
         }
     }
 
-    /// Ranks that it wants: least and greatest.
+    /// Its minimum and maximum number of ranks.
     pub fn ranks(self) -> (u32, u32) {
         match self {
             Latency | Bandwidth | Bibandwidth | PutLatency | GetLatency | AccumulateLatency | PutBandwidth
@@ -139,7 +139,7 @@ impl Benchmark {
         matches!(self, FetchAndOp | CompareAndSwap)
     }
 
-    /// Operations of a window unless it is told otherwise.
+    /// Default number of operations of a window.
     pub fn default_window(self) -> u32 {
         if self.is_atomic() { 1 } else { 64 }
     }
@@ -149,7 +149,7 @@ impl Benchmark {
         matches!(self, IoContiguous | IoTile | IoThreads)
     }
 
-    /// Sizes unless others are asked for, first and last, in bytes, doubling.
+    /// Default sizes: first and last in bytes, doubling.
     pub fn default_sizes(self) -> (u64, u64) {
         match self {
             Barrier => (0, 0),

@@ -48,7 +48,7 @@ pub(super) fn plan(
 pub(super) async fn run(benchmark: Benchmark, mpi: &Mpi, options: &Options, map: &ClusterMap, found: &Measurements) {
     let all = Group::all(mpi);
     let cluster = cluster(mpi, map);
-    // Whether there is one was seen before the run.
+    // `run::run` has checked that there is a plan if one was asked for.
     let plan = plan(benchmark, options, map, mpi.rank()).ok().flatten();
     let mut each = Vec::new();
     for iteration in 0..options.warmup + options.iterations {
@@ -74,7 +74,7 @@ pub(super) async fn run(benchmark: Benchmark, mpi: &Mpi, options: &Options, map:
     found.borrow_mut().push((u64::from(mpi.rank()), us(typical(each, options))));
 }
 
-/// An iteration takes what it takes the ranks on average.
+/// The time of an iteration is the mean over the ranks.
 fn add_shares(found: &Measurements, times: &[Time], ranks: u32) {
     let mut found = found.borrow_mut();
     for (iteration, time) in times.iter().enumerate() {

@@ -19,9 +19,9 @@ const GO: Tag = 2;
 pub struct Disturbance {
     /// Which rail, by its position in the stack.
     pub rail: u8,
-    /// From then on.
+    /// Start.
     pub from: Time,
-    /// Until then.
+    /// End.
     pub until: Time,
 }
 
@@ -50,7 +50,7 @@ pub fn over_time(
     let ranks = machine.placement.ranks();
     world.bind(ranks / 2 - 1, ranks - 1, disturbance.rail);
     let found = Measurements::default();
-    // What a sender's last message to its receiver says.
+    // Set before a sender's last message to its receiver: there are no more windows.
     let over = Rc::new([Cell::new(false), Cell::new(false)]);
     let program = |mpi: Mpi| -> Task {
         let (found, over) = (found.clone(), over.clone());
@@ -84,7 +84,7 @@ async fn one_window(mpi: &Mpi, to: u32, size: u64, window: u32) {
     mpi.recv(to, ACKNOWLEDGEMENT, 4).await;
 }
 
-/// Takes windows until told that there are no more.
+/// Receives windows until the sender announces the end.
 async fn sink(mpi: &Mpi, from: u32, size: u64, window: u32, over: &Cell<bool>) {
     loop {
         mpi.recv(from, GO, 4).await;

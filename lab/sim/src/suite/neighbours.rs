@@ -7,7 +7,7 @@ use crate::mpi::program::Mpi;
 pub enum Neighbourhood {
     /// In a periodic grid of this number of dimensions, with two neighbours in each.
     Grid(u32),
-    /// So many messages between pairs of ranks: with rank n-1-r, n-3-r and so on, modulo n.
+    /// This number of messages between pairs of ranks: with rank n-1-r, n-3-r and so on, modulo n.
     Pairs(u32),
 }
 

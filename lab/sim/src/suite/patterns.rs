@@ -14,7 +14,7 @@ const BARRIER: Tag = 20;
 const OVERLAP: Tag = 1;
 /// Number of transfers that measure the time of one without computation.
 const TRIALS: usize = 9;
-/// How much longer than that a computation is, unless told.
+/// Default ratio of a computation to this time.
 const SPARE: f64 = 1.25;
 
 /// Receives, sends and a wait with all neighbours, after a computation.

@@ -20,7 +20,7 @@ pub fn run(machine: &Machine, benchmark: Benchmark, options: &Options) -> Result
     Ok(sweep(machine, benchmark, std::slice::from_ref(options))?.remove(0))
 }
 
-/// Runs one benchmark several times in turn, as one program: what its processes learn of the network they keep.
+/// Runs one benchmark several times in turn, as one program: its processes keep what they learn of the network.
 ///
 /// # Errors
 /// As [`run`].

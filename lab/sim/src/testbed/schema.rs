@@ -34,7 +34,7 @@ pub struct Testbed {
     /// Programs.
     #[serde(default)]
     pub application: BTreeMap<String, Application>,
-    /// The stack that is taken unless another one is asked for.
+    /// The default stack.
     pub default_stack: String,
     /// How many times as long as in its trace each of the papers' programs computes.
     #[serde(default)]
@@ -128,7 +128,7 @@ pub struct EmulatedModel {
     pub mbit: Parameter,
     /// One way.
     pub delay_us: Parameter,
-    /// How much later frames come than they should, with an emulator.
+    /// Delay of frames beyond the modelled one, with an emulator.
     pub late_us: Parameter,
     /// Time of the emulator's process for each frame, shared by all rails.
     pub frame_us: Parameter,
@@ -140,7 +140,7 @@ pub struct EmulatedModel {
     pub frame_bytes: Parameter,
     /// Bytes of a packet on the wire beyond its headers: preamble, check sequence, gap. A shaper does not count them.
     pub gap_bytes: Parameter,
-    /// Rate that the interface tells.
+    /// Rate that the interface reports.
     pub told_mbit: Parameter,
 }
 
@@ -168,8 +168,7 @@ pub struct Bus {
     pub write_mb_s: Parameter,
     /// Of each access.
     pub latency_ns: Parameter,
-    /// What is read or written at a time, and passed on by adapters before the rest of its packet is there; absent: whole
-    /// packets.
+    /// Unit of reads and writes, which adapters forward before the rest of the packet is there; absent: whole packets.
     #[serde(default)]
     pub burst_bytes: Option<Parameter>,
 }
@@ -245,15 +244,16 @@ pub struct Transport {
     /// Bytes that may be under way (TCP).
     #[serde(default)]
     pub window_bytes: Option<Parameter>,
-    /// The same between near hosts, where the congestion window stays what it was opened to (TCP over emulated rails).
+    /// Bytes that may be under way between near hosts, where the congestion window keeps its size (TCP over emulated
+    /// rails).
     #[serde(default)]
     pub near_window_bytes: Option<Parameter>,
-    /// The window of a connection between distant hosts before anything was acknowledged (TCP over emulated rails): it grows by
-    /// what is. Absent: it is open from the start.
+    /// Initial window of a connection between distant hosts (TCP over emulated rails); it grows by the bytes
+    /// acknowledged. Absent: it is open from the start.
     #[serde(default)]
     pub first_window_bytes: Option<Parameter>,
-    /// The kernel takes more of a socket's driver as long as it has less unsent (TCP over emulated rails); absent: it takes
-    /// all.
+    /// The kernel accepts data from a socket's driver while fewer bytes are unsent (TCP over emulated rails); absent:
+    /// it accepts all.
     #[serde(default)]
     pub unsent_bytes: Option<Parameter>,
     /// Payload of a packet, where it is not the link's.

@@ -8,7 +8,7 @@ use crate::suite::{Benchmark, Machine, Options, run};
 use crate::testbed::{Description, Placement, shipped};
 
 const NODES: usize = 32;
-/// Nodes of a block, as the testbed has it.
+/// Nodes of a block of the testbed.
 const BLOCK: usize = 8;
 /// Stacks of the testbed, how many paths to a node they use, and links of a block to others.
 const STACKS: [(&str, usize, &[usize]); 2] = [("one-path", 1, &[1, 2, 4, 6, 8]), ("virtual", 3, &[4, 6])];
@@ -22,7 +22,7 @@ const DISPLACEMENTS: [usize; 3] = [4, 8, 16];
 /// An exchange among all nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Exchange {
-    /// Each sends to the one that is so far away.
+    /// Each sends to the one at this distance.
     Ring(usize),
     /// Each sends to each, one after the other.
     Alltoall,

@@ -13,7 +13,7 @@ const RAILS: [&[f64]; 3] = [&[1000.0], &[1000.0, 250.0], &[1000.0, 1000.0]];
 const SIZES: [u64; 4] = [32 << 10, 128 << 10, 512 << 10, 2 << 20];
 /// Computations, in milliseconds.
 const COMPUTATIONS_MS: [u64; 2] = [0, 1];
-/// What two ranks get into depends on chance, and they stay in it: the value is the mean over some seeds,
+/// Two ranks stay in a pattern that depends on chance: the value is the mean over some seeds,
 const SEEDS: std::ops::Range<u64> = 1..4;
 /// of exchanges after this number of
 const WARMUP: u32 = 60;

@@ -10,9 +10,9 @@ use crate::step::{Local, StepId, Tag};
 
 /// Each rank sends to every rank of the other clusters; inside, the cluster's own alltoall.
 ///
-/// In round k a rank sends to the one k ranks after it and receives from the one k ranks before it, so no rank is sent to
-/// by all at once. A send waits for a message of an earlier round, the one that `window` others have followed; so nobody
-/// waits for ever.
+/// In round k a rank sends to the one k ranks after it and receives from the one k ranks before it, so no rank receives
+/// from all at once. A send waits for a message of an earlier round, the one before the last `window` messages, so
+/// there is no deadlock.
 pub fn direct(context: &Context, exchange: &Exchange, window: u16) -> Schedule {
     let mut schedule = Schedule::default();
     let outgoing = Outgoing::of(context, &mut schedule, exchange);

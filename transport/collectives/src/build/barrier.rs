@@ -6,8 +6,8 @@ use crate::map::{Cluster, Rank};
 use crate::schedule::Schedule;
 use crate::step::{Local, Tag};
 
-/// A barrier inside, then every rank hears from one rank of each other cluster that all are there. The ranks of a cluster
-/// share that work, and nobody has to pass on what it heard: one crossing, and one phase inside.
+/// A barrier inside, then one rank of each other cluster notifies every rank that its cluster has entered. The ranks of
+/// a cluster share this work, and no rank forwards a notification: one crossing, and one phase inside.
 pub fn direct(context: &Context) -> Schedule {
     let mut schedule = Schedule::default();
     let inside = schedule.local(Local::Barrier, &[]);

@@ -21,11 +21,11 @@ pub struct Combination {
 }
 
 impl Combination {
-    /// Receives the same part from the other clusters and combines all. `peers` says, for each of them, from whom which
-    /// parts come, counted from the start of this one. Returns when the result is in the target.
+    /// Receives this part from the other clusters, and combines all. `peers`: for each cluster, the senders and their
+    /// parts, counted from the start of this part. Returns when the result is in the target.
     ///
-    /// The operand on the right is the accumulator, so the last cluster's part comes first. Every rank that does this
-    /// for the same part gets the same result to the last bit.
+    /// The operand on the right is the accumulator, so the last cluster's part comes first. All ranks that combine one
+    /// part get equal results to the last bit.
     pub fn combine(
         &self,
         context: &Context,

@@ -26,7 +26,7 @@ pub fn shares(map: &ClusterMap, cluster: Cluster, segment: Slice) -> Vec<Slice> 
     shares
 }
 
-/// Whom of another cluster this rank meets over a segment, and over which part: who carries a part of its own share.
+/// The ranks of another cluster that carry a part of this rank's share of a segment, and those parts.
 pub fn counterparts(context: &Context, cluster: Cluster, segment: Slice) -> Vec<(Rank, Slice)> {
     let own = shares(context.map, context.cluster(), segment)[context.local().0];
     let theirs = shares(context.map, cluster, segment);
@@ -41,7 +41,8 @@ fn common(a: Slice, b: Slice) -> Slice {
     Slice { start, len: a.end().min(b.end()).saturating_sub(start), ..a }
 }
 
-/// Who of so many meets whom of others, and over which share of the whole.
+/// A whole is cut into `ours` equal parts, and into `theirs`. Returns each pair of parts that overlap, with the
+/// overlap's share of the whole.
 pub fn overlaps(ours: usize, theirs: usize) -> Vec<(usize, usize, f64)> {
     // In units of which each of ours has `theirs`, and each of theirs `ours`.
     let whole = (ours * theirs) as f64;

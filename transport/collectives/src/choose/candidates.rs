@@ -46,9 +46,9 @@ impl Problem<'_> {
             Operation::Barrier => vec![direct(UNLIMITED_WINDOW)],
             Operation::Gather { .. } | Operation::Scatter { .. } => vec![coordinators(), direct(UNLIMITED_WINDOW)],
             Operation::Alltoall { exchange } => vec![coordinators(), direct(send_window::of_exchange(self, exchange))],
-            // Who gets a block has its own rail to receive it.
+            // The receiver of a block has its own rail.
             Operation::ReduceScatter { .. } => vec![vec![Algorithm::Shared { segments: 1 }]],
-            // Where each cluster is one host, there is nobody to share with.
+            // If each cluster is one host, no hosts share the work.
             _ if has_many_hosts && self.is_worth_sharing() => {
                 vec![coordinators(), in_segments(|segments| Algorithm::Shared { segments })]
             }

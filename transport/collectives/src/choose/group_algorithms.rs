@@ -1,5 +1,5 @@
-//! What an MPI does by itself among a group of ranks that it takes for equally far apart: the textbook algorithms, with
-//! the sizes at which MPICH goes from one to the next. Open MPI has the same ones, with other sizes.
+//! The algorithms of an MPI library within a group of ranks that it treats as equally distant: the textbook ones, with
+//! the sizes at which MPICH changes between them. Open MPI uses these algorithms with other sizes.
 
 use super::rank_clocks::{Message, RankClocks};
 use crate::map::Rank;
@@ -10,7 +10,7 @@ const SCATTERED_RANKS: usize = 8;
 /// From here on that allgather goes round a ring (512 KiB).
 const RING_BROADCAST_BYTES: f64 = 524_288.0;
 
-/// A dissemination: round k passes on what the rounds before brought.
+/// A dissemination: in round k, ranks forward the data of the earlier rounds.
 pub fn barrier(clocks: &mut RankClocks, group: &[Rank]) {
     for distance in powers(group.len()) {
         let message = |index: usize| message(group, index, (index + distance) % group.len(), 0.0);
@@ -18,7 +18,7 @@ pub fn barrier(clocks: &mut RankClocks, group: &[Rank]) {
     }
 }
 
-/// All tell the first one, which then tells all.
+/// All notify the first rank, which then notifies all.
 pub fn barrier_through_one(clocks: &mut RankClocks, group: &[Rank]) {
     clocks.round(&(1..group.len()).map(|index| message(group, index, 0, 0.0)).collect::<Vec<_>>());
     clocks.round(&(1..group.len()).map(|index| message(group, 0, index, 0.0)).collect::<Vec<_>>());
@@ -48,7 +48,7 @@ pub fn reduce(clocks: &mut RankClocks, group: &[Rank], root: usize, bytes: f64, 
     }
     let even = fold(clocks, group, bytes);
     halve(clocks, &group[..even], bytes);
-    // A root beyond takes the place of who has its operand.
+    // A root beyond a power of two takes the place of the rank that has its operand.
     gather_halves(clocks, &group[..even], if root < even { root } else { root - even }, bytes);
 }
 
@@ -67,7 +67,7 @@ pub fn allreduce(clocks: &mut RankClocks, group: &[Rank], bytes: f64, whole: boo
     unfold(clocks, group, even, bytes);
 }
 
-/// Ranks beyond a power of two hand theirs to another. How many ranks go on.
+/// Ranks beyond a power of two send their operands to another rank. Returns the number of the others.
 fn fold(clocks: &mut RankClocks, group: &[Rank], bytes: f64) -> usize {
     let even = 1 << group.len().ilog2();
     let beyond = 0..group.len() - even;
@@ -76,18 +76,18 @@ fn fold(clocks: &mut RankClocks, group: &[Rank], bytes: f64) -> usize {
     even
 }
 
-/// They get a result from it.
+/// These ranks receive the result.
 fn unfold(clocks: &mut RankClocks, group: &[Rank], even: usize, bytes: f64) {
     let beyond = 0..group.len() - even;
     clocks.round(&beyond.map(|low| message(group, low, low + even, bytes)).collect::<Vec<_>>());
 }
 
-/// Bytes that partners at each distance exchange of `bytes` bytes: a half, a quarter, and so on.
+/// Bytes that partners exchange at each distance: a half of `bytes`, a quarter, and so on.
 fn halves(ranks: usize, bytes: f64) -> impl DoubleEndedIterator<Item = (usize, f64)> {
     powers(ranks).map(move |distance| (distance, bytes / (2 * distance) as f64))
 }
 
-/// Reduction of so many bytes, of which each keeps a part: partners exchange halves, the nearest ones first, then
+/// Reduction of `bytes` bytes, of which each rank keeps a part: partners exchange halves, the nearest ones first, then
 /// quarters, and so on. The group is a power of two.
 fn halve(clocks: &mut RankClocks, group: &[Rank], bytes: f64) {
     for (distance, part) in halves(group.len(), bytes) {
@@ -96,7 +96,7 @@ fn halve(clocks: &mut RankClocks, group: &[Rank], bytes: f64) {
     }
 }
 
-/// These parts come together at the rank at `root`: the farthest partners first, of whom one hands on all that it has.
+/// Gathers these parts at the rank at `root`: the farthest partners first, of whom one forwards all its parts.
 fn gather_halves(clocks: &mut RankClocks, group: &[Rank], root: usize, bytes: f64) {
     for (distance, part) in halves(group.len(), bytes).rev() {
         let sends = |index: &usize| (distance..2 * distance).contains(&(index ^ root));
@@ -105,10 +105,10 @@ fn gather_halves(clocks: &mut RankClocks, group: &[Rank], root: usize, bytes: f6
     }
 }
 
-/// The operation of that name, where each is to have a certain part: the farthest exchange first, with half
-/// of all; long operands in rounds of pairs.
+/// MPI's reduce-scatter, where each rank gets a given part: the farthest exchange first, with half of all; long
+/// operands in rounds of pairs.
 pub fn reduce_scatter(clocks: &mut RankClocks, group: &[Rank], bytes: f64) {
-    /// From here on (512 KiB).
+    /// Operands from this length on (512 KiB).
     const PAIRWISE_BYTES: f64 = 524_288.0;
     if bytes >= PAIRWISE_BYTES {
         let each = bytes / group.len() as f64;
@@ -130,9 +130,9 @@ pub fn reduce_scatter(clocks: &mut RankClocks, group: &[Rank], bytes: f64) {
 
 /// Allgather of a block from each rank, with `bytes` by rank.
 pub fn allgather(clocks: &mut RankClocks, group: &[Rank], bytes: &[f64]) {
-    /// Up to here in all, in groups of a power of two, what is there doubles each round (512 KiB).
+    /// Up to this total, in groups of a power of two, the gathered data doubles each round (512 KiB).
     const DOUBLED_BYTES: f64 = 524_288.0;
-    /// Below this in all it is disseminated (80 KiB).
+    /// Below this total it is disseminated (80 KiB).
     const DISSEMINATED_BYTES: f64 = 81_920.0;
     let total: f64 = bytes.iter().sum();
     let mean = total / group.len() as f64;
@@ -169,7 +169,7 @@ pub fn scatter_each(clocks: &mut RankClocks, group: &[Rank], root: Rank, bytes: 
     clocks.round(&others.map(|to| Message { from: root, to: *to, bytes: bytes(*to) }).collect::<Vec<_>>());
 }
 
-/// How a block from each gets to each.
+/// Algorithms of an alltoall.
 #[derive(Clone, Copy, Debug)]
 pub enum Delivery {
     /// Blocks travel together, in a logarithmic number of rounds.
@@ -212,7 +212,7 @@ fn powers(limit: usize) -> impl DoubleEndedIterator<Item = usize> {
         .into_iter()
 }
 
-/// A binomial tree from the root down; `bytes` of so many ranks at and below the receiver.
+/// A binomial tree from the root down; `bytes` is a function of the number of ranks at and below the receiver.
 fn tree_down(clocks: &mut RankClocks, group: &[Rank], root: usize, bytes: &dyn Fn(usize) -> f64) {
     for distance in powers(group.len()).rev() {
         let messages = tree_round(group, root, distance, bytes);
@@ -222,7 +222,7 @@ fn tree_down(clocks: &mut RankClocks, group: &[Rank], root: usize, bytes: &dyn F
     }
 }
 
-/// A binomial tree up to the root, where each parent works on so many bytes of each child.
+/// A binomial tree up to the root, where each parent processes this number of bytes of each child.
 fn tree_up(clocks: &mut RankClocks, group: &[Rank], root: usize, bytes: &dyn Fn(usize) -> f64, work: f64) {
     for distance in powers(group.len()) {
         let messages = tree_round(group, root, distance, bytes);
@@ -244,7 +244,7 @@ fn tree_round(group: &[Rank], root: usize, distance: usize, bytes: &dyn Fn(usize
     (0..ranks.saturating_sub(distance)).step_by(2 * distance).map(pair).collect()
 }
 
-/// Each sends to the one so far ahead.
+/// Each sends to the rank at this distance.
 fn disseminate(clocks: &mut RankClocks, group: &[Rank], distance: usize, bytes: f64) {
     let message = |index: usize| message(group, index, (index + distance) % group.len(), bytes);
     clocks.round(&(0..group.len()).map(message).collect::<Vec<_>>());
@@ -256,12 +256,12 @@ fn partners(clocks: &mut RankClocks, group: &[Rank], distance: usize, bytes: f64
     clocks.round(&(0..group.len()).map(message).collect::<Vec<_>>());
 }
 
-/// What each has doubles each round; the group is a power of two.
+/// The data of each rank doubles each round; the group is a power of two.
 fn doubling(clocks: &mut RankClocks, group: &[Rank], each: f64) {
     powers(group.len()).for_each(|distance| partners(clocks, group, distance, each * distance as f64));
 }
 
-/// Each passes on to the next what came last.
+/// Each forwards the last received block to the next.
 fn ring(clocks: &mut RankClocks, group: &[Rank], bytes: &[f64]) {
     let ranks = group.len();
     for round in 0..ranks - 1 {

@@ -27,7 +27,7 @@ const MARGIN: f64 = 0.9;
 /// A phase of an algorithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Phase {
-    /// What is done.
+    /// Its description.
     pub name: &'static str,
     /// How much later it makes the end, in nanoseconds.
     pub time_ns: f64,
@@ -36,7 +36,7 @@ pub struct Phase {
 /// An algorithm that could be taken, and what it would cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
-    /// Which.
+    /// The algorithm.
     pub algorithm: Algorithm,
     /// Its phases.
     pub phases: Vec<Phase>,

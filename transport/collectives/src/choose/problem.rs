@@ -14,7 +14,7 @@ pub struct Problem<'a> {
 }
 
 impl Problem<'_> {
-    /// Bytes of so many elements.
+    /// Bytes of `len` elements.
     pub fn bytes(&self, len: usize) -> f64 {
         len as f64 * self.element_bytes as f64
     }

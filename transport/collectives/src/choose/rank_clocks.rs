@@ -138,11 +138,11 @@ impl<'a> RankClocks<'a> {
 
 /// Bytes of a round that share something.
 struct Load {
-    /// What leaves each host.
+    /// Bytes that leave each host.
     out: Vec<f64>,
-    /// What comes to each host.
+    /// Bytes that arrive at each host.
     into: Vec<f64>,
-    /// What goes from the hosts of each cluster to others of each.
+    /// Bytes from the hosts of each cluster to other hosts of each cluster.
     between: Vec<f64>,
 }
 

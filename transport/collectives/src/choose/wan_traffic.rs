@@ -4,7 +4,7 @@ use crate::algorithm::{Algorithm, UNLIMITED_WINDOW};
 use crate::map::{ClusterMap, Rank};
 use crate::operation::Operation;
 
-/// Elements that cross, all clusters and both ways together; the same by every algorithm.
+/// Elements that cross between all clusters, both directions together; equal for all algorithms.
 pub fn wan_elements(operation: &Operation, map: &ClusterMap) -> usize {
     let others = map.cluster_count() - 1;
     let ranks = || (0..map.ranks()).map(Rank);
@@ -36,7 +36,7 @@ pub fn wan_crossings(algorithm: Algorithm, map: &ClusterMap) -> u32 {
     }
 }
 
-/// Those of an exchange in rounds, in which a rank sends so many messages ahead of what it has received.
+/// Crossings of an exchange in rounds, where a rank's sends are ahead of its receives by this window.
 fn crossings_of_rounds(map: &ClusterMap, window: usize) -> u32 {
     let ranks = map.ranks();
     let mut received: Vec<Vec<u32>> = vec![Vec::new(); ranks];

@@ -1,11 +1,11 @@
-//! An operation with what is in the buffers before, and what must be after.
+//! An operation with the buffers before, and the expected buffers after.
 
 use fishplate_collectives::{Algorithm, ClusterMap, Operation, Rank, schedule};
 
 use crate::machine::{self, Traffic};
 use crate::memory::{Memory, Operator, Value};
 
-/// Elements that nobody may touch, behind what the user gets.
+/// Guard elements behind the result, which a schedule must not touch.
 const GUARD: usize = 2;
 const UNTOUCHED: Value = (9, 9);
 
@@ -96,7 +96,7 @@ impl Case<'_> {
             }
     }
 
-    /// What a rank brings, and where it is in its own buffer.
+    /// A rank's contribution, and its place in the rank's buffer.
     fn contribution(&self, rank: Rank) -> Vec<(usize, Value)> {
         let ranks = || (0..self.map.ranks()).map(Rank);
         let own = |len: usize| (0..len).map(|index| (index, value(rank, rank, index))).collect();
@@ -143,7 +143,7 @@ impl Case<'_> {
             Operation::Allreduce { len, .. } => put(0, *len, &reduced),
             Operation::ReduceScatter { blocks, .. } => {
                 if self.is_in_place(rank) {
-                    // What is behind the result MPI leaves open; schedules do not touch it.
+                    // MPI does not define the elements behind the result; schedules do not touch them.
                     put(0, blocks.total(), &|index| value(rank, rank, index));
                 }
                 put(0, blocks.len(rank), &|index| reduced(blocks.start(rank) + index));

@@ -48,7 +48,7 @@ struct Machine<'a> {
     is_crowded: bool,
 }
 
-/// Runs all to the end; what the buffers hold then. Panics when the schedules are wrong or wait for each other forever.
+/// Runs all schedules to the end, and returns the buffers. Panics if they are wrong, or deadlock.
 pub fn run(
     map: &ClusterMap,
     schedules: &[Schedule],

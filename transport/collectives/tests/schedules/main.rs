@@ -1,4 +1,4 @@
-//! Schedules of all ranks, run against each other by a machine that does everything as late and as unkindly as it may.
+//! Schedules of all ranks, run against each other by a machine that delays and reorders whatever MPI permits.
 
 mod case;
 mod large;

@@ -1,4 +1,4 @@
-//! What the buffers of a rank hold.
+//! The contents of a rank's buffers.
 
 use fishplate_collectives::{Action, Buffer, Local, Slice};
 

@@ -7,8 +7,8 @@ use crate::case::Case;
 const MAX_RANKS: usize = 6;
 const LENS: [usize; 3] = [0, 1, 7];
 
-/// Every way to put so many ranks into clusters, with a host for each rank, and, but for the most ranks, with hosts that
-/// ranks share.
+/// All partitions of this number of ranks into clusters, with a host for each rank, and, except for the largest number,
+/// with hosts that ranks share.
 pub fn maps(ranks: usize) -> Vec<ClusterMap> {
     let mut partitions: Vec<Vec<u64>> = vec![Vec::new()];
     for _ in 0..ranks {

@@ -1,4 +1,4 @@
-//! What crosses between clusters, as formulas; and that what is chosen says the same.
+//! Traffic between clusters as formulas, against the schedules and against the estimates of the choice.
 
 use fishplate_collectives::{
     Algorithm, Blocks, Candidate, ClusterMap, Exchange, IntraCluster, Library, MAX_SEGMENTS, Network, Operation, Place,
@@ -202,13 +202,13 @@ fn mpich_cuts_operands_as_soon_as_there_is_an_element_for_each_rank() {
     assert_eq!(allreduced(8, &hosts_in_two(8), Library::Other), (Algorithm::Native, 1));
 }
 
-/// How so many 4-byte integers are reduced for all, and how often the MPI's own algorithm would cross.
+/// The choice for an allreduce of 4-byte integers, and the crossings of the MPI's own algorithm.
 fn allreduced(len: usize, map: &ClusterMap, library: Library) -> (Algorithm, u32) {
     let choice = choose(&Operation::Allreduce { len, commutative: true }, 4, map, &network(2).for_library(library));
     (choice.algorithm, choice.candidates[0].wan_crossings)
 }
 
-/// Two clusters of hosts with one rank each, so many in all.
+/// Two clusters of hosts with one rank each; `ranks` in all.
 fn hosts_in_two(ranks: usize) -> ClusterMap {
     let place = |rank: usize| Place { cluster: (rank * 2 / ranks) as u64, host: rank as u64 };
     ClusterMap::new(&(0..ranks).map(place).collect::<Vec<_>>())

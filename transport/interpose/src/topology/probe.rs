@@ -12,7 +12,7 @@ const MIN_PINGS: usize = 8;
 /// Maximum number of round trips, if there is time.
 const MAX_PINGS: usize = 64;
 /// Time limit of the round trips to a process that seems far: it may only be busy.
-const MOST_TIME: Duration = Duration::from_millis(100);
+const MAX_TIME: Duration = Duration::from_millis(100);
 /// How long a process polls for the next message without sleeping. Then it sleeps between polls: if there are more processes
 /// than processors, the peers need one to answer.
 const YIELD_TIME: Duration = Duration::from_micros(100);
@@ -39,7 +39,7 @@ impl Prober {
         let begin = Instant::now();
         for count in 1.. {
             let seems_far = best_ns.iter().any(|time_ns| *time_ns > NEAR_NS);
-            let patience = if seems_far { MOST_TIME } else { least };
+            let patience = if seems_far { MAX_TIME } else { least };
             let is_last = count >= MIN_PINGS && (count >= MAX_PINGS || begin.elapsed() >= patience);
             self.ping(to, is_last, &mut best_ns)?;
             if is_last {

@@ -26,7 +26,7 @@ use crate::shared_processor::{is_processor_shared, scheduling_wait};
 const MAX_SKIPPED: u32 = 16;
 
 /// Longest time for which the progress thread polls in [`Served::look_around`] while it finds something.
-const LONGEST_LOOK: Duration = Duration::from_millis(10);
+const MAX_POLL: Duration = Duration::from_millis(10);
 
 /// Requests of peers that wait for what is in memory here, as the progress thread has seen them.
 pub(super) struct Requests {
@@ -91,7 +91,7 @@ impl Served for Endpoint {
     }
 
     /// Polls the network, as a peer may wait for an answer to its goodbye, or to a probe. Not while a completion queue is full, nor for
-    /// longer than [`LONGEST_LOOK`].
+    /// longer than [`MAX_POLL`].
     fn look_around(&self) {
         let Ok(Some(mut state)) = self.state.try_lock() else { return };
         let is_full = state.tx.is_full() || state.rx.is_full();
@@ -99,7 +99,7 @@ impl Served for Endpoint {
         let is_away = std::mem::replace(looked_calls, transport.progress_calls()) == transport.progress_calls();
         if is_away && !is_full {
             let start = Instant::now();
-            while transport.progress() && start.elapsed() < LONGEST_LOOK {}
+            while transport.progress() && start.elapsed() < MAX_POLL {}
             *looked_calls = transport.progress_calls();
             state.wake_thread_if_needed();
         }

@@ -9,7 +9,7 @@ use super::peer::Role;
 /// those that come back have.
 const TOLD_AFTER_NS: u64 = 10_000_000_000;
 /// Time between two checks, in nanoseconds.
-const LOOK_NS: u64 = 500_000_000;
+const POLL_INTERVAL_NS: u64 = 500_000_000;
 /// A process that has not checked for this time, in nanoseconds, was away itself: it was stopped, as in a paused virtual machine,
 /// or did not call MPI. It has not read what peers sent meanwhile.
 const AWAY_NS: u64 = 2_000_000_000;
@@ -31,7 +31,7 @@ struct Attention {
 
 impl Attention {
     fn is_due(&self, now: Instant) -> bool {
-        now.since_ns(self.last) >= LOOK_NS
+        now.since_ns(self.last) >= POLL_INTERVAL_NS
     }
 
     fn record_check(&mut self, now: Instant) {
@@ -133,12 +133,13 @@ mod tests {
             attention.record_check(Instant(at_ns));
             attention.since
         };
-        let late = LOOK_NS + LOOK_NS / 2;
+        let late = POLL_INTERVAL_NS + POLL_INTERVAL_NS / 2;
         assert!((1..10).all(|at| look(&mut attention, at * late) == Instant(0)));
         let back = 20_000_000_000;
         assert_eq!([back, back + late].map(|at| look(&mut attention, at)), [Instant(back); 2]);
         assert!(
-            !attention.is_due(Instant(back + late + LOOK_NS - 1)) && attention.is_due(Instant(back + late + LOOK_NS))
+            !attention.is_due(Instant(back + late + POLL_INTERVAL_NS - 1))
+                && attention.is_due(Instant(back + late + POLL_INTERVAL_NS))
         );
     }
 }

@@ -22,7 +22,7 @@ use crate::sys::shared_memory::SharedMemory;
 
 /// How long to wait for a peer that is marked as writing: a piece takes some fifty microseconds of a processor, which other
 /// processes may occupy.
-const MOST_WAIT: Duration = Duration::from_secs(10);
+const MAX_WAIT: Duration = Duration::from_secs(10);
 /// Polls before the processor is yielded, in case the peer waits for it.
 const SPINS: u32 = 200;
 /// Pause between two polls after that.
@@ -34,7 +34,7 @@ pub struct Stuck;
 
 impl fmt::Display for Stuck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seconds = MOST_WAIT.as_secs();
+        let seconds = MAX_WAIT.as_secs();
         write!(f, "the peer has been writing one piece into registered memory for {seconds} s, and is not stopped")
     }
 }
@@ -49,12 +49,12 @@ pub struct Exposed {
     keys: [Option<u64>; EXPOSED],
     /// Number of the last entry.
     last: u32,
-    most_wait: Duration,
+    max_wait: Duration,
 }
 
 impl Exposed {
     pub fn new(memory: Arc<SharedMemory>, side: Side, process: Option<Process>) -> Exposed {
-        Exposed { memory, side, process, keys: [None; EXPOSED], last: 0, most_wait: MOST_WAIT }
+        Exposed { memory, side, process, keys: [None; EXPOSED], last: 0, max_wait: MAX_WAIT }
     }
 
     /// Lets the peer access this memory, if there is room in the table.
@@ -116,7 +116,7 @@ impl Exposed {
                 Threads::Stopped => return Ok(()),
                 // It may be in the middle of the call.
                 Threads::Blocked => {}
-                Threads::Other if start.elapsed() < self.most_wait => {}
+                Threads::Other if start.elapsed() < self.max_wait => {}
                 Threads::Other => {
                     // Reported once; the peer is not waited for again.
                     self.process = None;
@@ -163,7 +163,7 @@ mod tests {
             let process = itself.map(|process| process.with_pid(child.id() as i32));
             assert!(process.is_some());
             let mut exposed = Exposed::new(memory, Side::Creator, process);
-            exposed.most_wait = Duration::from_millis(1);
+            exposed.max_wait = Duration::from_millis(1);
             exposed.memory.store(Side::Opener.word(Word::Piece), 7, Ordering::Relaxed);
             exposed.memory.store_long(Side::Opener.target() + 8, 100, Ordering::Relaxed);
             let sockets = UnixStream::pair().unwrap().into();
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(memory.bytes::<8>(Side::Opener.target() + 8), [0; 8]);
         let piece = Side::Opener.word(Word::Piece);
         std::thread::scope(|scope| {
-            writing.exposed.most_wait = Duration::from_secs(1000);
+            writing.exposed.max_wait = Duration::from_secs(1000);
             let waits = scope.spawn(|| writing.wait());
             // Each that begins meanwhile is another piece.
             for count in (9..).step_by(2) {
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn nobody_waits_for_a_writer_that_is_stopped_or_has_ended() {
         let mut writing = Writing::begin();
-        writing.exposed.most_wait = Duration::from_secs(1000);
+        writing.exposed.max_wait = Duration::from_secs(1000);
         writing.signal(Signal::STOP);
         assert!(writing.wait());
         writing.signal(Signal::KILL);
@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn nobody_waits_for_one_that_has_closed_its_end() {
         let mut writing = Writing::begin();
-        writing.exposed.most_wait = Duration::from_secs(1000);
+        writing.exposed.max_wait = Duration::from_secs(1000);
         writing.sockets[1] = UnixStream::pair().unwrap().0;
         assert!(writing.wait());
     }

@@ -29,7 +29,7 @@ use crate::sys::shared_memory::SharedMemory;
 /// Bytes of the secret that comes with the memory.
 const SECRET_LEN: usize = 16;
 /// Timeout of the other side, in nanoseconds: it has to call its MPI.
-pub const MOST_NS: u64 = 60_000_000_000;
+pub const MAX_SETUP_NS: u64 = 60_000_000_000;
 
 /// Memory that both sides have proven to map.
 pub struct Shared {

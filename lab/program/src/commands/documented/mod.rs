@@ -12,7 +12,7 @@ use clap::{ArgMatches, Command, CommandFactory};
 
 use super::Cli;
 
-/// Where a command is told, and its words.
+/// Place of a command in the documentation, and its words.
 struct Told {
     place: String,
     words: Vec<String>,
@@ -50,7 +50,7 @@ fn told_by(page: &Path) -> Vec<Told> {
         match (fence, line.trim_start().strip_prefix("```")) {
             (None, Some(language)) => fence = Some(language),
             (Some(_), Some(_)) => fence = None,
-            // What is indented is output, or a drawing.
+            // Indented lines are output, or a drawing.
             (Some("" | "sh"), None) if !line.starts_with(' ') => {
                 let mut command = line.strip_prefix("$ ").unwrap_or(line).to_string();
                 while command.ends_with('\\') {
@@ -89,7 +89,7 @@ fn told_anywhere() -> Vec<Told> {
     told
 }
 
-/// What follows the name of a program in `words`, for each place where that is a command.
+/// The arguments behind each occurrence of a program as a command in `words`.
 fn after(words: &[String], is_program: impl Fn(&str) -> bool) -> Vec<&[String]> {
     let is_value = |index: usize| index > 0 && words[index - 1].starts_with('-') && words[index - 1] != "--";
     let places = (0..words.len()).filter(|index| is_program(&words[*index]) && !is_value(*index));

@@ -1,4 +1,4 @@
-//! What of a shell's language the documentation uses.
+//! The part of the shell's language that the documentation uses.
 
 use std::iter::Peekable;
 use std::str::Chars;

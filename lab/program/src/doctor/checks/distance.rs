@@ -8,11 +8,11 @@ use crate::output::text;
 
 const CHECK: &str = "distance";
 
-/// What an interface of unknown speed is taken for, as connections start with it: 1 Gbit/s, in Mbit/s.
+/// Assumed speed of an interface of unknown speed, in Mbit/s, as for new connections.
 const ASSUMED_MBPS: u64 = 1000;
-/// A path is distant from this round trip on, in microseconds: no cluster has it.
+/// A path counts as distant from this round trip on, in microseconds: within clusters they are shorter.
 const DISTANT_US: f64 = 1000.0;
-/// Of `tcp_rmem` and `tcp_wmem` the kernel keeps about half for what is not payload.
+/// The kernel uses about half of `tcp_rmem` and `tcp_wmem` for overhead.
 const OVERHEAD: f64 = 2.0;
 
 /// One of the two hosts.
@@ -25,7 +25,7 @@ pub struct End<'a> {
     pub kernel: &'a kernel::Facts,
 }
 
-/// What that means for what goes from one to the other.
+/// Findings about data from one to the other.
 pub fn judge(from: &End, to: &End, trials: &[PairTrial]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (rail, path, carried) in connected(trials).filter(|(_, _, carried)| carried.round_trip_us >= DISTANT_US) {

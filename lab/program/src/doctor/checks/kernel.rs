@@ -15,7 +15,7 @@ pub struct Facts {
     pub most_send_buffer: Option<u64>,
     /// The last of `tcp_rmem`, in bytes.
     pub most_receive_buffer: Option<u64>,
-    /// Those that this user may have.
+    /// Congestion controls that this user may choose.
     pub congestion_controls: Vec<String>,
     /// `tcp_window_scaling`.
     pub window_scaling: Option<u8>,

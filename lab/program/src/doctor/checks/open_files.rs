@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::doctor::finding::Finding;
 
 const CHECK: &str = "open files";
-/// What a process has open beside connections: datagrams of 64 links, listeners of 8 rails, files of MPI and the program.
+/// Open files of a process beside connections: datagrams of 64 links, listeners of 8 rails, files of MPI and the
+/// program.
 const OTHERS: u64 = 200;
 
 /// Limits of a host.
@@ -30,7 +31,7 @@ pub fn gather(rails: usize) -> Facts {
     }
 }
 
-/// What that means for a job with a rank for each core of all hosts.
+/// Findings for a job with a rank for each core of all hosts.
 pub fn judge(hosts: &[(&str, &Facts)]) -> Vec<Finding> {
     let ranks: u64 = hosts.iter().map(|(_, facts)| facts.cores).sum();
     let judge_one = |(host, facts): &(&str, &Facts)| {

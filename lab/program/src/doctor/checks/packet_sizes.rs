@@ -8,7 +8,7 @@ use crate::doctor::finding::Finding;
 
 const CHECK: &str = "packet sizes";
 
-/// What that means: trials from a host, whose rails these are, to another one.
+/// Findings from the trials from a host with these rails to another host.
 pub fn judge(from: &str, rails_here: &rails::Facts, to: &str, trials: &[PairTrial]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (rail, path, carried) in connected(trials).filter(|(_, _, carried)| !carried.long_arrives) {

@@ -83,7 +83,7 @@ impl Crossing<'_> {
         [(self.from, self.rails_here), (self.to, self.rails_there)].into_iter().filter_map(of_host).collect()
     }
 
-    /// No connection: what is seen, and what to do.
+    /// No connection: the observation, and the advice.
     fn failed(&self, rail: &str, path: &PathTrial) -> (String, String) {
         let Outcome::Failed { failure, host_answers } = &path.outcome else { return Default::default() };
         let way = format!("TCP over {rail} from {} to {} ({}) port {}", path.from, path.to, self.to, self.port);

@@ -1,4 +1,4 @@
-//! Whether the provider is where the programs of other hosts look for it: launchers hand on this host's FI_PROVIDER_PATH.
+//! Whether programs on other hosts find the provider: launchers pass on this host's FI_PROVIDER_PATH.
 
 use std::path::Path;
 

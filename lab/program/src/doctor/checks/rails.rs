@@ -1,4 +1,4 @@
-//! Which interfaces are rails, what keeps them from carrying, and why others are none.
+//! The interfaces that are rails, obstacles to their use, and reasons why others are no rails.
 
 use std::net::IpAddr;
 
@@ -37,7 +37,7 @@ pub struct InterfaceFacts {
     pub mtu: u32,
     /// Of its device.
     pub numa_node: Option<u32>,
-    /// What running programs know of its connections.
+    /// Its connections, from running programs.
     pub flows: Option<Flows>,
     /// Why it is no rail, if so.
     pub reason: Option<String>,
@@ -46,7 +46,7 @@ pub struct InterfaceFacts {
     pub is_in_reserve: bool,
     /// Why it cannot carry data at present, if so.
     pub outage: Option<String>,
-    /// What keeps it from carrying beside others of its network.
+    /// Obstacles to its use beside other interfaces of its network.
     pub hints: Vec<String>,
     /// The kernel drops what comes over it and would not go back over it.
     pub has_strict_rp_filter: bool,
@@ -58,19 +58,19 @@ impl Facts {
         self.interfaces.iter().find(|one| one.name == name)
     }
 
-    /// Those that are none, and why; empty if all are.
+    /// Interfaces that are no rails, with reasons; empty if all are rails.
     pub fn left_out(&self) -> String {
         let reserve = |one: &InterfaceFacts| if one.is_in_reserve { " (in reserve)" } else { "" };
         let one = |one: &InterfaceFacts| Some(format!("{}: {}{}", one.name, one.reason.as_ref()?, reserve(one)));
         self.interfaces.iter().filter_map(one).collect::<Vec<_>>().join("; ")
     }
 
-    /// Those in reserve that are up.
+    /// Interfaces in reserve that are up.
     fn reserve(&self) -> impl Iterator<Item = &InterfaceFacts> {
         self.interfaces.iter().filter(|one| one.is_in_reserve && one.outage.is_none())
     }
 
-    /// Those that are rails.
+    /// Interfaces that are rails.
     pub fn rails(&self) -> impl Iterator<Item = &InterfaceFacts> {
         self.interfaces.iter().filter(|one| one.reason.is_none())
     }
@@ -112,7 +112,7 @@ fn rp_filter(device: &str) -> u8 {
     last_number(&format!("net/ipv4/conf/{device}/rp_filter")).unwrap_or(0)
 }
 
-/// What that means, for ranks on several hosts if there are `peers`.
+/// Findings, for ranks on several hosts if `has_peers`.
 pub fn judge(host: &str, facts: &Facts, has_peers: bool) -> Vec<Finding> {
     if let Some(error) = &facts.error {
         let to_do = "`fishplate rails` there lists what there is; correct or unset FISHPLATE_RAILS".to_string();

@@ -1,4 +1,4 @@
-//! Which MPI libraries can take each other's place in a program that is linked.
+//! Families of MPI libraries that can replace each other in a linked program.
 
 use std::path::PathBuf;
 
@@ -65,8 +65,8 @@ impl Stack {
         }
     }
 
-    /// What makes programs find its MPI library that are linked with one of the family `abi`, beside its other variables:
-    /// nothing where it comes with the machine or with modules, which see to that.
+    /// Variables with which programs linked with a library of the family `abi` find this stack's. Empty where it comes
+    /// with the machine or with modules, which set the path themselves.
     ///
     /// # Errors
     /// When its variables cannot be made.

@@ -10,7 +10,7 @@ use super::folders::own_folder;
 use super::stack::Stack;
 use crate::descriptions;
 
-/// Those that come with the program.
+/// Stacks that come with the program.
 const BUILT_IN: [(&str, &str); 4] = [
     ("mpich.toml", include_str!("../../../stacks/mpich.toml")),
     ("openmpi.toml", include_str!("../../../stacks/openmpi.toml")),
@@ -46,7 +46,7 @@ impl Catalog {
         self.described.iter().map(|(name, _)| self.find(name)).collect()
     }
 
-    /// The one that is called `name`.
+    /// The stack called `name`.
     pub fn find(&self, name: &str) -> Result<Stack> {
         let mut description = self.described(name)?.clone();
         let mut way = vec![name.to_string()];

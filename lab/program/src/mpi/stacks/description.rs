@@ -10,7 +10,7 @@ use super::launcher::Launcher;
 use super::wheels;
 use crate::descriptions;
 
-/// Which rails a stack makes use of when it is at its best.
+/// Rails that a stack uses in its best configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RailUse {
@@ -27,7 +27,7 @@ pub enum RailUse {
 pub struct Description {
     /// Takes over everything that is not given here from this stack, except where its programs come from.
     pub like: Option<String>,
-    /// As people call it.
+    /// Title.
     pub title: Option<String>,
     /// Programs from this one of `fishplate setup`.
     pub wheels: Option<String>,
@@ -46,7 +46,7 @@ pub struct Description {
     pub arguments: Option<Vec<String>>,
     /// Its MPI loads Fishplate.
     pub fishplate: Option<bool>,
-    /// Which rails are passed to it.
+    /// Rails that are passed to it.
     pub rails: Option<RailUse>,
     /// False: plain programs.
     pub mpi: Option<bool>,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// Where stacks are kept.
+/// Folder of installed stacks.
 pub fn cache_folder() -> Result<PathBuf> {
     let folder = user_folder("FISHPLATE_CACHE", "XDG_CACHE_HOME", ".cache");
     absolute(&folder.context("no folder for MPI stacks: set FISHPLATE_CACHE or HOME")?)

@@ -43,7 +43,7 @@ pub struct Job {
     pub folder: Option<PathBuf>,
 }
 
-/// Where ranks go.
+/// Hosts of ranks.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {
     /// Names; empty: the launcher knows (from a batch system, or from the environment of a testbed).
@@ -141,7 +141,7 @@ fn hydra(job: &Job, launcher: &str, launcher_exec: &str) -> Vec<String> {
 fn open_mpi(job: &Job) -> Vec<String> {
     let mut words = Words::default();
     if !job.hosts.names.is_empty() {
-        // As many slots on each as there are ranks: where they go is for --map-by to say.
+        // Each host has slots for all ranks: --map-by decides their placement.
         let slots = job.hosts.names.iter().map(|name| format!("{name}:{}", job.ranks)).collect::<Vec<_>>();
         let map = match job.spread {
             Spread::Blocks => format!("ppr:{}:node:oversubscribe", job.in_a_row()),

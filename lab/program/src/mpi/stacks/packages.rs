@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::folders::cache_folder;
 
-/// Name of the file that marks a folder as complete and says what is in it: packages, or inputs of an application.
+/// Name of the file that marks a folder as complete and lists its contents: packages, or inputs of an application.
 pub const STAMP: &str = "fishplate-complete";
 
 /// All that are fetched, with the hashes of their files.
@@ -16,9 +16,9 @@ const HASHES: &str = include_str!("../../../stacks/packages.txt");
 /// Packages that belong together.
 #[derive(Clone, Copy, Debug)]
 pub struct Packages {
-    /// As commands call them.
+    /// Name in commands.
     pub name: &'static str,
-    /// As people call them.
+    /// Title.
     pub title: &'static str,
     /// pip's requirements, with all that they depend on; the first names the folder.
     pub requirements: &'static [String],
@@ -51,7 +51,7 @@ impl Packages {
         self.requirements.iter().map(block).collect()
     }
 
-    /// What their stamp says.
+    /// Text of their stamp.
     pub fn stamp(&self) -> String {
         self.requirements.join("\n") + "\n"
     }

@@ -93,7 +93,7 @@ impl Source {
         if let Source::Wheels(wheels) = self { Some(wheels.how_to_get()) } else { None }
     }
 
-    /// Where they come from, in a few words.
+    /// Description in a few words.
     pub fn shown(&self) -> String {
         match self {
             Source::Wheels(wheels) => wheels.title.clone(),

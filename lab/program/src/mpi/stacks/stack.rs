@@ -14,17 +14,17 @@ use crate::mpi::provider_library;
 /// A stack.
 #[derive(Clone, Debug)]
 pub struct Stack {
-    /// As commands call it.
+    /// Name in commands.
     pub name: String,
-    /// As people call it.
+    /// Title.
     pub title: String,
-    /// Where its programs come from.
+    /// Source of its programs.
     pub source: Source,
     /// How its launcher wants its arguments.
     pub launcher: Launcher,
     /// Its MPI loads Fishplate.
     pub fishplate: bool,
-    /// Which rails are passed to it.
+    /// Rails that are passed to it.
     pub rails: RailUse,
     /// False: plain programs.
     pub mpi: bool,

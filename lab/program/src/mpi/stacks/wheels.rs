@@ -17,10 +17,10 @@ const DESCRIPTIONS: &str = include_str!("../../../stacks/wheels.toml");
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wheels {
-    /// As commands call it.
+    /// Name in commands.
     #[serde(skip)]
     pub name: String,
-    /// As people call it.
+    /// Title.
     pub title: String,
     /// pip's requirements, with all that they depend on; the first names the folder.
     pub requirements: Vec<String>,
@@ -51,7 +51,7 @@ pub fn all() -> &'static [Wheels] {
     &ALL
 }
 
-/// The one that is called `name`.
+/// The packages called `name`.
 pub fn find(name: &str) -> Result<&'static Wheels> {
     all().iter().find(|wheels| wheels.name == name).with_context(|| {
         let known: Vec<&str> = all().iter().map(|wheels| wheels.name.as_str()).collect();
@@ -76,7 +76,7 @@ impl Wheels {
         self.packages().folder()
     }
 
-    /// Whether it is complete and of these versions, and so is what it needs.
+    /// Whether it and its dependencies are complete and of these versions.
     pub fn is_ready(&'static self) -> Result<bool> {
         let mut ready = self.packages().are_complete()?;
         for needed in &self.needs {

@@ -37,7 +37,7 @@ const SETTING: [&str; 3] = ["unset", "-env", "-genv"];
 pub struct Named {
     /// Its file; links are followed.
     pub file: PathBuf,
-    /// What keeps LD_PRELOAD from it, if anything in front of it does.
+    /// The obstacle in front of it that removes LD_PRELOAD, if any.
     pub dropped: Option<String>,
 }
 
@@ -60,7 +60,7 @@ fn add(command: &[String], looks_into_scripts: bool, found: &mut Vec<Named>) {
             add(&[text], false, found);
         }
         let real = fs::canonicalize(&file).unwrap_or(file);
-        // What takes the variables away has them itself.
+        // A program that removes the variables still has them itself.
         let kept_from = dropped.clone().filter(|_| !is_dropping);
         match found.iter_mut().find(|known| known.file == real) {
             Some(known) => known.dropped = known.dropped.take().or(kept_from),

@@ -9,7 +9,7 @@ use crate::output::text;
 const MIN_BYTES: u64 = 1 << 20;
 /// Less than this part of the bytes of the rails, 1/100, goes unsaid.
 const RAIL_BYTES_EACH: u64 = 100;
-/// What libfabric's own sockets are not told from: rails over its providers, which are called PROVIDER:DOMAIN.
+/// In names of rails over libfabric's providers (PROVIDER:DOMAIN), whose sockets look like those of libfabric itself.
 const OF_PROVIDER: char = ':';
 
 /// A sentence, if much went past the rails; of these name and bytes sent.

@@ -1,6 +1,6 @@
 //! Why the library in front of MPI has seen nothing of a command's programs, or not of all their ranks: what their files, the
-//! command and the notes tell that the library leaves (`fishplate_profile::notes`). What is told is what was found; where
-//! nothing was found, that is told.
+//! command and the notes tell that the library leaves (`fishplate_profile::notes`). It reports findings, or that there
+//! are none.
 
 mod command;
 mod elsewhere;
@@ -96,18 +96,18 @@ fn began_past(program: &Path) -> String {
     )
 }
 
-/// What [`causes`] has looked for in vain.
+/// Causes that [`causes`] excludes.
 const UNEXPLAINED: &str = "none of what is checked explains it: files that are linked statically, are for another processor, \
     run as another user or have an MPI of their own; sudo, env -i, ssh, containers and another LD_PRELOAD in the command";
 
-/// What keeps the library from programs of a command, as far as their files and the command tell.
+/// Obstacles to loading the library into the programs of a command, from the command and its files.
 pub fn in_command(command: &[String]) -> Vec<String> {
     let named = command::programs(command);
     let dropped: BTreeSet<&String> = named.iter().filter_map(|named| named.dropped.as_ref()).collect();
     obstacles(&named).into_iter().chain(dropped.into_iter().cloned()).collect()
 }
 
-/// What the files of a command's programs tell.
+/// Obstacles in the files of a command's programs.
 pub fn obstacles_of(command: &[String]) -> Vec<String> {
     obstacles(&command::programs(command))
 }
@@ -116,7 +116,7 @@ fn obstacles(named: &[Named]) -> Vec<String> {
     named.iter().filter_map(|named| program_file::obstacle(&named.file)).collect()
 }
 
-/// Those of them in brackets whose launchers have told ranks.
+/// In brackets: those whose launchers have set ranks.
 fn ranks(stuck: &[&notes::Began]) -> String {
     let mut ranks: Vec<usize> = stuck.iter().filter_map(|began| began.rank).collect();
     ranks.sort_unstable();

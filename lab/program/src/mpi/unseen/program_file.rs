@@ -1,4 +1,4 @@
-//! What the file of a program tells of libraries that shall be loaded into it.
+//! Examines whether libraries can be loaded into a program, from its file.
 
 use std::env;
 use std::fs::{self, File};
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 /// Bytes of a file that are searched for a statically linked MPI.
 const MAX_BYTES: u64 = 1 << 30;
-/// What a program of 64 bits begins with; its table of program headers is where the word at 32 says.
+/// Length of the ELF header of 64-bit programs; the word at 32 is the offset of the program headers.
 const HEAD: usize = 64;
 const CLASS_64: u8 = 2;
-/// Where it says for which processor it is.
+/// Offset of the processor's type in it.
 const MACHINE: std::ops::Range<usize> = 18..20;
 /// A program header of this kind names the dynamic linker.
 const INTERPRETER: u32 = 3;
@@ -50,7 +50,7 @@ fn head(path: &Path) -> Option<[u8; HEAD]> {
     head.starts_with(b"\x7fELF").then_some(head)
 }
 
-/// What keeps a library from being loaded into a program, or MPI's calls from it.
+/// The obstacle to loading a library into a program, or to its seeing MPI's calls.
 pub fn obstacle(path: &Path) -> Option<String> {
     let (shown, head) = (path.display(), head(path)?);
     let own = self::head(Path::new("/proc/self/exe"))?;

@@ -35,7 +35,7 @@ pub fn why_unused(command: &[String], notes: &Notes, variables: &[(String, Strin
     if obstacles.is_empty() { vec![unknown.into()] } else { obstacles }
 }
 
-/// What keeps processes from the provider: another one was chosen for them, or theirs was not loaded.
+/// Obstacles between processes and the provider: another one was chosen, or theirs was not loaded.
 fn why_not_loaded(begun: &[(&Began, &Library)]) -> Option<String> {
     let libraries = || begun.iter().map(|(_, library)| *library);
     let who = |those: &[&Library]| format!("{} of \"{}\" began MPI", ranks(those.len()), those[0].version);
@@ -55,7 +55,7 @@ fn why_not_loaded(begun: &[(&Began, &Library)]) -> Option<String> {
     Some(format!("{} without Fishplate's provider: {why}", who(&without)))
 }
 
-/// What is known of processes that have loaded the provider.
+/// Findings about processes that have loaded the provider.
 fn why_silent(begun: &[(&Began, &Library)], counters: &Path) -> String {
     let who = format!("{} loaded Fishplate's provider", ranks(begun.len()));
     let mut stats = begun.iter().map(|(_, library)| library.stats.as_str());
@@ -73,7 +73,7 @@ fn why_silent(begun: &[(&Began, &Library)], counters: &Path) -> String {
     format!("{who} on {on}, and closed no endpoint of it before they ended{hint}")
 }
 
-/// What ranks that left no note could not do.
+/// The limits of ranks that left no note.
 fn elsewhere(ranks: Option<usize>, begun: usize) -> Option<String> {
     let others = ranks?.checked_sub(begun).filter(|others| *others > 0)?;
     Some(format!(

@@ -9,7 +9,7 @@ pub enum Scale {
     Logarithmic(Base),
 }
 
-/// Which numbers are round on a logarithmic axis.
+/// Bases of round numbers on a logarithmic axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
     /// Sizes.
@@ -24,7 +24,7 @@ pub struct Axis {
     scale: Scale,
     least: f64,
     greatest: f64,
-    /// Where 0 is on a logarithmic axis that has it: a step before the least positive value.
+    /// Position of 0 on a logarithmic axis: a step before the least positive value.
     zero: Option<f64>,
 }
 
@@ -61,7 +61,7 @@ impl Axis {
         Axis { scale: Scale::Linear, least: 0.0, greatest: greatest * 1.12, zero: None }
     }
 
-    /// Where a value is: 0 at the axis' beginning, 1 at its end.
+    /// Position of a value: 0 at the axis' beginning, 1 at its end.
     pub fn at(&self, value: f64) -> f64 {
         let (least, greatest) = (self.map(self.least), self.map(self.greatest));
         if greatest > least { (self.map(self.place(value)) - least) / (greatest - least) } else { 0.5 }

@@ -46,7 +46,7 @@ pub struct Chart<'a> {
 pub struct Horizontal<'a> {
     /// Name of the axis.
     pub caption: String,
-    /// Which numbers are round; nothing: equal steps have equal distances.
+    /// Base of a logarithmic axis; `None`: a linear one.
     pub base: Option<Base>,
     /// All places that any line has, in order.
     pub places: Vec<f64>,
@@ -206,7 +206,7 @@ fn apart(wanted: &[f64], gap: f64, lowest: f64) -> Vec<f64> {
     for pair in order.windows(2) {
         places[pair[1]] = places[pair[1]].max(places[pair[0]] + gap);
     }
-    // What was pushed too low goes back up, with all above it that are in the way.
+    // Labels that were pushed too low move back up, with all labels above that are in the way.
     let mut limit = lowest;
     for index in order.iter().rev() {
         places[*index] = places[*index].min(limit);

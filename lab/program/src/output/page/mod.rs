@@ -43,7 +43,7 @@ pub fn render(title: &str, stacks: &[String], body: &Markup) -> String {
     printable(&page.into_string()).into_owned()
 }
 
-/// Which stack has which colour and mark; unticking one takes it out of all charts.
+/// Colours and marks of the stacks; unticking one removes it from all charts.
 pub fn legend(stacks: &[String]) -> Markup {
     html! {
         fieldset .legend {

@@ -30,7 +30,8 @@ pub fn render(chart: &Markup, (width, height): (f64, f64), stacks: &[String], th
     picture.into_string() + "\n"
 }
 
-/// Style rules with each `light-dark(A, B)` as the theme has it: programs that show pictures may not know the function.
+/// Style rules with each `light-dark(A, B)` resolved for the theme: programs that show pictures may not know the
+/// function.
 fn settled(rules: &str, theme: Theme) -> String {
     let mut parts = rules.split("light-dark(");
     let mut settled = parts.next().unwrap_or_default().to_string();

@@ -10,7 +10,7 @@ use crate::output::text::{percent, plural, time};
 const PARTS: [(&str, &str); 4] = [("computation", "t0"), ("software", "t6"), ("latency", "t2"), ("bandwidth", "t4")];
 /// Columns of the picture.
 const COLUMNS: usize = 190;
-/// Most ranks of which the share is told.
+/// Maximum number of ranks with a share.
 const MAX_RANKS: usize = 8;
 const WIDTH: f64 = 1140.0;
 const LEFT: f64 = 150.0;

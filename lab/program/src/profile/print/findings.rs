@@ -59,7 +59,7 @@ pub fn of_world(world: &World) -> Vec<String> {
     lines
 }
 
-/// Ranks that did not end with MPI_Finalize; those of which the same can be said together.
+/// Ranks that did not end with MPI_Finalize; ranks in one state share a line.
 fn ends(world: &World) -> Vec<String> {
     let mut aborted: BTreeMap<i32, Vec<usize>> = BTreeMap::new();
     // By call and place: ranks, and for how long at most.
@@ -81,7 +81,7 @@ fn ends(world: &World) -> Vec<String> {
         .map(|(code, ranks)| format!("{} called MPI_Abort with code {code}", named_ranks(&ranks)))
         .collect();
     let were = |ranks: &[usize]| if ranks.len() == 1 { "was" } else { "were" };
-    // Few are where the others are not: that is where to look first.
+    // The smallest groups first: the cause is probably there.
     let mut stuck: Vec<_> = stuck.into_iter().collect();
     stuck.sort_by_key(|(_, (ranks, _))| ranks.len());
     let more = stuck.len().saturating_sub(MAX_LINES);

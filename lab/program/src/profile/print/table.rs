@@ -3,8 +3,7 @@
 use fishplate_profile::sizes::PAPER_BOUNDS;
 
 use super::findings;
-use super::numbers::{cut, wrapped};
-use crate::output::text::{percent, time};
+use crate::output::text::{cut, percent, time, wrapped};
 use crate::output::{page::units, text};
 use crate::profile::schema::{Counts, Place, Profile, Rank, Way, World};
 use crate::profile::summary;
@@ -140,7 +139,7 @@ fn sites(world: &World, top: usize) -> String {
     format!("{table}{}", rest(all.len(), top))
 }
 
-/// Of long names of functions the end tells most: what is in front is where they come from.
+/// The end of a long function name matters most: the start is its namespace.
 fn place(place: &Place) -> String {
     let text = place.short();
     let Some((function, module)) = text.split_once(" in ").filter(|_| text.chars().count() > PLACE) else {

@@ -40,7 +40,7 @@ pub fn p99(points: &Points, place: Place, stack: usize) -> Option<f64> {
     Spread::of(&rounds.values().filter_map(|value| value.p99).collect::<Vec<_>>()).map(|spread| spread.median)
 }
 
-/// What tells a panel from the benchmark's others: link, and conditions that are not the same in all.
+/// Distinguishes a panel from the benchmark's others: the link, and the conditions that differ between them.
 pub fn panel(report: &Report, panel: &Panel) -> String {
     let link = panel.link.map(|link| report.model.links[link].clone());
     let varying = report.model.varying(panel.benchmark);
@@ -62,7 +62,7 @@ pub fn condition(name: &str, value: &str) -> String {
     }
 }
 
-/// Where a line of the summary compares.
+/// Label of the point that a line of the summary compares.
 pub fn place(report: &Report, panel: &Panel, place: Option<Place>) -> String {
     let axis = &report.model.benchmarks[panel.benchmark].axis;
     match place {

@@ -12,7 +12,7 @@ use crate::models::time::Time;
 const RESEND_AFTER_NS: f64 = 1_000_000.0;
 
 impl Network {
-    /// A piece comes to a hop, or to its end.
+    /// A piece arrives at its next hop, or at the receiver.
     pub(super) fn submit(&mut self, events: &mut impl Events, name: u32) {
         let Some(chunk) = self.chunks.get(name).copied() else { return };
         let Some(hop) = self.hop(&chunk) else { return self.arrived(events, name) };
@@ -63,7 +63,7 @@ impl Network {
         self.release(events, number);
     }
 
-    /// Lets through what a shaper has room for.
+    /// Forwards the pieces that a shaper releases.
     fn release(&mut self, events: &mut impl Events, number: u32) {
         let passed = self.shapers[number as usize].shaper.release(events.now());
         passed.into_iter().for_each(|name| self.served(events, name));
@@ -148,7 +148,7 @@ impl Network {
         self.path(chunk.flow).hop(usize::from(chunk.hop)).copied()
     }
 
-    /// A piece has passed a hop; after some, the adapter has room for another.
+    /// A piece has passed a hop. Where it leaves the adapter, the adapter has room for another one.
     fn left(&mut self, events: &mut impl Events, name: u32, hop: &Hop) {
         if !hop.leaves {
             return;
@@ -201,7 +201,7 @@ impl Network {
         self.announce_link(events, number);
     }
 
-    /// A piece is where it was to go.
+    /// A piece has arrived at the receiver.
     fn arrived(&mut self, events: &mut impl Events, name: u32) {
         let Some(chunk) = self.chunks.remove(name) else { return };
         let Some(message) = self.messages.get_mut(chunk.message) else { return };

@@ -19,7 +19,7 @@ use traffic::TrafficTable;
 /// Something that happens in the network.
 #[derive(Clone, Copy, Debug)]
 pub enum NetworkEvent {
-    /// A piece comes to its next station.
+    /// A piece arrives at its next station.
     Arrives(u32),
     /// A station has served a piece.
     Served(u32),
@@ -38,8 +38,8 @@ pub enum NetworkEvent {
 /// Notifications of the network for the owners of flows.
 #[derive(Clone, Copy, Debug)]
 pub enum Notice {
-    /// So many bytes of a message have left the sender's adapter: all of it, or on paths with frames each piece; the
-    /// time is that at which the transport has sent them.
+    /// This number of bytes left the sender's adapter: the whole message, or one piece on paths with frames. The time
+    /// is when the transport sent them.
     Left(FlowId, u64, Time),
     /// The first piece of a message that has several has arrived, where a process sees a stream.
     Begun(FlowId, u32),
@@ -49,7 +49,7 @@ pub enum Notice {
     Delivered(FlowId, u32),
     /// The sender received the acknowledgement of a message.
     Acknowledged(FlowId, u32),
-    /// The kernel takes more of what a flow's driver has.
+    /// The kernel accepts more data from the driver of a flow.
     Writable(FlowId),
 }
 
@@ -59,7 +59,7 @@ struct Chunk {
     message: u32,
     flow: FlowId,
     bytes: u32,
-    /// That begin with it.
+    /// Packets that begin within it.
     packets: u32,
     hop: u16,
     first: bool,
@@ -152,7 +152,7 @@ impl Network {
         self.path(flow).terms.socket.is_some()
     }
 
-    /// Whether that has said that it will tell when it takes more.
+    /// Whether the socket is full, and will notify the driver when it is writable.
     pub fn is_blocked(&self, flow: FlowId) -> bool {
         self.traffic
             .of(&self.flows[flow.0 as usize])
@@ -168,12 +168,12 @@ impl Network {
         }
     }
 
-    /// Flows that there are.
+    /// Number of flows.
     pub fn flows(&self) -> usize {
         self.flows.len()
     }
 
-    /// A station, to see how busy it was.
+    /// A station, for its utilization.
     pub fn station(&self, place: Place) -> Option<&Station> {
         match place {
             Place::Station(number) => self.stations.get(number as usize),

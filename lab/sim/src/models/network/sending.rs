@@ -1,4 +1,4 @@
-//! The sending side: messages are cut into pieces as windows, adapters and sockets let.
+//! The sending side: messages are cut into pieces as windows, adapters and sockets permit.
 
 use super::{Chunk, Events, Network, Notice};
 use crate::models::flow::{FlowId, Message};
@@ -33,7 +33,7 @@ impl Network {
         self.pump(events, adapter);
     }
 
-    /// The driver of a flow hands what it has to the kernel. True: the kernel has all of it.
+    /// The driver of a flow passes its data to the kernel. Returns whether the kernel has accepted all of it.
     pub fn flush(&mut self, events: &mut impl Events, flow: FlowId) -> bool {
         let adapter = self.path(flow).out.adapter;
         // A piece that is sent immediately frees space for more.
@@ -44,12 +44,12 @@ impl Network {
         self.socket(flow).is_none_or(Socket::tried)
     }
 
-    /// How many buffers the kernel would take of what the driver of a flow has, and their bytes.
+    /// Number and bytes of the buffers that the kernel would accept from the driver of a flow.
     pub fn takes(&mut self, flow: FlowId) -> (u8, u64) {
         self.socket(flow).map_or((0, 0), |socket| socket.takes())
     }
 
-    /// The kernel takes a buffer of what the driver of a flow has, if it takes any.
+    /// The kernel accepts one buffer from the driver of a flow, if it has room.
     pub fn take(&mut self, events: &mut impl Events, flow: FlowId) {
         if self.socket(flow).is_some_and(Socket::take) {
             let adapter = self.path(flow).out.adapter;
@@ -58,12 +58,12 @@ impl Network {
         }
     }
 
-    /// Whether a flow has something under way.
+    /// Whether a flow has active traffic.
     pub fn is_busy(&self, flow: FlowId) -> bool {
         self.flows[flow.0 as usize].traffic.is_some()
     }
 
-    /// The socket of a flow that has something under way.
+    /// The socket of a flow with active traffic.
     fn socket(&mut self, flow: FlowId) -> Option<&mut Socket> {
         self.traffic.existing(&self.flows[flow.0 as usize])?.socket.as_mut()
     }
@@ -80,7 +80,7 @@ impl Network {
     pub(super) fn pump(&mut self, events: &mut impl Events, adapter: u32) {
         while let Some(&flow) = self.adapters[adapter as usize].round.front() {
             let Some((name, bytes)) = self.next_piece(flow) else {
-                // Comes back when the sender hears something, or its kernel has taken more.
+                // It takes turns again after an acknowledgement, or once its kernel has accepted more.
                 self.flows[flow.0 as usize].in_round = false;
                 self.adapters[adapter as usize].round.pop_front();
                 continue;
@@ -97,7 +97,7 @@ impl Network {
         }
     }
 
-    /// The message that a flow sends next, and the length of the piece that its window and socket let go.
+    /// The next message of a flow, and the length of the piece that its window and socket permit.
     fn next_piece(&mut self, flow: FlowId) -> Option<(u32, u64)> {
         let state = &self.flows[flow.0 as usize];
         let traffic = self.traffic.of(state)?;

@@ -1,12 +1,12 @@
-//! What bytes cost a process: a system call copies them, and takes them through the protocol, before it returns. While a
-//! process feeds one rail it feeds no other.
+//! Processor time of bytes: a system call copies them, and runs the protocol, before it returns. While a process writes
+//! to one rail it writes to no other.
 
 use super::{Event, World};
 use crate::models::flow::FlowId;
 
 impl World {
-    /// The process writes what its driver has for a flow, if bytes cost it anything: the kernel has each buffer once that
-    /// is copied. True: it has begun, or goes on with what it has begun.
+    /// The process writes the data of its driver to a flow, if bytes have a cost: the kernel has each buffer once it is
+    /// copied. Returns whether a write is under way.
     pub(super) fn write(&mut self, flow: FlowId) -> bool {
         let rank = self.ends[flow.0 as usize].from;
         let costs = self.ranks[rank as usize].costs;
@@ -27,7 +27,7 @@ impl World {
         buffers > 0
     }
 
-    /// The kernel has a buffer more.
+    /// The kernel has one more buffer.
     pub(super) fn written(&mut self, flow: FlowId) {
         self.network.take(&mut self.calendar, flow);
         self.process_notices();
@@ -38,7 +38,7 @@ impl World {
         }
     }
 
-    /// Bytes have arrived: a process that polls reads them, one that computes will.
+    /// Bytes have arrived: a process that polls reads them now, one that computes later.
     pub(super) fn bytes_arrived(&mut self, flow: FlowId, bytes: u64) {
         let rank = self.ends[flow.0 as usize].to;
         let process = &mut self.ranks[rank as usize];
@@ -48,7 +48,7 @@ impl World {
         }
     }
 
-    /// A process reads what has arrived.
+    /// A process reads the bytes that have arrived.
     pub(super) fn read_bytes(&mut self, rank: u32) {
         let process = &mut self.ranks[rank as usize];
         let cost = process.costs.receive_bytes(std::mem::take(&mut process.unread));

@@ -1,20 +1,20 @@
-//! Rails that fail and carry again. A connection breaks at both ends at once, as by a reset; what was under way is lost.
+//! Rails that fail and recover. A connection breaks at both ends at once, as by a reset; its data in flight is lost.
 
 use super::{Event, World};
 use crate::models::flow::FlowId;
 use crate::models::time::Time;
 
-/// A connection comes about again only when nothing of the one before is left in the network, which is looked at so often.
+/// How often to check whether the network still has data of the broken connection; only then it is re-established.
 const DRAINED: Time = Time::ms(5);
 
 impl World {
-    /// The rail at this position of the testbed fails at one time, and carries again at another.
+    /// The rail at this position of the testbed fails at `from`, and recovers at `until`.
     pub fn cut(&mut self, rail: u32, (from, until): (Time, Time)) {
         self.calendar.enter(from, Event::Cut(rail));
         self.calendar.enter(until, Event::Restored(rail));
     }
 
-    /// Whether an event is of a connection that is broken.
+    /// Whether an event belongs to a broken connection.
     pub(super) fn is_cut(&self, event: Event) -> bool {
         match event {
             Event::Post { flow, .. } | Event::Handle { flow, .. } | Event::HeaderRead { flow, .. } => {
@@ -53,7 +53,7 @@ impl World {
         }
     }
 
-    /// Connections over a rail come about again.
+    /// Re-establishes the connections over a rail.
     pub(super) fn restore_rail(&mut self, rail: usize) {
         let flows = self.flows_over(rail);
         let is_left = |flow: &FlowId| self.network.is_busy(*flow) || self.ends[flow.0 as usize].unwritten > 0;

@@ -1,4 +1,4 @@
-//! The driver's part: frames from the engine to sockets and adapters, timers, what the kernel has measured.
+//! The driver: frames from the engine to sockets and adapters, timers, and the kernel's measurements.
 
 use fishplate_engine::wire::{Header, MAX_HEADER_LEN};
 use fishplate_engine::{
@@ -318,8 +318,8 @@ fn buffer_sends_when_idle(process: &mut Rank, now: Time) {
     }
 }
 
-/// Applies the atomic operations that have come. There is no memory: that they are applied is all. Whether there were any,
-/// whose answers are to be sent.
+/// Marks received atomic operations as applied, as the model has no memory. Returns whether there were any, whose
+/// answers are to be sent.
 fn apply_all(process: &mut Rank) -> bool {
     let mut has_applied = false;
     while let Some(action) = process.engine.poll_memory() {

@@ -48,7 +48,7 @@ pub enum Event {
     Written(FlowId),
     /// A rail of the testbed fails: connections over it break.
     Cut(u32),
-    /// A rail of the testbed carries again: connections over it are there again.
+    /// A rail of the testbed recovers: its connections are re-established.
     Restored(u32),
     /// A process has read the header of a frame whose payload is incomplete.
     HeaderRead {
@@ -112,7 +112,7 @@ pub trait Topology {
 /// How an MPI library uses its network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// Frames have headers on the wire: what stands for verbs or sockets has none of its own.
+    /// Frames have headers on the wire; those of plain verbs or sockets have none.
     pub headers: bool,
     /// The engines acknowledge by frames of their own, as over real sockets, when they think it is time; otherwise the
     /// adapters do, which costs the processes nothing.
@@ -179,7 +179,7 @@ impl World {
         }
     }
 
-    /// From now on it is written down what programs do.
+    /// Enables the log of the programs.
     pub fn begin_log(&mut self) {
         self.log = Some(vec![Vec::new(); self.ranks.len()]);
     }
@@ -189,7 +189,7 @@ impl World {
         self.log.take().unwrap_or_default()
     }
 
-    /// From now on it is followed what everything is caused by, and counted what rails carry.
+    /// Enables the tracking of causes, and counts the bytes of rails.
     pub fn begin_analysis(&mut self) {
         self.causes = Some(Box::new(Causes::new(self.ranks.len() as u32)));
         self.rail_bytes = Some(RailBytes::default());
@@ -200,7 +200,7 @@ impl World {
         self.rail_bytes.take().unwrap_or_default()
     }
 
-    /// Why the program of `rank` does what it does now, if that is followed.
+    /// The cause of the current activity of `rank`'s program, if causes are tracked.
     pub fn cause(&self, rank: u32) -> Option<Chain> {
         let free = self.ranks[rank as usize].core_free;
         self.causes.as_ref().map(|causes| causes.of_program(rank, self.now(), free))
@@ -237,7 +237,7 @@ impl World {
         end
     }
 
-    /// The driver of `rank` hears that requests which its program waits for are complete.
+    /// Wakes the program of `rank` if the requests that it waits for are complete.
     fn wake_if_complete(&mut self, rank: u32) {
         let process = &mut self.ranks[rank as usize];
         if process.take_woken() {

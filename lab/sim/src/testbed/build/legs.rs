@@ -1,5 +1,4 @@
-//! What paths consist of: the stations that data passes as it leaves a node and as it comes to one, and what holds for all
-//! of the way.
+//! The parts of paths: the stations at the sending and at the receiving node, and terms of the whole path.
 
 use std::rc::Rc;
 
@@ -36,7 +35,7 @@ impl Fabric {
         Leg { hops, adapter: self.slots[from][rail].adapter, back_through: None }
     }
 
-    /// How a path comes to a node.
+    /// How a path enters a node.
     pub(super) fn leg_into(&self, rail: usize, to: usize) -> Leg {
         let (mut hops, mut back_through) = (Vec::new(), None);
         let model = &self.testbed.rail[rail];

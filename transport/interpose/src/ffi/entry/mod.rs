@@ -151,7 +151,7 @@ fn is_part_of((outer, between): (usize, Between), target: &Target, call: &Call, 
     is_handed_on || library::Loaded::now().is_of_mpi(caller)
 }
 
-/// Executes a call without recording it. Objects that it frees are forgotten all the same.
+/// Executes a call without recording it. Objects that it frees are still forgotten.
 fn hand_on(recording: &Recording, session: &Session, arguments: &mut Arguments, function: *mut c_void) -> usize {
     let freed = observation::forget_communicator(session, arguments);
     let result = recording.call(arguments, function);

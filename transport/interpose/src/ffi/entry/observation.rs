@@ -107,14 +107,7 @@ impl Observation {
             && arguments.is_truncated(abi, result);
         let comm = arguments.comm(abi, b'c').filter(|comm| comm.key() != abi.comm_null);
         let mut recorder = lock(&session.recorder);
-        if let (Some(freed), true) = (self.freed.take(), has_failed) {
-            recorder.communicators.keep(freed);
-        }
-        match self.freed_window.take() {
-            Some((window, place)) if has_failed => recorder.own_window(window, place),
-            Some((_, place)) => recorder.communicators.forget_window(place),
-            None => {}
-        }
+        self.settle_freed(has_failed, &mut recorder);
         // After an error the communicator may be invalid.
         recorder.end_call(&mut moment, comm.filter(|_| !has_failed || is_truncated), has_failed);
         if arguments.call.name == "MPI_Cancel" && !has_failed {
@@ -153,22 +146,22 @@ impl Observation {
             tracer.begin_call(began, trace::take_computed());
             after.trace(tracer);
         }
-        match (arguments.call.kind, has_failed) {
-            // Some requests may be complete although others failed.
-            (Kind::Complete, _) => after.completion(),
-            (_, true) => {}
-            (Kind::Send | Kind::SendInit | Kind::Receive | Kind::ReceiveInit | Kind::Exchange, _) => after.messages(),
-            (Kind::Start, _) => after.start(),
-            (Kind::OneSided, _) => after.one_sided(),
-            (Kind::File, _) => after.file(),
-            (Kind::Sync | Kind::Life | Kind::Manage | Kind::Buffer | Kind::Probe, _) => {}
-            _ => after.collective(),
-        }
+        after.record();
         after.keep_requests();
     }
-}
 
-impl Observation {
+    /// A communicator or window is forgotten if the call that frees it succeeded; otherwise it stays.
+    fn settle_freed(&mut self, has_failed: bool, recorder: &mut Recorder) {
+        if let (Some(freed), true) = (self.freed.take(), has_failed) {
+            recorder.communicators.keep(freed);
+        }
+        match self.freed_window.take() {
+            Some((window, place)) if has_failed => recorder.own_window(window, place),
+            Some((_, place)) => recorder.communicators.forget_window(place),
+            None => {}
+        }
+    }
+
     /// Whether MPI_Cancel ended a receive. The receive is removed at once, as no later message matches it, whether or not the
     /// program waits for it. (A cancelled send may still succeed.)
     fn has_cancelled_receive(&self, abi: &Abi, arguments: &Arguments, recorder: &mut Recorder) -> bool {
@@ -230,6 +223,21 @@ pub struct After<'a> {
 }
 
 impl After<'_> {
+    /// Records messages, requests and collective operations of the call in the profile.
+    fn record(&mut self) {
+        match (self.arguments.call.kind, self.has_failed) {
+            // Some requests may be complete although others failed.
+            (Kind::Complete, _) => self.completion(),
+            (_, true) => {}
+            (Kind::Send | Kind::SendInit | Kind::Receive | Kind::ReceiveInit | Kind::Exchange, _) => self.messages(),
+            (Kind::Start, _) => self.start(),
+            (Kind::OneSided, _) => self.one_sided(),
+            (Kind::File, _) => self.file(),
+            (Kind::Sync | Kind::Life | Kind::Manage | Kind::Buffer | Kind::Probe, _) => {}
+            _ => self.collective(),
+        }
+    }
+
     /// Source, tag and bytes according to a status.
     pub fn status(&self, at: usize) -> Option<(i32, i32, u64)> {
         self.seen.statuses.as_ref().and_then(|statuses| statuses.read(at))

@@ -15,7 +15,7 @@ macro_rules! waiting {
         /// As MPI says.
         pub unsafe extern "C-unwind" fn $ours($($argument: $type),*) -> c_int {
             if progress::is_empty() {
-                // SAFETY: the program's arguments, handed on.
+                // SAFETY: the program's arguments, passed on unchanged.
                 return unsafe { mpi::$native_blocking($($argument),*) };
             }
             // SAFETY: as above; the flag is our own.
@@ -33,7 +33,7 @@ macro_rules! looking {
         /// As MPI says.
         pub unsafe extern "C-unwind" fn $ours($($argument: $type),*) -> c_int {
             progress::advance();
-            // SAFETY: the program's arguments, handed on.
+            // SAFETY: the program's arguments, passed on unchanged.
             unsafe { mpi::$native_blocking($($argument),*) }
         }
     )*};

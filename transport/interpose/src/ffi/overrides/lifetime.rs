@@ -11,7 +11,7 @@ use crate::{deferred_free, process_state, progress};
 /// # Safety
 /// As MPI says.
 pub unsafe extern "C-unwind" fn MPI_Init(argc: Address, argv: Address) -> c_int {
-    // SAFETY: the program's arguments, handed on.
+    // SAFETY: the program's arguments, passed on unchanged.
     let code = unsafe { mpi::init(argc, argv) };
     if code == 0 {
         process_state::start();
@@ -73,7 +73,7 @@ macro_rules! finishing {
         /// As MPI says.
         pub unsafe extern "C-unwind" fn $ours($($argument: $type),*) -> c_int {
             progress::finish_all();
-            // SAFETY: the program's arguments, handed on.
+            // SAFETY: the program's arguments, passed on unchanged.
             unsafe { mpi::$native_blocking($($argument),*) }
         }
     )*};

@@ -18,7 +18,7 @@ macro_rules! waiting {
         /// As MPI says.
         pub unsafe extern "C-unwind" fn $ours($($argument: $type,)* $($status: Address)?) -> c_int {
             if progress::is_empty() {
-                // SAFETY: the program's arguments, handed on.
+                // SAFETY: the program's arguments, passed on unchanged.
                 return unsafe { mpi::$native_blocking($($argument,)* $($status)?) };
             }
             let mut request: Handle = 0;
@@ -56,7 +56,7 @@ pub unsafe extern "C-unwind" fn MPI_Sendrecv_replace(
 ) -> c_int {
     // MPI has the non-blocking form since version 4.
     if progress::is_empty() || library::symbol(c"PMPI_Isendrecv_replace").is_none() {
-        // SAFETY: the program's arguments, handed on.
+        // SAFETY: the program's arguments, passed on unchanged.
         return unsafe { mpi::sendrecv_replace(buffer, count, datatype, to, out_tag, from, in_tag, comm, status) };
     }
     let mut request: Handle = 0;
@@ -85,7 +85,7 @@ pub unsafe extern "C-unwind" fn MPI_Sendrecv(
     status: Address,
 ) -> c_int {
     if progress::is_empty() {
-        // SAFETY: the program's arguments, handed on.
+        // SAFETY: the program's arguments, passed on unchanged.
         return unsafe {
             mpi::sendrecv(out, out_count, out_type, to, out_tag, into, in_count, in_type, from, in_tag, comm, status)
         };

@@ -212,14 +212,7 @@ impl Endpoint {
         let since = self.engine.outage(vc).map_or(peer.since, |(since, _)| since.max(peer.since));
         let waited_ns = now.since_ns(since);
         if error.is_out_of_files() && !(is_needed && waited_ns < self.patience_for_files_ns()) {
-            let attempt = self.attempts.remove(at);
-            self.lost_added_way(vc, attempt.rail, now);
-            if !self.peers[vc].is_connected() {
-                let why =
-                    format!("{} is out of reach: {}", self.peers[vc].describe(), self.links.tcp.files.exhausted());
-                self.lose_all_peers(&why);
-            }
-            return;
+            return self.give_up_for_files(at, now);
         }
         let late = self.is_late(vc, now);
         let attempt = &mut self.attempts[at];
@@ -237,6 +230,25 @@ impl Endpoint {
             self.lose_if_gone(vc);
             return;
         }
+        self.give_up_attempt(at, error, now);
+    }
+
+    /// This process has no file for the connection of an attempt.
+    fn give_up_for_files(&mut self, at: usize, now: Instant) {
+        let attempt = self.attempts.remove(at);
+        self.lost_added_way(attempt.vc, attempt.rail, now);
+        let peer = &self.peers[attempt.vc];
+        if !peer.is_connected() {
+            let why = format!("{} is out of reach: {}", peer.describe(), self.links.tcp.files.exhausted());
+            self.lose_all_peers(&why);
+        }
+    }
+
+    /// Ends an attempt that is not tried again. The peer may be out of reach now.
+    fn give_up_attempt(&mut self, at: usize, error: AttemptError, now: Instant) {
+        let attempt = &self.attempts[at];
+        let vc = attempt.vc;
+        let peer = &mut self.peers[vc];
         let is_short_of_files = error.is_refused_for_files() && peer.known_paths.is_empty();
         let rail = &self.host[attempt.rail];
         let own = rail.source_for(attempt.remote.ip()).unwrap_or(rail.ip());
@@ -327,21 +339,7 @@ impl Endpoint {
         self.count_file(at);
         let peer = &mut self.peers[vc];
         peer.set_link(subchannel.index, LinkId::Tcp(at));
-        // Attempts over worse ways end; those over better ones go on.
-        let is_sparing = self.is_sparing(vc);
-        // With connections by need, the peer has added this rail itself.
-        let has_added = self.attempts.by_need && !name.is_additional();
-        self.attempts.retain(|_, attempt| {
-            if attempt.vc != vc {
-                return true;
-            }
-            if attempt.class < class {
-                attempt.wait_long();
-            }
-            let is_added = has_added && attempt.rail == rail && attempt.is_additional();
-            let is_done = attempt.class > class || is_sparing && attempt.class == class;
-            !is_done && !is_added
-        });
+        self.end_needless_attempts(vc, rail, name, class);
         let peer = &mut self.peers[vc];
         peer.was_turned_away = false;
         if !name.is_additional() {
@@ -358,15 +356,7 @@ impl Endpoint {
             self.link_failed(LinkId::Tcp(at), &format!("it cannot be watched: {error}"));
             return;
         }
-        let protected = match (self.settings.encryption, self.settings.checksum) {
-            (true, _) => ", encrypted",
-            (false, true) => ", with checksums",
-            (false, false) => "",
-        };
-        let segments = if self.links.tcp[at].has_short_segments() { ", in short segments" } else { "" };
-        let in_reserve = if class == Class::Rail { "" } else { ", in reserve" };
-        let name = &self.host[rail].name;
-        log::info!("rail {name}: connected to {remote}{protected}{segments}{in_reserve}");
+        self.log_connected(at);
         if let Err(error) = fed {
             self.link_failed(LinkId::Tcp(at), &error.to_string());
             return;
@@ -375,5 +365,36 @@ impl Endpoint {
         self.links.tcp.send_name(at);
         self.offer_others(at);
         self.process_received(at, now);
+    }
+
+    /// A link to the peer is up over a way of `class`: attempts over worse ways end, those over better ones go on.
+    fn end_needless_attempts(&mut self, vc: VcId, rail: RailId, name: LinkName, class: Class) {
+        let is_sparing = self.is_sparing(vc);
+        // With connections by need, the peer has added this rail itself.
+        let has_added = self.attempts.by_need && !name.is_additional();
+        self.attempts.retain(|_, attempt| {
+            if attempt.vc != vc {
+                return true;
+            }
+            if attempt.class < class {
+                attempt.wait_long();
+            }
+            let is_added = has_added && attempt.rail == rail && attempt.is_additional();
+            let is_done = attempt.class > class || is_sparing && attempt.class == class;
+            !is_done && !is_added
+        });
+    }
+
+    fn log_connected(&self, at: usize) {
+        let link = &self.links.tcp[at];
+        let protected = match (self.settings.encryption, self.settings.checksum) {
+            (true, _) => ", encrypted",
+            (false, true) => ", with checksums",
+            (false, false) => "",
+        };
+        let segments = if link.has_short_segments() { ", in short segments" } else { "" };
+        let in_reserve = if link.class == Class::Rail { "" } else { ", in reserve" };
+        let name = &self.host[link.common.rail].name;
+        log::info!("rail {name}: connected to {}{protected}{segments}{in_reserve}", link.remote);
     }
 }

@@ -5,7 +5,7 @@ use fishplate_engine::Instant;
 use crate::connect::outgoing::MIN_BACKOFF_NS;
 
 /// Longest pause before a rail that has failed often is tried again, in nanoseconds.
-const LONGEST_PAUSE_NS: f64 = 10e9;
+const MAX_PAUSE_NS: f64 = 10e9;
 /// A failure counts half after this time, in nanoseconds.
 const HALF_LIFE_NS: u64 = 30_000_000_000;
 /// Links that fail within this time, in nanoseconds, count as one failure: a rail has one link for each stream.
@@ -30,7 +30,7 @@ impl FlapDamping {
             self.failures = self.failures * now.decay_since(self.last, HALF_LIFE_NS) + 1.0;
             self.last = now;
         }
-        (MIN_BACKOFF_NS as f64 * (self.failures - 1.0).exp2()).min(LONGEST_PAUSE_NS) as u64
+        (MIN_BACKOFF_NS as f64 * (self.failures - 1.0).exp2()).min(MAX_PAUSE_NS) as u64
     }
 }
 

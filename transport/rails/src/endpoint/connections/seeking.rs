@@ -6,8 +6,8 @@ use crate::address::Address;
 use crate::discover::{Class, Network};
 use crate::endpoint::Endpoint;
 
-/// Time between two looks for a way, in nanoseconds: a look takes some system calls for each pair of addresses.
-const LOOK_NS: u64 = 100_000_000;
+/// Time between two searches for a way, in nanoseconds: a search takes some system calls for each pair of addresses.
+const POLL_INTERVAL_NS: u64 = 100_000_000;
 
 /// The peers.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ impl Endpoint {
             "waits for the network, up to {seconds} s: no rail of this node has a route to {peer}; {others}"
         );
         self.attempts.seeking.peers.push((vc, 0));
-        self.attempts.seeking.next_look = now.plus_ns(LOOK_NS);
+        self.attempts.seeking.next_look = now.plus_ns(POLL_INTERVAL_NS);
     }
 
     /// The user names a peer: connections in its name must prove its token from now on. It is connected at once if it could not connect
@@ -67,7 +67,7 @@ impl Endpoint {
         if self.attempts.seeking.peers.is_empty() || now < self.attempts.seeking.next_look {
             return;
         }
-        self.attempts.seeking.next_look = now.plus_ns(LOOK_NS);
+        self.attempts.seeking.next_look = now.plus_ns(POLL_INTERVAL_NS);
         self.host.refresh(&self.settings.rails);
         for (vc, before) in std::mem::take(&mut self.attempts.seeking.peers) {
             let peer = &self.peers[vc];

@@ -16,7 +16,7 @@ use crate::link_kind::LinkId;
 use crate::logger::STRANGERS;
 use crate::random::random;
 use crate::shared_memory::SharedMemoryLink;
-use crate::shared_memory::setup::{Arriving, Listener, MOST_NS, Offered, Shared};
+use crate::shared_memory::setup::{Arriving, Listener, MAX_SETUP_NS, Offered, Shared};
 use crate::sys::poll::Kind;
 use crate::sys::tcp_info::TcpInfo;
 
@@ -161,7 +161,7 @@ impl Endpoint {
 
     /// Ends set-ups that have timed out, and records which links are in use.
     pub(in crate::endpoint) fn service_shared_memory(&mut self, now: Instant) {
-        let is_young = |since: Instant| now.since_ns(since) < MOST_NS;
+        let is_young = |since: Instant| now.since_ns(since) < MAX_SETUP_NS;
         self.links.memory.arriving.retain(|_, arriving| is_young(arriving.since));
         self.links.memory.offered.retain(|_, offered| is_young(offered.since));
         self.links.memory.is_all = self.expects_only_memory();

@@ -4,7 +4,7 @@
 use fishplate_engine::Instant;
 
 /// Longest time between two checks that counts, in nanoseconds: bytes may have come while the process did not check.
-const MOST_BETWEEN_LOOKS_NS: u64 = 100_000_000;
+const MAX_POLL_INTERVAL_NS: u64 = 100_000_000;
 
 /// The record that is being received, as it was seen last.
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ impl UnfinishedRecord {
     /// `len` bytes of it have come by now. Returns for how long no more have, in nanoseconds.
     pub fn observe(&mut self, len: usize, now: Instant) -> u64 {
         let is_as_before = len > 0 && len == self.len;
-        let since_ns = now.since_ns(self.seen_at).min(MOST_BETWEEN_LOOKS_NS);
+        let since_ns = now.since_ns(self.seen_at).min(MAX_POLL_INTERVAL_NS);
         let waited_ns = if is_as_before { self.waited_ns + since_ns } else { 0 };
         *self = UnfinishedRecord { len, seen_at: now, waited_ns };
         waited_ns

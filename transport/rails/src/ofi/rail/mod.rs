@@ -22,7 +22,7 @@ use crate::link_kind::Places;
 use crate::sys::ofi::{Buffer, EndpointKind, Error, Event, Offer, Port, Posted, Provider};
 
 /// How long to wait for the end of remote reads before the endpoint is closed instead.
-const MOST_WAIT: Duration = Duration::from_millis(200);
+const MAX_WAIT: Duration = Duration::from_millis(200);
 
 /// An endpoint of one libfabric provider, with its links.
 pub struct Rail<P: Provider> {
@@ -188,7 +188,7 @@ impl<P: Provider> Rail<P> {
         }
         let start = self.now();
         while self.links.get(at).is_some_and(|link| link.receiver.is_reading()) {
-            if self.now().duration_since(start) > MOST_WAIT {
+            if self.now().duration_since(start) > MAX_WAIT {
                 let why = "reads of a peer's memory do not end";
                 match self.disconnect(at) {
                     true => self.fail(at, Failure::Broken(why.into())),

@@ -10,8 +10,8 @@ use crate::system::{child_process, programs};
 
 /// Time limit for a launcher to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Where libraries are, beside the folder of programs: `lib/release` is Intel's, those of an architecture are Debian's, the
-/// last is Red Hat's.
+/// Folders of libraries, beside the folder of programs: `lib/release` is Intel's, those of an architecture are
+/// Debian's, the last is Red Hat's.
 const FOLDERS: [&str; 6] =
     ["lib", "lib64", "lib/release", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu", "lib64/openmpi/lib"];
 
@@ -24,7 +24,7 @@ pub struct Found {
     pub library: PathBuf,
 }
 
-/// The one of a launcher: of `mpiexec` in PATH, unless another one is named.
+/// The MPI of a launcher: by default of `mpiexec` in PATH.
 pub fn find(launcher: Option<&Path>) -> Result<Found, String> {
     let named = launcher.map(Path::to_path_buf);
     let launcher = named.or_else(|| programs::find("mpiexec")).ok_or("there is no mpiexec in PATH")?;
@@ -45,7 +45,7 @@ fn first_line(text: &str) -> &str {
     text.lines().find(|line| !line.trim().is_empty()).unwrap_or("it says nothing")
 }
 
-/// By what a launcher says of its version.
+/// By a launcher's version output.
 fn family(text: &str) -> Option<Abi> {
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
     if has(&["Open MPI", "OpenRTE", "PRRTE", "prterun"]) {

@@ -1,4 +1,4 @@
-//! Which MPI there is ([`find`]), and whether it starts and loads Fishplate, by starting it ([`trial`]).
+//! Finds the MPI ([`find`]), and tests whether it starts and loads Fishplate ([`trial`]).
 
 pub mod find;
 pub mod trial;
@@ -16,7 +16,7 @@ const CHECK: &str = "MPI";
 /// The trial to be started on all hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wanted {
-    /// The library: launchers start programs by the same paths on all hosts.
+    /// The library: launchers use one path for a program on all hosts.
     pub library: PathBuf,
     /// Environment variables that `fishplate run` would set.
     pub variables: Vec<(String, String)>,
@@ -43,7 +43,7 @@ pub fn gather(wanted: Option<&Wanted>) -> Facts {
     }
 }
 
-/// What it means that this is the MPI of the host on which one asks.
+/// Findings about the MPI of the host of the command.
 pub fn judge_found(host: &str, found: &Result<Found, String>) -> Vec<Finding> {
     let Err(why) = found else { return Vec::new() };
     let to_do = "load your MPI's module, `fishplate setup` installs one, or say which: --mpi mpich".to_string();

@@ -29,9 +29,9 @@ pub enum Outcome {
     Started(Started),
     /// It has not.
     Failed {
-        /// What it says of itself, as far as it came to that.
+        /// Its version text, if it got that far.
         version: String,
-        /// What it said last.
+        /// Its last lines of output.
         said: String,
     },
     /// This program could not try.
@@ -41,7 +41,7 @@ pub enum Outcome {
 /// An MPI that has started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Started {
-    /// What it says of itself.
+    /// Its version text.
     pub version: String,
     /// Whether it has loaded Fishplate: then there are counters of it.
     pub has_loaded: bool,
@@ -88,7 +88,7 @@ fn try_run(wanted: &Wanted) -> Result<Outcome> {
     Ok(outcome(&out, &err, has_loaded))
 }
 
-/// By what the process has printed.
+/// From the output of the process.
 fn outcome(out: &str, err: &str, has_loaded: bool) -> Outcome {
     let mut version = String::new();
     for line in out.lines().filter_map(|line| serde_json::from_str(line).ok()) {
@@ -100,7 +100,7 @@ fn outcome(out: &str, err: &str, has_loaded: bool) -> Outcome {
         }
     }
     let lines: Vec<&str> = err.lines().map(str::trim).filter(|line| line.chars().any(char::is_alphanumeric)).collect();
-    // What Fishplate has to say is the reason; otherwise an MPI's last words are.
+    // Fishplate's message is the reason; otherwise the MPI's last line is.
     let ours = lines.iter().find_map(|line| line.strip_prefix("fishplate: "));
     let last = lines[lines.len().saturating_sub(MAX_LINES)..].join(" ");
     let said = ours.map_or(last, str::to_string);

@@ -13,7 +13,7 @@ pub struct Arrays {
     bytes: Vec<u8>,
 }
 
-/// Where an array is.
+/// Position of an array.
 #[derive(Clone, Debug, Serialize)]
 pub struct Place {
     /// Its first byte.

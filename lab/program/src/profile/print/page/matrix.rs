@@ -1,4 +1,4 @@
-//! Who sends how much to whom.
+//! Bytes by sender and receiver.
 
 use maud::{Markup, html};
 use serde::Serialize;
@@ -58,7 +58,7 @@ fn pairs(world: &World) -> Vec<(usize, usize, u64, u64)> {
     pairs
 }
 
-/// Where the script draws it, and the pairs with most bytes.
+/// The element in which the script draws it, and the pairs with most bytes.
 pub fn markup(world: &World, number: usize) -> Markup {
     let mut pairs = pairs(world);
     pairs.sort_by_key(|(.., bytes)| std::cmp::Reverse(*bytes));

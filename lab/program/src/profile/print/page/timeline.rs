@@ -155,7 +155,7 @@ impl Bins<'_> {
     fn add(&mut self, series: &Series, name: &str) {
         let Some(column) = series.columns.iter().find(|column| column.name == name) else { return };
         let data = &column.data;
-        // Where in the data a step of the range is; a host can have been looked at for longer.
+        // Position of a step of the range in the data; the sampling of a host may have lasted longer.
         let at = |step: usize| {
             let place = (self.range.first + step as u64).saturating_sub(series.first_step);
             (place as usize).min(data.len())
@@ -174,7 +174,7 @@ impl Bins<'_> {
     }
 }
 
-/// Where the script draws it.
+/// The element in which the script draws it.
 pub fn markup(timeline: &Timeline, number: usize) -> Markup {
     let step = timeline.sums.first().map_or(String::new(), |sum| time(sum.bin * 1e9));
     html! {

@@ -48,44 +48,11 @@ impl Endpoint {
 
     /// Handles the header of a frame on the stream. False if the link has ended.
     fn begin_frame(&mut self, at: usize, mut header: Header, now: Instant) -> bool {
-        let link = &mut self.links.tcp[at];
-        let (len, is_counted) = (u64::from(header.body.payload_len()), header.body.is_counted());
-        match header.body {
-            Body::Resume { number } if link.receive_sequence.resume(number).is_ok() => return true,
-            Body::Resume { .. } => {
-                self.protocol_violation(LinkId::Tcp(at), "it leaves frames out");
-                return false;
-            }
-            Body::Datagrams { port, secret, received } => {
-                self.datagrams_offered(at, port, secret, received);
-                return true;
-            }
-            Body::Leave if !link.peer_leaves() => {
-                self.protocol_violation(LinkId::Tcp(at), "it lets go of a connection that has to stay");
-                return false;
-            }
-            Body::Evict => {
-                let subchannel = link.header_received(&mut header, now);
-                if self.handle_header(LinkId::Tcp(at), subchannel, &header, now).is_some() {
-                    self.link_evicted(at);
-                }
-                return false;
-            }
-            Body::Name { rank, host } => {
-                link.is_confirmed = true;
-                let vc = link.common.subchannel.vc;
-                self.name_received(vc, rank, &host);
-                return true;
-            }
-            Body::Description { .. } | Body::SharedMemory { .. } => {
-                if let Err(how) = self.offer_received(at, &header.body, now) {
-                    self.protocol_violation(LinkId::Tcp(at), how);
-                }
-                return self.links.tcp.contains(at);
-            }
-            _ => {}
+        if let Some(is_up) = self.control_received(at, &mut header, now) {
+            return is_up;
         }
-        if link.is_on_trial {
+        let (len, is_counted) = (u64::from(header.body.payload_len()), header.body.is_counted());
+        if self.links.tcp[at].is_on_trial {
             self.received_on_trial(at, &header.body);
         }
         let link = &mut self.links.tcp[at];
@@ -115,6 +82,47 @@ impl Endpoint {
             link.receive_sequence.end_stream_frame();
         }
         true
+    }
+
+    /// Handles a frame that concerns the link alone. Returns whether the link is still up; `None` for other frames.
+    #[inline]
+    fn control_received(&mut self, at: usize, header: &mut Header, now: Instant) -> Option<bool> {
+        let link = &mut self.links.tcp[at];
+        match header.body {
+            Body::Resume { number } if link.receive_sequence.resume(number).is_ok() => Some(true),
+            Body::Resume { .. } => {
+                self.protocol_violation(LinkId::Tcp(at), "it leaves frames out");
+                Some(false)
+            }
+            Body::Datagrams { port, secret, received } => {
+                self.datagrams_offered(at, port, secret, received);
+                Some(true)
+            }
+            Body::Leave if !link.peer_leaves() => {
+                self.protocol_violation(LinkId::Tcp(at), "it lets go of a connection that has to stay");
+                Some(false)
+            }
+            Body::Evict => {
+                let subchannel = link.header_received(header, now);
+                if self.handle_header(LinkId::Tcp(at), subchannel, header, now).is_some() {
+                    self.link_evicted(at);
+                }
+                Some(false)
+            }
+            Body::Name { rank, host } => {
+                link.is_confirmed = true;
+                let vc = link.common.subchannel.vc;
+                self.name_received(vc, rank, &host);
+                Some(true)
+            }
+            Body::Description { .. } | Body::SharedMemory { .. } => {
+                if let Err(how) = self.offer_received(at, &header.body, now) {
+                    self.protocol_violation(LinkId::Tcp(at), how);
+                }
+                Some(self.links.tcp.contains(at))
+            }
+            _ => None,
+        }
     }
 
     /// Handles a message that was read whole, if there is a receive for it; it then needs no record. False: it is not handled. `None`:
