@@ -167,7 +167,10 @@ impl Stack {
             Some(grant) => Config { grant: grant.value as u64, ..Config::default() },
             None => engine_defaults(),
         };
-        Ok(Config { multiplexing, striping, eager_limit, ..defaults })
+        // The papers' libraries do not measure rates; Fishplate does, and a policy that needs them.
+        let weighs_rates = multiplexing == Multiplexing::Earliest || striping == Striping::Earliest;
+        let measures_rates = self.acknowledges || weighs_rates;
+        Ok(Config { multiplexing, striping, eager_limit, measures_rates, ..defaults })
     }
 
     /// Bytes of unexpected messages that a peer takes at first.
