@@ -211,6 +211,7 @@ impl Stack {
             eager_send: ns(&self.eager_send_ns),
             eager_receive: ns(&self.eager_receive_ns),
             copy_byte_ps: self.copy_mb_s.as_ref().map_or(0.0, |rate| 1e6 / rate.value),
+            own_byte_ps: self.own_part_mb_s.as_ref().map_or(0.0, |rate| 1e6 / rate.value),
             control: ns(&self.control_ns),
             rdma_send: ns(&self.rdma_send_ns),
             rdma_receive: ns(&self.rdma_receive_ns),
