@@ -15,6 +15,9 @@ pub struct Config {
     pub eager_limit: Option<u64>,
     /// Whether the start of a long message goes before its CTS. Always faster, so that it is no setting of users.
     pub early_data: bool,
+    /// Whether padding measures the rates of paths that carry nothing. Always wanted by policies that weigh paths by rate,
+    /// so that it is no setting of users.
+    pub measures_rates: bool,
     /// Whether responses to reads are to be copied when they are sent ([`Transmit::copy`](crate::Transmit::copy)): registered
     /// memory may change at any time.
     pub copies_responses: bool,
@@ -40,6 +43,7 @@ impl Default for Config {
             striping: Striping::default(),
             eager_limit: None,
             early_data: true,
+            measures_rates: true,
             copies_responses: false,
             grant: 4 * 1024 * 1024,
             // A few round trips of 10 Gbit/s over 10 ms one way.

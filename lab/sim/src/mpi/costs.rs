@@ -28,6 +28,8 @@ pub struct Costs {
     pub eager_receive: Time,
     /// Copying of a byte on each side, in picoseconds; 0 without copying.
     pub copy_byte_ps: f64,
+    /// Copying of a byte of a rank's own part of an all-to-all exchange, which no cache holds, in picoseconds.
+    pub own_byte_ps: f64,
     /// To hand a control message of a rendezvous over, or to handle one.
     pub control: Time,
     /// To hand a piece of a long message, or a one-sided operation, over.
@@ -88,6 +90,11 @@ impl Costs {
     /// Cost of copying `bytes` bytes.
     pub fn copy(&self, len: u64) -> Time {
         of_bytes(self.copy_byte_ps, len)
+    }
+
+    /// Cost of copying the `len` bytes that a rank has for itself in an all-to-all exchange.
+    pub fn own_part(&self, len: u64) -> Time {
+        of_bytes(self.own_byte_ps, len)
     }
 
     /// Cost of `bytes` bytes in a system call that sends, without the call itself.

@@ -205,6 +205,11 @@ impl Mpi {
         self.work(self.costs().accumulate).await;
     }
 
+    /// Copies what this rank has for itself in an all-to-all exchange.
+    pub async fn copy_own_part(&self, bytes: u64) {
+        self.work(self.costs().own_part(bytes)).await;
+    }
+
     /// Begins to send.
     pub async fn isend(&self, to: u32, tag: Tag, bytes: u64) -> Request {
         self.post_send(to, (tag, None), bytes, Awaits::Memory).await

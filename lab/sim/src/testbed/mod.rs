@@ -167,7 +167,10 @@ impl Stack {
             Some(grant) => Config { grant: grant.value as u64, ..Config::default() },
             None => engine_defaults(),
         };
-        Ok(Config { multiplexing, striping, eager_limit, ..defaults })
+        // The papers' libraries do not measure rates; Fishplate does, and a policy that needs them.
+        let weighs_rates = multiplexing == Multiplexing::Earliest || striping == Striping::Earliest;
+        let measures_rates = self.acknowledges || weighs_rates;
+        Ok(Config { multiplexing, striping, eager_limit, measures_rates, ..defaults })
     }
 
     /// Bytes of unexpected messages that a peer takes at first.
@@ -208,6 +211,7 @@ impl Stack {
             eager_send: ns(&self.eager_send_ns),
             eager_receive: ns(&self.eager_receive_ns),
             copy_byte_ps: self.copy_mb_s.as_ref().map_or(0.0, |rate| 1e6 / rate.value),
+            own_byte_ps: self.own_part_mb_s.as_ref().map_or(0.0, |rate| 1e6 / rate.value),
             control: ns(&self.control_ns),
             rdma_send: ns(&self.rdma_send_ns),
             rdma_receive: ns(&self.rdma_receive_ns),

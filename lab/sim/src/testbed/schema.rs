@@ -356,6 +356,9 @@ pub struct Stack {
     /// Rate of copies of eager messages; absent: none are made.
     #[serde(default)]
     pub copy_mb_s: Option<Parameter>,
+    /// Rate of the copy of a rank's own part of an all-to-all exchange; absent: it takes no time.
+    #[serde(default)]
+    pub own_part_mb_s: Option<Parameter>,
     /// See `mpi::costs`.
     pub control_ns: Parameter,
     /// See `mpi::costs`.

@@ -122,6 +122,7 @@ pub struct VirtualChannel {
     pub is_ready: bool,
     eager_limit: Option<u64>,
     sends_early_data: bool,
+    measures_rates: bool,
     /// Responses to reads are copied when they are sent.
     copies_responses: bool,
     next_seq: MessageSeq,
@@ -170,6 +171,7 @@ impl VirtualChannel {
             is_ready: false,
             eager_limit: config.eager_limit,
             sends_early_data: config.early_data,
+            measures_rates: config.measures_rates,
             copies_responses: config.copies_responses,
             next_seq: MessageSeq(0),
             queued: VecDeque::new(),

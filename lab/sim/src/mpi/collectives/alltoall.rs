@@ -9,8 +9,9 @@ const MIN_BRUCK_RANKS: u32 = 8;
 /// Up to this length all messages go at once, beyond it pair by pair.
 const MEDIUM: u64 = 32 << 10;
 
-/// One exchange of blocks of `bytes`, as MPICH does it.
+/// One exchange of blocks of `bytes`, as MPICH does it: first a rank's own block.
 pub async fn alltoall(mpi: &Mpi, group: &Group, bytes: u64, tag: Tag) {
+    mpi.copy_own_part(bytes).await;
     if bytes <= SHORT && group.len() >= MIN_BRUCK_RANKS {
         bruck(mpi, group, bytes, tag).await;
     } else if bytes <= MEDIUM {

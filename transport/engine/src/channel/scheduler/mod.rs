@@ -119,7 +119,7 @@ impl VirtualChannel {
 
     /// Padding over a subchannel whose rate was never measured, or long ago, while there are others.
     fn padding(&mut self, now: Instant) -> Option<Transmit> {
-        if self.live.len() < 2 {
+        if self.live.len() < 2 || !self.measures_rates {
             return None;
         }
         let sent = self.sent_since_padding.into();
