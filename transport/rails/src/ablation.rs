@@ -1,5 +1,5 @@
-//! Mechanisms that can be switched off, to measure the effect of each: `bench/claims.py ablation` runs programs with and
-//! without. Not for users: a mechanism that a user may want to switch off has a setting of its own.
+//! Mechanisms that can be switched off, to measure the effect of each: the plan `ablation` of `fishplate bench` runs
+//! programs with and without. Not for users: a mechanism that a user may want to switch off has a setting of its own.
 
 use std::str::FromStr;
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
+use super::claim::Claim;
 use super::options::Options;
 use super::program::{Program, Ranks};
 use crate::lab::schedule::Schedule;
@@ -56,6 +57,9 @@ pub struct Benchmark {
     /// Stacks that it is not measured with, and why.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub exclude: BTreeMap<String, String>,
+    /// The claim that its values are held against.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holds: Option<Claim>,
 }
 
 fn default_ranks() -> u32 {
@@ -86,6 +90,7 @@ impl Benchmark {
             schedule: None,
             timeout_s: None,
             exclude: BTreeMap::new(),
+            holds: None,
         }
     }
 
@@ -112,7 +117,12 @@ impl Benchmark {
         {
             ensure!(!given(ours), "benchmark {}: leave {ours} out of its options: {instead}", self.name);
         }
-        Ok(())
+        self.holds.as_ref().map_or(Ok(()), |claim| claim.check(self))
+    }
+
+    /// Whether it is measured on a link.
+    pub fn is_on(&self, link: &str) -> bool {
+        self.links.is_empty() || self.links.iter().any(|name| name == link)
     }
 
     /// Whether it tells what arrived in each interval of a run: such runs have a duration and no more than one size.

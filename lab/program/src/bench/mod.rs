@@ -6,6 +6,7 @@
 
 mod application_run;
 mod benchmark;
+mod claim;
 pub mod conditions;
 mod duration;
 pub mod emulated_link;
@@ -26,6 +27,7 @@ mod session;
 pub mod site;
 mod sockets;
 mod storage_traffic;
+pub mod verdict;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

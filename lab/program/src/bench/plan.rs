@@ -11,17 +11,21 @@ use serde_json::Value;
 use super::benchmark::Benchmark;
 use super::link::Link;
 use crate::descriptions;
-use crate::mpi::stacks::Catalog;
+use crate::mpi::stacks::{Catalog, Source, Stack};
 use crate::storage::Asked;
 
 /// Plans that come with the program.
-const READY: [(&str, &str); 11] = [
+const READY: [(&str, &str); 15] = [
     ("everything", include_str!("../../plans/everything.toml")),
     ("programs", include_str!("../../plans/programs.toml")),
     ("patterns", include_str!("../../plans/patterns.toml")),
     ("one-sided", include_str!("../../plans/one-sided.toml")),
     ("many-ranks", include_str!("../../plans/many-ranks.toml")),
     ("molecular-dynamics", include_str!("../../plans/molecular-dynamics.toml")),
+    ("claims", include_str!("../../plans/claims.toml")),
+    ("claims-patterns", include_str!("../../plans/claims-patterns.toml")),
+    ("claims-distance", include_str!("../../plans/claims-distance.toml")),
+    ("ablation", include_str!("../../plans/ablation.toml")),
     ("multirail-2004", include_str!("../../plans/multirail-2004.toml")),
     ("pecnit-2007", include_str!("../../plans/pecnit-2007.toml")),
     ("wan-2008", include_str!("../../plans/wan-2008.toml")),
@@ -222,8 +226,7 @@ impl Plan {
         for link in &benchmark.links {
             ensure!(links.contains(link), "benchmark {name}: there is no link {link}; there are: {}", links.join(", "));
         }
-        let measured = |link: &&Link| benchmark.links.is_empty() || benchmark.links.contains(&link.name);
-        for link in self.links.iter().filter(measured) {
+        for link in self.links.iter().filter(|link| benchmark.is_on(&link.name)) {
             for entry in benchmark.schedule.iter().flat_map(|schedule| &schedule.entries) {
                 let problem = || format!("the schedule of benchmark {name} on link {}", link.name);
                 link.topology(self.hosts, self.seed).find(&entry.target).with_context(problem)?;
@@ -246,6 +249,40 @@ impl Plan {
             );
         }
         self.benchmarks.retain(|benchmark| names.is_empty() || names.contains(&benchmark.name));
+        Ok(())
+    }
+
+    /// Leaves out the links and stacks that no benchmark is measured with.
+    pub fn leave_out_unused(&mut self) {
+        let benchmarks = &self.benchmarks;
+        self.links.retain(|link| benchmarks.iter().any(|benchmark| benchmark.is_on(&link.name)));
+        let is_used = |stack: &String| {
+            benchmarks.iter().any(|benchmark| benchmark.stacks.is_empty() || benchmark.stacks.contains(stack))
+        };
+        self.stacks.retain(is_used);
+        self.reference = self.reference.take().filter(is_used);
+    }
+
+    /// Has each claim tell a stack too that is like the one in question, with the provider in `folder`.
+    pub fn tell_other_build(&mut self, folder: &str) -> Result<()> {
+        let catalog = self.catalog()?;
+        for benchmark in &mut self.benchmarks {
+            let (Some(claim), Some(stack)) = (&mut benchmark.holds, benchmark.stacks.first().cloned()) else {
+                continue;
+            };
+            let other = format!("{stack}-other-build");
+            let mut described = match self.own_stacks.get(&stack) {
+                Some(own) => own.clone(),
+                None => like(&catalog.find(&stack)?),
+            };
+            described["environment"]["FI_PROVIDER_PATH"] = folder.into();
+            self.own_stacks.insert(other.clone(), described);
+            if !self.stacks.contains(&other) {
+                self.stacks.push(other.clone());
+            }
+            benchmark.stacks.push(other.clone());
+            claim.told.push(other);
+        }
         Ok(())
     }
 
@@ -289,6 +326,14 @@ impl Plan {
     pub fn difference(&self, other: &Plan) -> Result<Option<String>> {
         let (ours, theirs) = (serde_json::to_value(self)?, serde_json::to_value(other)?);
         Ok(difference(&ours, &theirs, ""))
+    }
+}
+
+/// The description of a stack of `fishplate setup` as another one.
+fn like(stack: &Stack) -> Value {
+    match &stack.source {
+        Source::Wheels(wheels) => serde_json::json!({ "like": stack.name, "wheels": wheels.name }),
+        _ => serde_json::json!({ "like": stack.name }),
     }
 }
 

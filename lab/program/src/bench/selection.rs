@@ -11,7 +11,7 @@ use super::benchmark::Benchmark;
 use super::link::Link;
 use super::plan::{Network, Plan};
 use super::program::Program;
-use crate::mpi::stacks::Catalog;
+use crate::mpi::stacks::{self, Catalog};
 use crate::storage::Asked;
 use crate::system::programs;
 
@@ -23,7 +23,7 @@ const SLURM: &str = "slurm";
 /// What to measure.
 #[derive(clap::Args, Default)]
 pub struct Selection {
-    /// Plan in TOML, or the name of a ready one: everything, programs, patterns, one-sided, many-ranks, molecular-dynamics, or that of an experiment (`fishplate lab run`)
+    /// Plan in TOML, or the name of a ready one: everything, programs, patterns, one-sided, many-ranks, molecular-dynamics, claims, claims-patterns, claims-distance, ablation, or that of an experiment (`fishplate lab run`)
     pub plan: Option<PathBuf>,
 
     /// Stacks, instead of those of the plan
@@ -42,9 +42,13 @@ pub struct Selection {
     #[arg(long, value_name = "NAME[:servers=N][:size_mib=N][:mptcp],...", value_delimiter = ',', value_parser = Asked::from_str)]
     pub storage: Vec<Asked>,
 
-    /// Benchmarks of the plan, or programs with options [default: latency,bandwidth]
+    /// Benchmarks of the plan by name or a part of it, or programs with options [default: latency,bandwidth]
     #[arg(long, value_name = "NAME|PROGRAM:OPTION:...,...", value_delimiter = ',')]
     pub benchmarks: Vec<String>,
+
+    /// Folder with the provider of another build, which claims are told of beside the stack in question
+    #[arg(long, value_name = "FOLDER")]
+    pub against: Option<PathBuf>,
 
     /// How often each stack has its turn [default: 3]
     #[arg(long, value_name = "N")]
@@ -94,6 +98,7 @@ impl Selection {
             && self.storage.is_empty()
             && (self.rounds, self.seconds, self.timeout) == (None, None, None)
             && self.sizes.is_none()
+            && self.against.is_none()
             && !self.checked
     }
 
@@ -107,6 +112,11 @@ impl Selection {
         self.choose_where(&mut plan)?;
         self.choose_storage(&mut plan)?;
         self.choose_benchmarks(&mut plan)?;
+        if let Some(folder) = &self.against {
+            let folder = stacks::absolute(folder)?;
+            let folder = folder.to_str().context("--against: the folder's name is not UTF-8")?;
+            plan.tell_other_build(folder).context("--against")?;
+        }
         plan.rounds = self.rounds.unwrap_or(plan.rounds);
         plan.checked |= self.checked;
         plan.timeout_s = self.timeout.unwrap_or(plan.timeout_s);
@@ -173,7 +183,14 @@ impl Selection {
             (false, _) => self.benchmarks.as_slice(),
         };
         let known = std::mem::take(&mut plan.benchmarks);
-        plan.benchmarks = asked.iter().map(|text| benchmark(text, &known)).collect::<Result<_>>()?;
+        let chosen = asked.iter().map(|text| chosen(text, &known)).collect::<Result<Vec<_>>>()?;
+        for benchmark in chosen.into_iter().flatten() {
+            // Parts of names may overlap.
+            if plan.benchmarks.iter().all(|known| known.name != benchmark.name) || !known.contains(&benchmark) {
+                plan.benchmarks.push(benchmark);
+            }
+        }
+        plan.leave_out_unused();
         Ok(())
     }
 }
@@ -198,6 +215,15 @@ pub fn link(text: &str, known: &[Link]) -> Result<Link> {
         true => format!("no plan has a link \"{text}\": a new one is NAME=RATE+RATE..."),
         false => format!("no link \"{text}\" in the plan; it has {}", names.join(", ")),
     })
+}
+
+/// Benchmarks of the plan by name, or by a part of it; or a new one.
+fn chosen(text: &str, known: &[Benchmark]) -> Result<Vec<Benchmark>> {
+    if known.iter().any(|benchmark| benchmark.name == text) || Program::try_from(text.to_string()).is_ok() {
+        return Ok(vec![benchmark(text, known)?]);
+    }
+    let parts: Vec<Benchmark> = known.iter().filter(|known| known.name.contains(text)).cloned().collect();
+    if parts.is_empty() { Ok(vec![benchmark(text, known)?]) } else { Ok(parts) }
 }
 
 fn benchmark(text: &str, known: &[Benchmark]) -> Result<Benchmark> {

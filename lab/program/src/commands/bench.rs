@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::bench::execute::Interrupted;
+use crate::bench::verdict::{self, Verdict};
 use crate::bench::{self, Bench, Selection, Summary};
 use crate::record;
 use crate::system::child_process::Signals;
@@ -14,14 +15,16 @@ use crate::{say, tell};
 
 /// Exit code when all was tried and some cells failed.
 const SOME_FAILED: u8 = 3;
+/// Exit code when a claim does not hold.
+const SOME_MISSED: u8 = 4;
 
 /// Measures MPI stacks side by side, and writes a record.
 ///
 /// `fishplate report` makes a page of records. On each link, in each round, for each benchmark, the stacks take turns.
 /// Links are emulated by hosts and rails that exist only for the measurement, as in `fishplate testbed`; with --hosts
 /// the same runs on a real network. What was measured is in the record at once: --resume goes on after whatever ended
-/// it. Exit codes: 0 all went well, 3 some cells failed (the record says why), 1 it could not go on, 128 and the
-/// signal.
+/// it. Benchmarks with a claim (`holds` in the plan) are judged at the end. Exit codes: 0 all went well, 3 some cells
+/// failed (the record says why), 4 a claim is missed, 1 it could not go on, 128 and the signal.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -36,6 +39,10 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
 
+    /// Print the names of the benchmarks, and end
+    #[arg(long)]
+    list: bool,
+
     /// Folder with the sources of the benchmark programs [default: `bench` near this program or in the current folder]
     #[arg(long, value_name = "FOLDER")]
     sources: Option<PathBuf>,
@@ -48,6 +55,7 @@ Examples:
   fishplate bench --stacks mpich-tcp,fishplate-mpich --links lan=1000+250,slow=100 --sizes 8,64K,1M
   fishplate bench --benchmarks latency,bandwidth:--window=16 --rounds 5 --seconds 0.3
   fishplate bench everything
+  fishplate bench claims --benchmarks latency --rounds 5
   fishplate bench patterns --links 'two rails by packets'
   fishplate bench --hosts node1,node2 --rails eth0,eth1 --network 'two ports'
   salloc -N 2 fishplate bench plan.toml --hosts slurm
@@ -64,7 +72,13 @@ The same plan in TOML:
 
 /// The command.
 pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
-    carry_out(&args.bench()?, inside, &|| Ok(()))
+    let list = args.list;
+    let bench = args.bench()?;
+    if list {
+        bench.plan.benchmarks.iter().for_each(|benchmark| say!("{}", benchmark.name));
+        return Ok(ExitCode::SUCCESS);
+    }
+    carry_out(&bench, inside, &|| Ok(()))
 }
 
 /// Measures, inside of namespaces where links are emulated; then does what is left to do with the record.
@@ -82,8 +96,9 @@ pub fn carry_out(bench: &Bench, inside: Option<PathBuf>, then: &dyn Fn() -> Resu
     match bench.run(inside, &signals) {
         Ok(summary) => {
             let code = print_summary(&summary, bench);
+            let missed = print_verdicts(bench)?;
             then()?;
-            Ok(code)
+            Ok(if code == ExitCode::SUCCESS && missed { ExitCode::from(SOME_MISSED) } else { code })
         }
         Err(error) => match error.downcast_ref::<Interrupted>() {
             Some(interrupted) => {
@@ -108,6 +123,16 @@ impl Args {
         };
         Ok(Bench { plan, catalog, record: self.resume.unwrap_or(self.record), resume, sources: self.sources })
     }
+}
+
+/// Prints what came of the claims, where there are some. Returns whether one is missed.
+fn print_verdicts(bench: &Bench) -> Result<bool> {
+    if bench.plan.benchmarks.iter().all(|benchmark| benchmark.holds.is_none()) {
+        return Ok(false);
+    }
+    let verdicts = verdict::of(&bench.plan, &record::read(&bench.record)?);
+    verdicts.iter().for_each(|verdict| say!("{verdict}"));
+    Ok(verdicts.iter().any(Verdict::is_missed))
 }
 
 fn print_summary(summary: &Summary, bench: &Bench) -> ExitCode {

@@ -1,0 +1,134 @@
+//! A claim of a benchmark: the ratio of its first stack to others, and the bound that has to hold.
+
+use anyhow::{Result, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::benchmark::Benchmark;
+
+/// A peer that is computed: what the rates and the round trip of a link allow.
+pub const BOUND: &str = "bound";
+/// A peer that is computed: what plain streams got over all rails of a link at once.
+pub const SUM: &str = "sum";
+
+/// Programs of which the least time, or the greatest rate, is known.
+const BOUNDED: [&str; 3] = ["latency", "bandwidth", "exchange"];
+
+/// A claim as a plan describes it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Claim {
+    /// Stacks, [`BOUND`] or [`SUM`]: the ratio to each of them has to keep to the limit.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub against: Vec<String>,
+    /// Only the ratio to the best of them counts, by the median.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub best_of: bool,
+    /// Greatest ratio.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<f64>,
+    /// Least ratio.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<f64>,
+    /// Stacks, or [`SUM`], to which the ratio is printed without a limit.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub told: Vec<String>,
+}
+
+/// Which ratios hold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Limit {
+    /// No greater ones.
+    AtMost(f64),
+    /// No smaller ones.
+    AtLeast(f64),
+}
+
+impl Limit {
+    /// Whether a ratio keeps to it.
+    pub fn holds(self, ratio: f64) -> bool {
+        match self {
+            Limit::AtMost(most) => ratio <= most,
+            Limit::AtLeast(least) => ratio >= least,
+        }
+    }
+}
+
+impl Claim {
+    /// The limit, if there is one.
+    pub fn limit(&self) -> Option<Limit> {
+        self.at_most.map(Limit::AtMost).or(self.at_least.map(Limit::AtLeast))
+    }
+
+    /// Says what is wrong with the claim of `benchmark`.
+    pub fn check(&self, benchmark: &Benchmark) -> Result<()> {
+        let (name, program) = (&benchmark.name, benchmark.program.name());
+        let stacks = &benchmark.stacks;
+        ensure!(!stacks.is_empty(), "benchmark {name}: `holds` is about the first of its `stacks`, and it has none");
+        let peers = || self.against.iter().chain(&self.told);
+        ensure!(peers().next().is_some(), "benchmark {name}: `holds` compares with nothing: `against` or `told`");
+        for peer in peers().filter(|peer| ![BOUND, SUM].contains(&peer.as_str())) {
+            ensure!(
+                stacks[1..].contains(peer),
+                "benchmark {name}: `holds` compares {} with {peer}, which is not among its other stacks: {}",
+                stacks[0],
+                stacks[1..].join(", ")
+            );
+        }
+        ensure!(
+            !peers().any(|peer| peer == BOUND) || BOUNDED.contains(&program),
+            "benchmark {name}: there is no `bound` of {program}, only of {}",
+            BOUNDED.join(", ")
+        );
+        ensure!(
+            !peers().any(|peer| peer == SUM) || program == "bandwidth",
+            "benchmark {name}: `sum` is a bandwidth, and {program} has none"
+        );
+        let limits = [self.at_most, self.at_least].iter().flatten().count();
+        ensure!(limits <= 1, "benchmark {name}: `holds` has either `at_most` or `at_least`");
+        ensure!(
+            (limits == 1) != self.against.is_empty(),
+            "benchmark {name}: `against` needs a limit, and a limit needs `against`: `at_most` or `at_least`"
+        );
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::plan::Plan;
+
+    fn error(holds: &str) -> String {
+        let text = format!(
+            "[[benchmarks]]\nname = \"row\"\nprogram = \"message_rate\"\nstacks = [\"a\", \"b\"]\nholds = {{ {holds} }}\n"
+        );
+        let plan = Plan::parse(&text, "plan.toml");
+        let checked = plan.and_then(|plan| {
+            let benchmark = &plan.benchmarks[0];
+            benchmark.holds.as_ref().unwrap().check(benchmark)
+        });
+        checked.err().map(|error| format!("{error:#}")).unwrap_or_default()
+    }
+
+    #[test]
+    fn wrong_claims_are_told() {
+        assert_eq!(error("against = [\"b\"], at_most = 1.02, told = [\"b\"]"), "");
+        assert_eq!(error("told = [\"b\"]"), "");
+        assert!(error("against = [\"c\"], at_most = 1.0").contains("compares a with c, which is not among its other"));
+        assert!(error("against = [\"b\"]").contains("`against` needs a limit"));
+        assert!(error("told = [\"b\"], at_least = 1.0").contains("a limit needs `against`"));
+        assert!(error("against = [\"b\"], at_least = 1.0, at_most = 1.0").contains("either `at_most` or `at_least`"));
+        assert!(error("against = [\"bound\"], at_most = 1.1").contains("no `bound` of message_rate"));
+        assert!(error("against = [\"sum\"], at_least = 0.9").contains("`sum` is a bandwidth"));
+        assert!(error("").contains("compares with nothing"));
+        assert!(error("againts = [\"b\"]").contains("plan.toml, line 5: unknown field `againts`"));
+    }
+
+    #[test]
+    fn limits_hold_where_they_are_reached() {
+        assert_eq!(Claim::default().limit(), None);
+        assert_eq!(Claim { at_least: Some(0.9), ..Claim::default() }.limit(), Some(Limit::AtLeast(0.9)));
+        assert!(Limit::AtLeast(0.9).holds(0.9) && !Limit::AtLeast(0.9).holds(0.89));
+        assert!(Limit::AtMost(1.02).holds(1.0) && !Limit::AtMost(1.02).holds(1.03));
+    }
+}
