@@ -117,7 +117,7 @@ impl Benchmark {
         {
             ensure!(!given(ours), "benchmark {}: leave {ours} out of its options: {instead}", self.name);
         }
-        self.holds.as_ref().map_or(Ok(()), |claim| claim.check(self))
+        self.holds.as_ref().map_or(Ok(()), |claim| claim.check(&self.name, self.program.name(), &self.stacks))
     }
 
     /// Whether it is measured on a link.

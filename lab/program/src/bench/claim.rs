@@ -3,8 +3,6 @@
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::benchmark::Benchmark;
-
 /// A peer that is computed: what the rates and the round trip of a link allow.
 pub const BOUND: &str = "bound";
 /// A peer that is computed: what plain streams got over all rails of a link at once.
@@ -59,10 +57,8 @@ impl Claim {
         self.at_most.map(Limit::AtMost).or(self.at_least.map(Limit::AtLeast))
     }
 
-    /// Says what is wrong with the claim of `benchmark`.
-    pub fn check(&self, benchmark: &Benchmark) -> Result<()> {
-        let (name, program) = (&benchmark.name, benchmark.program.name());
-        let stacks = &benchmark.stacks;
+    /// Says what is wrong with it as the claim of the benchmark `name`, which runs `program` over `stacks`.
+    pub fn check(&self, name: &str, program: &str, stacks: &[String]) -> Result<()> {
         ensure!(!stacks.is_empty(), "benchmark {name}: `holds` is about the first of its `stacks`, and it has none");
         let peers = || self.against.iter().chain(&self.told);
         ensure!(peers().next().is_some(), "benchmark {name}: `holds` compares with nothing: `against` or `told`");
