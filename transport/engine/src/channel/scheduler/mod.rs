@@ -290,7 +290,8 @@ impl VirtualChannel {
                 at += 1;
                 continue;
             }
-            let Some((to, stripes)) = sends.get_mut(key).and_then(stripes_of).filter(|(_, stripes)| stripes.allowed() > 0)
+            let Some((to, stripes)) =
+                sends.get_mut(key).and_then(stripes_of).filter(|(_, stripes)| stripes.allowed() > 0)
             else {
                 self.striping_queue.remove(at);
                 continue;
