@@ -290,7 +290,8 @@ impl VirtualChannel {
                 at += 1;
                 continue;
             }
-            let Some((to, stripes)) = sends.get_mut(key).and_then(cut).filter(|(_, stripes)| stripes.allowed() > 0)
+            let Some((to, stripes)) =
+                sends.get_mut(key).and_then(stripes_of).filter(|(_, stripes)| stripes.allowed() > 0)
             else {
                 self.striping_queue.remove(at);
                 continue;
@@ -390,7 +391,7 @@ impl VirtualChannel {
     }
 }
 
-fn cut(send: &mut Send) -> Option<(Destination, &mut Stripes)> {
+fn stripes_of(send: &mut Send) -> Option<(Destination, &mut Stripes)> {
     match &mut send.stage {
         Stage::Cut { to, stripes } => Some((*to, stripes)),
         _ => None,
