@@ -101,7 +101,7 @@ mod tests {
         let plan = Plan::parse(&text, "plan.toml");
         let checked = plan.and_then(|plan| {
             let benchmark = &plan.benchmarks[0];
-            benchmark.holds.as_ref().unwrap().check(benchmark)
+            benchmark.holds.as_ref().unwrap().check(&benchmark.name, benchmark.program.name(), &benchmark.stacks)
         });
         checked.err().map(|error| format!("{error:#}")).unwrap_or_default()
     }
