@@ -50,7 +50,7 @@ fn options_with_mistakes() {
     bench(&["/dev/null"]).fails_saying(&["/dev/null is not a regular file"]);
     bench(&["--stacks", "lam"]).fails_saying(&["no stack \"lam\"", "mpich-tcp"]);
     bench(&["--benchmarks", "lat"]).fails_saying(&["--benchmarks", "no benchmark program \"lat\"", "latency"]);
-    bench(&["everything", "--benchmarks", "lat"]).fails_saying(&["the plan has", "displaced_ring"]);
+    bench(&["everything", "--benchmarks", "latenc1"]).fails_saying(&["the plan has", "displaced_ring"]);
     bench(&["everything", "--links", "wan"]).fails_saying(&["no link \"wan\" in the plan", "lan"]);
     bench(&["--links", "lan"]).fails_saying(&["--links", "NAME=RATE"]);
     bench(&["--links", "lan=-5"]).fails_saying(&["--links", "lan=-5", "Mbit/s"]);
