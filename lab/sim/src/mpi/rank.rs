@@ -52,6 +52,15 @@ pub enum SocketEvent {
     Writable(FlowId),
 }
 
+/// Frames that were held back, in order.
+#[derive(Default)]
+pub struct Held {
+    /// With the flow of each.
+    pub frames: Vec<(FlowId, u32)>,
+    /// When the first of them was.
+    pub since: Time,
+}
+
 /// A process.
 pub struct Rank {
     /// Its protocol.
@@ -80,6 +89,8 @@ pub struct Rank {
     held: Vec<(FlowId, u32)>,
     /// Their bytes.
     held_bytes: u64,
+    /// Since when the first of them is.
+    held_since: Time,
     /// A wait has ended, and its program has not been woken yet.
     is_woken: bool,
     /// When its driver samples its connections next.
@@ -88,6 +99,8 @@ pub struct Rank {
     pub computes_until: Time,
     /// Whether it computes, or has not called MPI since: the network is not polled.
     pub is_computing: bool,
+    /// When it last polled the network before that.
+    pub last_polled: Time,
     /// Socket events that wait until it polls.
     pub pending_events: Vec<SocketEvent>,
     /// Bytes that have arrived and were not read, as the program computes.
@@ -122,10 +135,12 @@ impl Rank {
             burst: 0,
             held: Vec::new(),
             held_bytes: 0,
+            held_since: Time::default(),
             is_woken: false,
             next_sample: Time::default(),
             computes_until: Time::default(),
             is_computing: false,
+            last_polled: Time::default(),
             pending_events: Vec::new(),
             unread: 0,
             is_thread_scheduled: false,
@@ -203,11 +218,14 @@ impl Rank {
     }
 
     /// Queues frames of a burst. Returns those that are to be sent now, if any.
-    pub fn queue_frames(&mut self, frames: Vec<(FlowId, u32)>, bytes: u64) -> Vec<(FlowId, u32)> {
+    pub fn queue_frames(&mut self, now: Time, frames: Vec<(FlowId, u32)>, bytes: u64) -> Held {
+        if self.held.is_empty() {
+            self.held_since = now;
+        }
         self.held.extend(frames);
         self.held_bytes += bytes;
         let goes_on = self.costs.burst.is_some_and(|at_once| self.burst > at_once);
-        if goes_on && self.held_bytes < WORTH_A_CALL { Vec::new() } else { self.take_held() }
+        if goes_on && self.held_bytes < WORTH_A_CALL { Held::default() } else { self.take_held() }
     }
 
     /// Whether frames are held back.
@@ -216,13 +234,13 @@ impl Rank {
     }
 
     /// All frames that were held back.
-    fn take_held(&mut self) -> Vec<(FlowId, u32)> {
+    fn take_held(&mut self) -> Held {
         self.held_bytes = 0;
-        std::mem::take(&mut self.held)
+        Held { frames: std::mem::take(&mut self.held), since: self.held_since }
     }
 
     /// The program makes progress, so the burst is over. Returns the frames that were held back.
-    pub fn end_burst(&mut self) -> Vec<(FlowId, u32)> {
+    pub fn end_burst(&mut self) -> Held {
         self.burst = 0;
         self.take_held()
     }

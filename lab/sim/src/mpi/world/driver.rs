@@ -11,7 +11,7 @@ use crate::models::time::Time;
 use crate::mpi::chain::Part;
 use crate::mpi::flow_ends::FlowEnds;
 use crate::mpi::log::{Entry, Strand};
-use crate::mpi::rank::{Rank, Request, Unanswered};
+use crate::mpi::rank::{Held, Rank, Request, Unanswered};
 use crate::mpi::synchronous::Asked;
 use crate::mpi::tcp_info::SAMPLING_INTERVAL;
 
@@ -56,7 +56,7 @@ impl World {
             let process = &mut self.ranks[rank as usize];
             let bytes = payload + if self.kind.headers { encoded_len(&transmit.header) } else { 0 };
             let flow = process.flow(transmit.subchannel);
-            let frame = Frame { header: transmit.header, bytes, header_read: false };
+            let frame = Frame { header: transmit.header, bytes, header_read: false, arrived_after: None };
             if body.is_counted() || self.kind.acknowledges {
                 self.ends[flow.0 as usize].queued += bytes;
                 let is_batched = process.costs.is_batched();
@@ -79,7 +79,7 @@ impl World {
             }
         }
         if !batch.0.is_empty() {
-            let frames = self.ranks[rank as usize].queue_frames(batch.0, batch.1);
+            let frames = self.ranks[rank as usize].queue_frames(now, batch.0, batch.1);
             self.send_together(rank, frames);
         }
     }
@@ -207,7 +207,8 @@ impl World {
         self.follow(|causes, now| causes.begin_compute(rank, now));
         let now = self.calendar.now();
         let process = &mut self.ranks[rank as usize];
-        process.computes_until = process.core_free.later(now) + time;
+        process.last_polled = process.core_free.later(now);
+        process.computes_until = process.last_polled + time;
         process.is_computing = self.kind.acknowledges;
         self.schedule_progress_thread(rank);
     }
@@ -273,7 +274,7 @@ impl World {
     }
 
     /// Sends frames, those of one flow with one system call.
-    fn send_together(&mut self, rank: u32, mut frames: Vec<(FlowId, u32)>) {
+    fn send_together(&mut self, rank: u32, Held { mut frames, since }: Held) {
         let now = self.calendar.now();
         while let Some(&(first, _)) = frames.first() {
             let transmit = self.ranks[rank as usize].costs.transmit;
@@ -282,6 +283,10 @@ impl World {
             let at = self.work(rank, now, call);
             let (together, rest) = frames.into_iter().partition(|(flow, _)| *flow == first);
             frames = rest;
+            if since < now {
+                let subchannel = self.ends[first.0 as usize].from_subchannel;
+                self.ranks[rank as usize].engine.held_frames_sent(subchannel, since.instant(), now.instant());
+            }
             let together: Vec<(FlowId, u32)> = together;
             for (flow, frame) in together {
                 self.follow(|causes, _| causes.send(rank, frame, at));

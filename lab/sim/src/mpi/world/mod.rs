@@ -92,6 +92,8 @@ struct Frame {
     bytes: u64,
     /// The receiver has read its header.
     header_read: bool,
+    /// It arrived while the receiver computed, which had polled last at this time.
+    arrived_after: Option<Time>,
 }
 
 /// The network between ranks, as a testbed builds it.

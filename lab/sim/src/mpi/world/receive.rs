@@ -64,6 +64,9 @@ impl World {
     fn deliver(&mut self, rank: u32, event: SocketEvent) {
         let process = &mut self.ranks[rank as usize];
         if process.is_computing {
+            if let SocketEvent::Delivered(_, frame) | SocketEvent::HeaderArrived(_, frame) = event {
+                self.frames[frame as usize].arrived_after.get_or_insert(process.last_polled);
+            }
             return process.pending_events.push(event);
         }
         self.handle_socket_event(event);
@@ -117,18 +120,18 @@ impl World {
         self.follow(|causes, now| causes.handle(to, frame, true, now));
         let frame = &mut self.frames[frame as usize];
         frame.header_read = true;
-        let header = frame.header;
-        self.handle_header(to, to_subchannel, &header);
+        let Frame { header, arrived_after, .. } = *frame;
+        self.handle_header(to, to_subchannel, &header, arrived_after);
         self.frame_handled(flow);
     }
 
     pub(super) fn handle_frame(&mut self, flow: FlowId, frame: u32) {
-        let Frame { mut header, header_read, .. } = self.frames[frame as usize];
+        let Frame { mut header, header_read, arrived_after, .. } = self.frames[frame as usize];
         self.free_frames.push(frame);
         let FlowEnds { to, to_subchannel, .. } = self.ends[flow.0 as usize];
         if self.kind.acknowledges {
             if !header_read {
-                self.handle_header(to, to_subchannel, &header);
+                self.handle_header(to, to_subchannel, &header, arrived_after);
             }
             self.complete_payload(to, to_subchannel, &header);
             return self.frame_handled(flow);
@@ -171,16 +174,17 @@ impl World {
     }
 
     fn receive_frame(&mut self, rank: u32, subchannel: SubchannelId, header: &Header) {
-        self.handle_header(rank, subchannel, header);
+        self.handle_header(rank, subchannel, header, None);
         self.complete_payload(rank, subchannel, header);
         self.drive(rank);
     }
 
-    fn handle_header(&mut self, rank: u32, subchannel: SubchannelId, header: &Header) {
+    /// A process has read a header, which was not there at `arrived_after`, or has come just now.
+    fn handle_header(&mut self, rank: u32, subchannel: SubchannelId, header: &Header, arrived_after: Option<Time>) {
         let now = self.calendar.now().instant();
         let process = &mut self.ranks[rank as usize];
         if self.kind.acknowledges {
-            process.engine.arrived_after(subchannel, now);
+            process.engine.arrived_after(subchannel, arrived_after.map_or(now, Time::instant));
             process.engine.made_progress(now, subchannel);
         }
         let taken = process.engine.handle_header(now, subchannel, header);
