@@ -118,6 +118,7 @@ mod tests {
             streams: 1,
             open,
             in_flight,
+            burst: 0,
             speed,
             rate,
             delay_ns,

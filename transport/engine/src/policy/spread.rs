@@ -1,7 +1,8 @@
 //! The cost model: when bytes that are spread over several subchannels will have arrived.
 //!
-//! Over one subchannel, `len` bytes arrive after (queued + len) / rate + delay ([`View::finish_ns`]). Over several they arrive
-//! first if each takes as much as it delivers by one common time. A subchannel takes part where that makes the common time
+//! Over one subchannel, `len` bytes arrive after (queued + len) / rate + delay ([`View::finish_ns`]), or after queued / rate + delay
+//! if they are a burst that passes at once. Over several they arrive first if each takes as much as it delivers by one common
+//! time. A subchannel takes part where that makes the common time
 //! earlier by more than its part costs: the processor time of a piece, and the error of the prediction.
 
 use arrayvec::ArrayVec;
@@ -13,13 +14,16 @@ use crate::limits::MAX_SUBCHANNELS;
 /// save less.
 pub const RATE_ERROR: f64 = 1.0 / 16.0;
 
-/// One subchannel as a line: it starts to deliver at `start_ns`, with `rate` bytes per nanosecond.
+/// One subchannel: from `start_ns` on it has delivered `burst` bytes, or `rate` bytes per nanosecond if that is more.
 #[derive(Clone, Copy)]
 struct Line {
     position: usize,
     start_ns: f64,
     rate: f64,
+    burst: f64,
 }
+
+type Lines = ArrayVec<Line, MAX_SUBCHANNELS>;
 
 /// How bytes are spread.
 pub struct Spread {
@@ -39,56 +43,60 @@ impl Spread {
         let line = |position: usize, rate: f64| Line::of(&View { rate, ..views[position] }, position, latest_ns, len);
         // Their queues were filled by reduced shares too.
         let hedged = |at: usize| line(at, views[at].rate * (1.0 - RATE_ERROR));
-        let mut others: ArrayVec<Line, MAX_SUBCHANNELS> =
+        let mut others: Lines =
             (0..views.len()).filter(|at| *at != best).map(hedged).filter(|line| line.start_ns < latest_ns).collect();
         others.sort_unstable_by(|a, b| a.start_ns.total_cmp(&b.start_ns));
-        let first = line(best, views[best].rate);
-        let mut taken: ArrayVec<Line, MAX_SUBCHANNELS> = ArrayVec::new();
-        taken.push(Line { start_ns: latest_ns - len as f64 / first.rate, ..first });
-        let mut common = Common { rate: first.rate, offset: first.rate * taken[0].start_ns, len: len as f64 };
+        let mut taken = Lines::new();
+        taken.push(line(best, views[best].rate).ending_at(latest_ns, len as f64));
+        let mut finish_ns = latest_ns;
         // The processors of either end carry all bytes, whatever subchannels these use.
         let processor = views[best].processor;
-        let ends_ns = |common: &Common, parts: usize| common.finish_ns().max(processor.of(parts, len));
+        let ends_ns = |finish_ns: f64, parts: usize| finish_ns.max(processor.of(parts, len));
         for other in others {
-            let with = common.and(&other);
-            let error_ns = RATE_ERROR * (with.finish_ns() - views[other.position].latency_ns() as f64);
-            let gain_ns = ends_ns(&common, taken.len()) - ends_ns(&with, taken.len() + 1);
+            taken.push(other);
+            let with_ns = common_ns(&taken, len as f64);
+            let error_ns = RATE_ERROR * (with_ns - views[other.position].latency_ns() as f64);
+            let gain_ns = ends_ns(finish_ns, taken.len() - 1) - ends_ns(with_ns, taken.len());
             if gain_ns > processor.piece() + error_ns {
-                common = with;
-                taken.push(other);
+                finish_ns = with_ns;
+            } else {
+                taken.pop();
             }
         }
         // Leaves out subchannels that begin to deliver only when the others have delivered all.
-        while let Some(at) = taken.iter().position(|line| line.start_ns >= common.finish_ns()) {
-            common = common.without(&taken.remove(at));
+        while let Some(at) = taken.iter().position(|line| line.delivered(finish_ns) <= 0.0).filter(|_| taken.len() > 1)
+        {
+            taken.remove(at);
+            finish_ns = common_ns(&taken, len as f64);
         }
-        let finish_ns = common.finish_ns();
+        let delivered: f64 = taken.iter().map(|line| line.delivered(finish_ns)).sum();
         let mut shares: ArrayVec<f64, MAX_SUBCHANNELS> = views.iter().map(|_| 0.0).collect();
-        taken.iter().for_each(|line| shares[line.position] = (line.rate * (finish_ns - line.start_ns)).max(0.0));
+        taken.iter().for_each(|line| shares[line.position] = line.delivered(finish_ns) * len as f64 / delivered);
         Spread { shares, parts: taken.len() }
     }
 }
 
-/// The subchannels that take part, as one line.
-#[derive(Clone, Copy)]
-struct Common {
-    rate: f64,
-    /// Sum of rate times start.
-    offset: f64,
-    len: f64,
-}
-
-impl Common {
-    fn finish_ns(&self) -> f64 {
-        (self.len + self.offset) / self.rate
+/// When `lines` together have delivered `len` bytes.
+fn common_ns(lines: &[Line], len: f64) -> f64 {
+    let (mut rate, mut offset) = (0.0, 0.0);
+    for line in lines {
+        rate += line.rate;
+        offset += line.rate * line.start_ns;
     }
-
-    fn and(&self, line: &Line) -> Common {
-        Common { rate: self.rate + line.rate, offset: self.offset + line.rate * line.start_ns, len: self.len }
-    }
-
-    fn without(&self, line: &Line) -> Common {
-        Common { rate: self.rate - line.rate, offset: self.offset - line.rate * line.start_ns, len: self.len }
+    // By then those that deliver less than their burst have delivered that, from their start on.
+    let (mut left, mut least_ns) = (len, f64::NEG_INFINITY);
+    let mut bursts = [false; MAX_SUBCHANNELS];
+    loop {
+        let finish_ns = if rate > 0.0 { ((left + offset) / rate).max(least_ns) } else { least_ns };
+        let is_burst =
+            |at: &usize| !bursts[*at] && lines[*at].burst > lines[*at].rate * (finish_ns - lines[*at].start_ns);
+        let Some(at) = (0..lines.len()).find(is_burst) else { return finish_ns };
+        let line = &lines[at];
+        bursts[at] = true;
+        rate = if bursts[..lines.len()].iter().all(|is_burst| *is_burst) { 0.0 } else { rate - line.rate };
+        offset -= line.rate * line.start_ns;
+        left = (left - line.burst).max(0.0);
+        least_ns = least_ns.max(line.start_ns);
     }
 }
 
@@ -97,15 +105,27 @@ impl Line {
     fn of(view: &View, position: usize, at_ns: f64, len: u64) -> Line {
         let queued = view.in_flight as f64;
         let (rate, latency_ns) = (view.rate / 1e9, view.latency_ns() as f64);
-        let unlimited = Line { position, start_ns: queued / rate + latency_ns, rate };
+        let unlimited = Line { position, start_ns: queued / rate + latency_ns, rate, burst: view.burst as f64 };
         if view.in_flight + len <= view.window {
             return unlimited;
         }
         // A window leaves at once, and a further one each round trip.
         let lasting = view.lasting_rate() / 1e9;
-        let limited = Line { position, start_ns: (queued - view.window as f64) / lasting + latency_ns, rate: lasting };
+        let start_ns = (queued - view.window as f64) / lasting + latency_ns;
+        let limited = Line { position, start_ns, rate: lasting, burst: 0.0 };
         let by = |line: &Line| line.rate * (at_ns - line.start_ns);
         if by(&limited) < by(&unlimited) { limited } else { unlimited }
+    }
+
+    /// Moved so that it has delivered `len` bytes at that time.
+    fn ending_at(self, at_ns: f64, len: f64) -> Line {
+        let takes_ns = if len <= self.burst { 0.0 } else { len / self.rate };
+        Line { start_ns: at_ns - takes_ns, ..self }
+    }
+
+    /// Bytes that it has delivered at that time.
+    fn delivered(&self, at_ns: f64) -> f64 {
+        if at_ns < self.start_ns { 0.0 } else { self.burst.max(self.rate * (at_ns - self.start_ns)) }
     }
 }
 
@@ -143,6 +163,18 @@ mod tests {
     }
 
     #[test]
+    fn what_passes_at_once_is_not_cut_and_what_a_path_owes_waits() {
+        let mut two = views(&[125e6, 31e6]);
+        two.iter_mut().for_each(|view| view.burst = 64 << 10);
+        assert_eq!(Spread::of(64 << 10, &two, 0).parts, 1);
+        let spread = Spread::of(128 << 10, &two, 0);
+        assert!(spread.parts == 2 && (spread.shares[0] - spread.shares[1]).abs() < 2048.0, "a burst each");
+        two[0].in_flight = 64 << 10;
+        let spread = Spread::of(32 << 10, &two, 0);
+        assert!(spread.parts == 1 && spread.shares[0] == 0.0);
+    }
+
+    #[test]
     fn what_waits_already_counts() {
         let mut two = views(&[125e6, 125e6]);
         two[0].in_flight = 128 << 10;
@@ -165,11 +197,12 @@ mod tests {
     proptest! {
         #[test]
         fn shares_are_all_bytes(
-            rails in prop::collection::vec((1e3f64..1e10, 0u64..1 << 24, 0u64..1 << 27, 1u64..1 << 24), 1..8),
+            rails in prop::collection::vec((1e3f64..1e10, 0u64..1 << 24, 0u64..1 << 27, 1u64..1 << 24, 0u64..1 << 16), 1..8),
             len in 1u64..1 << 30,
         ) {
-            let view = |(rate, in_flight, delay_ns, window): &(f64, u64, u64, u64)| {
-                View { in_flight: *in_flight, window: *window, delay_ns: *delay_ns, ..View::idle(*rate) }
+            let view = |(rate, in_flight, delay_ns, window, burst): &(f64, u64, u64, u64, u64)| {
+                let (in_flight, window, delay_ns, burst) = (*in_flight, *window, *delay_ns, *burst);
+                View { in_flight, window, delay_ns, burst, ..View::idle(*rate) }
             };
             let views: Vec<View> = rails.iter().map(view).collect();
             let spread = Spread::of(len, &views, 0);

@@ -17,8 +17,10 @@ pub struct View {
     pub streams: u8,
     /// It can take a frame now.
     pub open: bool,
-    /// Bytes sent over it and not acknowledged.
+    /// Bytes that its path has to carry before the next one.
     pub in_flight: u64,
+    /// Bytes of a message that pass its path at once when that is idle.
+    pub burst: u64,
     /// Nominal rate of its rail, in bytes per second; above zero, and constant.
     pub speed: f64,
     /// Estimated rate, in bytes per second; above zero.
@@ -47,7 +49,8 @@ impl View {
     /// When `len` more bytes will have arrived, in nanoseconds from now.
     pub fn finish_ns(&self, len: u64) -> f64 {
         let bytes = self.in_flight + len;
-        let leaves_ns = bytes as f64 / self.rate * 1e9;
+        let last = if len <= self.burst { self.in_flight } else { bytes };
+        let leaves_ns = last as f64 / self.rate * 1e9;
         if bytes <= self.window {
             return leaves_ns + self.latency_ns() as f64;
         }
@@ -82,6 +85,7 @@ impl View {
             streams: 1,
             open: true,
             in_flight: 0,
+            burst: 0,
             speed: rate,
             rate,
             delay_ns: 0,

@@ -21,11 +21,11 @@ impl InFlight {
         self.in_flight
     }
 
-    /// Bytes that still queue before the bottleneck. Never more than follow from the rate, as acknowledgements come late and in
-    /// batches.
+    /// Bytes that still queue before the bottleneck, or that it has passed ahead of its rate. Never more than follow from the rate,
+    /// as acknowledgements come late and in batches.
     pub fn queued_ahead(&self, now: Instant, rate: &Rate) -> u64 {
         let modelled = self.busy_until.since_ns(now) as f64 * rate.measured() / 1e9;
-        self.in_flight.min(modelled as u64)
+        (self.in_flight + rate.burst(now)).min(modelled as u64)
     }
 
     pub fn add(&mut self, now: Instant, bytes: u64, rate: &Rate) -> SentFrame {
@@ -54,7 +54,8 @@ impl InFlight {
     pub fn adjust<'a>(&mut self, left: TimeRange, rate: &Rate, behind: impl DoubleEndedIterator<Item = &'a SentFrame>) {
         let in_flight_ns = rate.time_of(self.in_flight);
         let earliest = left.earliest.plus_ns(in_flight_ns);
-        let mut latest = earliest.max(left.latest.plus_ns(in_flight_ns));
+        let owed_ns = rate.time_of(rate.burst(left.latest));
+        let mut latest = earliest.max(left.latest.plus_ns(in_flight_ns + owed_ns));
         // Later if one of them was sent only when all before it had passed.
         let mut bytes = 0;
         for frame in behind.rev() {

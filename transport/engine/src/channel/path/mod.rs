@@ -4,6 +4,7 @@
 //! kernel has measured ([`Path`]), and the scheduler asks it when a frame would arrive. The other files hold one
 //! quantity each. No file here knows of messages, credit or policies.
 
+mod burst;
 mod congestion_window;
 pub mod estimate;
 mod in_flight;

@@ -65,8 +65,23 @@ impl PacketTrain {
         }
         self.end = end;
         self.bytes += bytes;
-        let (min_ns, max_ns) = (end.earliest.since_ns(self.start.latest), end.latest.since_ns(self.start.earliest));
-        Elapsed { min_ns, max_ns, bytes: self.bytes }
+        self.elapsed_by(end)
+    }
+
+    /// How long the train has taken; none without bytes.
+    pub fn elapsed(&self) -> Option<Elapsed> {
+        (self.bytes > 0).then(|| self.elapsed_by(self.end))
+    }
+
+    /// How long the train has taken, if it has passed the path only by `end`.
+    pub fn elapsed_by(&self, end: TimeRange) -> Elapsed {
+        let min_ns = end.earliest.since_ns(self.start.latest);
+        Elapsed { min_ns, max_ns: end.latest.since_ns(self.start.earliest), bytes: self.bytes }
+    }
+
+    /// When its first frame could be there.
+    pub fn started(&self) -> TimeRange {
+        self.start
     }
 
     /// The next frames begin a new train.

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use super::burst::{Burst, MAX_BURST};
 use super::congestion_window::CongestionWindow;
 use super::packet_train::{Elapsed, PacketTrain, TimeRange};
 use super::sent_frames::AckedFrames;
@@ -31,10 +32,7 @@ const MAX_DECREASE: f64 = 2.0;
 const MAX_UNCERTAINTY: f64 = 1.25;
 /// A measurement counts half after this time, in nanoseconds.
 const HALF_LIFE_NS: u64 = 100_000_000;
-/// Bytes at the start of a train after a pause that a shaper may let pass at once, and delay the following for: the largest
-/// segment of a kernel. They do not show that a path is faster.
-const MAX_FREE_BYTES: u64 = 64 << 10;
-/// A train of at most [`MAX_FREE_BYTES`] that is faster than expected raises the rate by this part. Not by more: where the pauses
+/// A train of at most [`MAX_BURST`] that is faster than expected raises the rate by this part. Not by more: where the pauses
 /// between messages refill a shaper's bucket, all of them pass at once.
 const FREE_INCREASE: f64 = 1.0 / 64.0;
 /// Longest message that goes in one frame, in bytes; longer ones are announced and cut. A path also gets at least this many
@@ -57,6 +55,7 @@ pub struct Rate {
     /// `measured` and `measured_bytes` before this train.
     known_rate: f64,
     known_bytes: f32,
+    burst: Burst,
 }
 
 impl Rate {
@@ -73,7 +72,13 @@ impl Rate {
             train,
             known_rate: nominal,
             known_bytes: 0.0,
+            burst: Burst::default(),
         }
+    }
+
+    /// Bytes that pass the path at once, and delay the following.
+    pub fn burst(&self, now: Instant) -> u64 {
+        self.burst.bytes(now)
     }
 
     pub fn nominal(&self) -> f64 {
@@ -153,11 +158,10 @@ impl Rate {
         end: TimeRange,
         acked: &AckedFrames,
     ) {
+        self.burst.check(min_rtt_ns, end, &acked.newest, self.time_of(acked.newest.queued - acked.newest.bytes));
         if !self.train.continues(acked.first.plus_ns(min_rtt_ns), acked.after_pause) {
-            // Short messages measure nothing, and each is a train of its own.
-            let known_bytes =
-                if self.measured_bytes == 0.0 { 0.0 } else { self.measured_bytes * self.decay(now) as f32 };
-            (self.known_rate, self.known_bytes) = (self.measured, known_bytes);
+            self.begin_train(now);
+            self.judge_burst(now, min_rtt_ns, end, acked);
         }
         let took = self.train.extend(acked.first.plus_ns(min_rtt_ns), acked.after_pause, end, acked.bytes);
         if took.bytes < MIN_QUEUED_BYTES {
@@ -167,6 +171,7 @@ impl Rate {
         let max_ns = took.max_ns.max(MIN_QUEUED_NS) as f64;
         let min_ns = if took.min_ns > noise_ns { took.min_ns as f64 } else { 0.0 };
         let expected_ns = took.bytes as f64 / rate * 1e9;
+        self.burst.limit(took.bytes, (min_ns * rate / 1e9) as u64);
         if expected_ns < min_ns && window.explains(took.bytes, took.min_ns, min_rtt_ns) {
             self.train.restart();
             return;
@@ -186,13 +191,31 @@ impl Rate {
         }
         self.last_measured = now;
         // All bytes may have passed a shaper at once.
-        let surely = took.bytes.saturating_sub(MAX_FREE_BYTES) as f64 / took.bytes as f64;
+        let surely = took.bytes.saturating_sub(MAX_BURST) as f64 / took.bytes as f64;
         if expected_ns > max_ns && expected_ns * surely <= max_ns {
-            self.measured = rate * (1.0 + FREE_INCREASE);
+            if !self.burst.is_proven(now) {
+                self.measured = rate * (1.0 + FREE_INCREASE);
+            }
             return;
         }
         let most_ns = if expected_ns > max_ns { max_ns / surely } else { max_ns };
         self.update(took.bytes as f64, expected_ns.clamp(min_ns.min(most_ns), most_ns));
+    }
+
+    /// What was measured before a train stands for what is known.
+    fn begin_train(&mut self, now: Instant) {
+        // Short messages measure nothing, and each is a train of its own.
+        let known_bytes = if self.measured_bytes == 0.0 { 0.0 } else { self.measured_bytes * self.decay(now) as f32 };
+        (self.known_rate, self.known_bytes) = (self.measured, known_bytes);
+    }
+
+    /// A frame behind an early train shows how long that really took.
+    fn judge_burst(&mut self, now: Instant, min_rtt_ns: u64, end: TimeRange, acked: &AckedFrames) {
+        let Some(took) = self.burst.judge(now, min_rtt_ns, &self.train, end, acked) else { return };
+        let expected_ns = took.bytes as f64 / self.measured * 1e9;
+        self.update(took.bytes as f64, expected_ns.clamp(took.min_ns as f64, took.max_ns.max(took.min_ns) as f64));
+        self.last_measured = now;
+        self.begin_train(now);
     }
 
     /// The `queued` bytes of the present train took `ns`. The rate from before the train counts as well, but not what the start of

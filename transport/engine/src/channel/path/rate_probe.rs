@@ -134,6 +134,15 @@ impl RateProbe {
         frames == 1
     }
 
+    /// The driver has batched the frames since `since`, and sends them `now`.
+    pub fn held_frames_sent(&mut self, since: Instant, now: Instant) {
+        for at in [&mut self.first_sent_at, &mut self.last_sent_at] {
+            if *at >= since {
+                *at = now;
+            }
+        }
+    }
+
     /// Frames up to number `acked` are acknowledged. Returns how long the frames behind the first one took, once all of a train
     /// are acknowledged.
     pub fn acknowledged(&mut self, now: Instant, acked: u32, ack: AckTiming) -> Option<Elapsed> {

@@ -106,6 +106,7 @@ impl VirtualChannel {
             streams: streams[usize::from(subchannel.rail.0) % MAX_SUBCHANNELS],
             open: subchannel.budget > 0 && self.allowance(usize::from(index)) > 0,
             in_flight: subchannel.estimate.queued_ahead(now),
+            burst: subchannel.estimate.burst(now),
             speed: subchannel.estimate.nominal(),
             rate: subchannel.estimate.rate(),
             delay_ns: subchannel.estimate.delay_ns() + extra_delay_ns(subchannel),

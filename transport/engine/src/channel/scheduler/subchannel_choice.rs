@@ -35,9 +35,9 @@ impl VirtualChannel {
     fn reuse_choice(&self, now: Instant, len: u64) -> Option<usize> {
         let cached_choice = self.cached_choice.as_ref().filter(|cached_choice| now < cached_choice.until)?;
         let subchannel = &self.subchannels[cached_choice.index];
-        let in_flight = subchannel.estimate.in_flight();
-        let is_last_received = self.last_received.map(usize::from) == Some(cached_choice.index)
-            || subchannel.estimate.queued_ahead(now) > 0;
+        let queued = subchannel.estimate.queued_ahead(now);
+        let in_flight = subchannel.estimate.in_flight().max(queued);
+        let is_last_received = self.last_received.map(usize::from) == Some(cached_choice.index) || queued > 0;
         let is_fit = subchannel.budget > 0 && !subchannel.liveness.is_quarantined;
         (is_fit && is_last_received && in_flight + len <= cached_choice.max_in_flight).then_some(cached_choice.index)
     }

@@ -174,6 +174,7 @@ impl Subchannel {
         let first = self.in_flight.partition_point(|frame| frame.sent.at < since);
         let held = self.in_flight.range_mut(first..);
         let estimate = &mut self.estimate;
+        estimate.held_frames_sent(since, now);
         estimate.retract(now, held.map(|frame| frame.sent.bytes).sum());
         self.in_flight.range_mut(first..).for_each(|frame| estimate.restamp(now, &mut frame.sent));
     }

@@ -92,6 +92,11 @@ impl Estimate {
         self.round_trip.min_ns()
     }
 
+    /// Bytes that pass at once, and delay the following.
+    pub fn burst(&self, now: Instant) -> u64 {
+        self.rate.burst(now)
+    }
+
     /// Bytes that may be in flight at a time.
     pub fn window(&self) -> u64 {
         self.window.bytes()
@@ -116,7 +121,8 @@ impl Estimate {
     /// The length of the padding to send over it now to measure its rate. `sent`: bytes sent to the peer since the last probe.
     pub fn next_padding(&self, now: Instant, sent: u64) -> Option<u32> {
         let len = self.probe.next_frame(now, self.rate.last_measured(), sent)?;
-        (self.probe.is_begun() || self.in_flight() < MAX_FOR_ROUND_TRIP).then_some(len)
+        let ahead = self.in_flight().max(self.queued_ahead(now));
+        (self.probe.is_begun() || ahead < MAX_FOR_ROUND_TRIP).then_some(len)
     }
 
     pub fn fill_up_to(&mut self, segments: u16) {
@@ -136,6 +142,11 @@ impl Estimate {
     /// Padding is sent as the subchannel's frame `number`. Returns whether it is the first of a train.
     pub fn padding_sent(&mut self, now: Instant, number: u32) -> bool {
         self.probe.sent(now, number)
+    }
+
+    /// The driver has batched the frames since `since`, and sends them `now`. To be called before [`Estimate::restamp`].
+    pub fn held_frames_sent(&mut self, since: Instant, now: Instant) {
+        self.probe.held_frames_sent(since, now);
     }
 
     /// All frames up to number `acked` are acknowledged.

@@ -216,6 +216,51 @@ fn what_a_shaper_lets_pass_at_once_does_not_make_a_path_fast() {
     assert!((28e6..36e6).contains(&estimate.rate()), "{}", estimate.rate());
 }
 
+/// Sends 16 KB, which pass at once, and 60 bytes 30 us later, which take `late_ns` longer than alone.
+fn burst_and_frame(estimate: &mut Estimate, start: Instant, late_ns: u64) {
+    let burst = estimate.sent(start, 16_000);
+    estimate.acknowledged(burst);
+    estimate.measure_one(start.plus_ns(20_000), burst);
+    let at = start.plus_ns(30_000);
+    let frame = estimate.sent(at, 60);
+    estimate.acknowledged(frame);
+    estimate.measure_one(at.plus_ns(5_000 + late_ns), frame);
+}
+
+#[test]
+fn a_short_frame_behind_a_burst_shows_what_the_path_owes() {
+    let mut estimate = Estimate::of_round_trip(5_000);
+    // At 31 MB/s the burst takes 516 us.
+    for round in 0..50 {
+        burst_and_frame(&mut estimate, Instant(round * 2_000_000), 486_000);
+    }
+    assert!((28e6..36e6).contains(&estimate.rate()), "{}", estimate.rate());
+    let start = Instant(100_000_000);
+    assert!(estimate.burst(start) >= 16_000);
+    let burst = estimate.sent(start, 16_000);
+    estimate.acknowledged(burst);
+    estimate.measure_one(start.plus_ns(20_000), burst);
+    let owed = estimate.queued_ahead(start.plus_ns(100_000));
+    assert!((10_000..14_000).contains(&owed), "{owed} bytes with nothing in flight");
+    assert_eq!(estimate.queued_ahead(start.plus_ns(700_000)), 0, "it has made up for them");
+}
+
+#[test]
+fn a_path_whose_short_frames_are_in_time_owes_nothing() {
+    let mut estimate = Estimate::of_round_trip(5_000);
+    (0..50).for_each(|round| burst_and_frame(&mut estimate, Instant(round * 2_000_000), 0));
+    assert_eq!(estimate.burst(Instant(98_100_000)), 0);
+    assert!(estimate.rate() > ASSUMED_RATE, "{}", estimate.rate());
+    // What was proven before does not hold against frames that are in time.
+    burst_and_frame(&mut estimate, Instant(100_000_000), 486_000);
+    assert!(estimate.burst(Instant(101_000_000)) > 0);
+    let start = Instant(102_000_000);
+    let frames = [estimate.sent(start, 60_000), estimate.sent(start, 4_000)];
+    frames.iter().for_each(|frame| estimate.acknowledged(*frame));
+    estimate.measure_all((start.plus_ns(30_000), start.plus_ns(30_000)), &frames, 0);
+    assert_eq!(estimate.burst(Instant(103_000_000)), 0);
+}
+
 #[test]
 fn a_near_path_that_was_never_measured_is_given_little_until_it_is() {
     let mut estimate = Estimate::of_round_trip(5_000);
