@@ -2,7 +2,6 @@
 //! names its seed; each seed run twice gives the same trace.
 
 mod acknowledgements;
-mod distance;
 mod everything;
 mod eviction;
 mod failures;
