@@ -3,3 +3,4 @@
 
 mod distance;
 mod network;
+mod speed;

@@ -12,6 +12,5 @@ mod in_memory;
 mod injects;
 mod late;
 mod matching;
-mod speed;
 mod support;
 mod whole_messages;
