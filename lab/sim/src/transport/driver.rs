@@ -275,7 +275,7 @@ impl World {
         if self.is_dropped_by_mutation(host, &header) {
             return;
         }
-        self.connections[connection.0].ends[end.0].counted += u32::from(header.body.is_counted());
+        self.connections[connection.0].ends[end.0].count(&header);
         let header = self.mutated(header);
         let encoded = Encoded::new(&header);
         let bit = self.chance.below(8 * MIN_FLIPPED) as usize;

@@ -17,6 +17,7 @@ mod driver;
 mod eviction;
 mod fault_injection;
 mod faults;
+mod flood;
 mod flow;
 mod frame;
 mod hostile;

@@ -93,6 +93,21 @@ impl Scenario {
         &self.world.hosts[host.0].engine
     }
 
+    /// Messages that `from` has sent to `to`, or announced.
+    pub fn messages(&self, from: HostId, to: HostId) -> u64 {
+        self.world.messages(from, to)
+    }
+
+    /// Frames so far that only acknowledge.
+    pub fn pure_acks(&self) -> u64 {
+        self.world.connections.iter().flat_map(|connection| &connection.ends).map(|end| end.pure_acks).sum()
+    }
+
+    /// Connections that engines gave up so far, as they made no progress.
+    pub fn given_up(&self) -> u64 {
+        self.world.given_up
+    }
+
     /// Payload bytes that a host keeps for messages of `peer`.
     pub fn held_bytes(&self, host: HostId, peer: HostId) -> u64 {
         self.world.memories[host.0].held_for(peer)

@@ -1,11 +1,9 @@
 //! Engines against engines, over rails in memory and in virtual time, with seeded reordering between rails. A failure
 //! names its seed; each seed run twice gives the same trace.
 
-mod acknowledgements;
 mod everything;
 mod eviction;
 mod failures;
-mod floods;
 mod guests;
 mod hostile;
 mod in_memory;

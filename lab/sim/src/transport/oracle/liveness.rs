@@ -20,6 +20,9 @@ impl Oracle for Progress {
             Observation::NotRetired { host, peer } => must(scene.ledger.may_lose_each_other(host, peer), || {
                 format!("{host} keeps a connection to {peer} that was to go")
             }),
+            Observation::Flooded { from, to, sent, may_wait } => {
+                must(sent == may_wait, || format!("{from} sends {sent} messages to {to}, of {may_wait} that may wait"))
+            }
             Observation::Finished => all_quiet(scene),
             _ => Ok(()),
         }

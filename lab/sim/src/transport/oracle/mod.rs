@@ -60,6 +60,17 @@ pub enum Observation<'a> {
         /// Who is at the other.
         peer: HostId,
     },
+    /// A host has sent as many messages as it could to one that does not receive.
+    Flooded {
+        /// From whom.
+        from: HostId,
+        /// To whom.
+        to: HostId,
+        /// Messages.
+        sent: u64,
+        /// Messages for which there is credit while none waits.
+        may_wait: u64,
+    },
     /// No event is left: everything that can complete is complete.
     Settled,
     /// More events than any run needs.
