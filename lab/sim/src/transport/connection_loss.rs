@@ -90,6 +90,7 @@ impl World {
         let links = it.links[peer.0].iter().filter(|(connection, _)| !self.connections[connection.0].is_in_memory());
         if links.clone().all(|(connection, end)| self.connections[connection.0].ends[end.0].is_closed) {
             self.lose_peer(host, peer, "its process has ended");
+            self.progress(host);
         }
     }
 

@@ -48,7 +48,7 @@ mod world;
 
 pub use commands::Outgoing;
 pub use data::Contents;
-pub use faults::{Fault, Path};
+pub use faults::{Fault, Outage, Path};
 pub use flow::Socket;
 pub use ids::HostId;
 pub use mix::Mix;

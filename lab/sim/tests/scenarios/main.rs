@@ -3,6 +3,8 @@
 
 mod acknowledgements;
 mod distance;
+mod eviction;
+mod failures;
 mod floods;
 mod network;
 mod speed;

@@ -2,17 +2,25 @@
 
 use fishplate_engine::{Config, Envelope, Pattern, Space};
 use fishplate_link::Settings;
-use fishplate_sim::transport::{HostId, Outgoing, Rail, Scenario, Setup, Socket};
+use fishplate_sim::transport::{HostId, Outgoing, Path, Rail, Scenario, Setup, Socket};
 
 pub const MS: u64 = 1_000_000;
 pub const GIGABIT: f64 = 125e6;
 pub const ANY_TAG: Pattern = Pattern { space: Space::Tagged { tag: 0, ignore: u64::MAX }, source: None };
 
+/// The first rail of a pair.
+pub const PATH: Path = Path { a: HostId(0), b: HostId(1), rail: 0 };
+
 /// Bytes of a packet beside its 1448 bytes of payload, as a share of these.
 const OVERHEAD: f64 = 90.0 / 1448.0;
 
 /// As the driver's sockets are, with a window that does not limit, and three packets at a time.
-const SOCKET: Socket = Socket { unsent_bytes: 128 << 10, window_bytes: 64 << 20, segment_bytes: 3 * 1448 };
+const SOCKET: Socket = Socket {
+    unsent_bytes: 128 << 10,
+    window_bytes: 64 << 20,
+    segment_bytes: 3 * 1448,
+    budget_bytes: Socket::BUDGET_BYTES,
+};
 
 /// A rail that carries so many bytes per second, beside the headers of packets, one way in so many nanoseconds.
 pub fn rail(bytes_per_s: f64, delay_ns: u64) -> Rail {

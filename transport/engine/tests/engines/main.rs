@@ -1,8 +1,6 @@
-//! Engines against engines, over rails in memory and in virtual time, with seeded reordering between rails. A failure
-//! names its seed; each seed run twice gives the same trace.
+//! Engines that are driven by hand, frame by frame. Whole runs over rails, in virtual time and with faults, are simulated
+//! (`lab/sim`).
 
-mod everything;
-mod eviction;
 mod failures;
 mod guests;
 mod hostile;

@@ -32,6 +32,10 @@ pub enum Observation<'a> {
         peer: HostId,
         /// Credit granted to the peer.
         granted_bytes: u64,
+        /// Early data requested of it beyond.
+        requested_bytes: u64,
+        /// Most that may be.
+        may_request: u64,
     },
     /// A host reports that a peer violates the protocol.
     ProtocolViolation(HostId, HostId, &'a str),
@@ -124,7 +128,7 @@ pub fn all() -> Vec<Box<dyn Oracle>> {
         Box::new(matching_order::Order::default()),
         Box::new(atomic_operations::Counts::default()),
         Box::new(memory_bounds::Bounds),
-        Box::new(liveness::Progress),
+        Box::new(liveness::Progress::default()),
     ]
 }
 
