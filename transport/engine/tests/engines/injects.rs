@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use fishplate_engine::limits::MAX_INJECTED;
 use fishplate_engine::{
-    Config, Context, Engine, Envelope, Extent, INJECT_SIZE, Instant, MemoryAction, Pattern, Payload, PostError, RailId,
-    RecvRequest, Region, SendRequest, Space, SubchannelId, VcId,
+    Config, Context, Engine, Envelope, Extent, INJECT_SIZE, Instant, MemoryAction, Pattern, Payload, PeekAction,
+    PeekRequest, PostError, RailId, RecvRequest, Region, SendRequest, Space, SubchannelId, VcId,
 };
 
 use crate::support::carry::carry;
@@ -125,6 +125,20 @@ fn what_is_announced_only_is_still_to_be_sent() {
     assert!(pair.engines[0].is_quiet());
     // Who did not inject knows that it has not arrived.
     pair.send(100, false);
+    pair.exchange();
+    assert!(pair.engines[0].is_quiet());
+}
+
+#[test]
+fn an_endpoint_that_closes_lets_no_sender_wait_for_a_message_that_it_has_claimed() {
+    let mut pair = Pair::new(&Config { eager_limit: Some(0), ..Config::default() });
+    pair.send(100, true);
+    pair.exchange();
+    let pattern = Pattern { space: Space::Message, source: None };
+    pair.engines[1].peek(PeekRequest { pattern, then: PeekAction::Claim, context: Context(0) });
+    pair.exchange();
+    assert!(!pair.engines[0].is_quiet());
+    pair.engines[1].discard_unexpected();
     pair.exchange();
     assert!(pair.engines[0].is_quiet());
 }
