@@ -3,8 +3,9 @@
 //! [`run()`] runs a [`Setup`]: a `world` of hosts (`driver`, `in_memory`) with links between them (`connection`) of two
 //! kinds (`link_kind`: `flow`, `memory_flow`), whose users draw commands from a `mix` (`workload`, `commands`, `counting`), while faults
 //! happen (`faults`, `fault_injection`) and links come up (`memory_setup`), break and close (`connection_loss`,
-//! `stream_shutdown`), are given back (`eviction`), or whose endpoints are closed (`closing`). `oracle` checks the invariants; `random_setup` draws a setup.
-//! A [`Scenario`] is moved on by a script instead.
+//! `stream_shutdown`), are given back (`eviction`), or whose endpoints are closed (`closing`). `oracle` checks the
+//! invariants, that of credit at the end by a `flood`; `random_setup` draws a setup. A [`Scenario`] is moved on by a
+//! script instead.
 
 mod arithmetic;
 mod closing;

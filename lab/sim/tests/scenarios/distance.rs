@@ -33,7 +33,7 @@ impl Run {
         self.scenario.send(HostId(from), tagged(1 - from, 1, len));
     }
 
-    /// Until so many receives more have ended.
+    /// Until `count` receives more have ended.
     fn run_until_received(&mut self, count: u64) {
         let end = self.scenario.ended_receives() + count;
         self.scenario.run_until(|scenario| scenario.ended_receives() == end);

@@ -10,7 +10,7 @@ const HOUR: Duration = Duration::s(3600);
 const BY: HostId = HostId(0);
 const PEER: HostId = HostId(1);
 
-/// A pair over one rail, with a message of so many bytes sent, for which there is a receive or not.
+/// A pair over one rail, with a message of `len` bytes sent, for which there is a receive or not.
 fn sent(len: u64, is_received: bool) -> Scenario {
     let mut scenario = pair(vec![rail(GIGABIT, MS / 20)], Config::default());
     if is_received {

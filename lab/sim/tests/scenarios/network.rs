@@ -22,7 +22,7 @@ const SOCKET: Socket = Socket {
     budget_bytes: Socket::BUDGET_BYTES,
 };
 
-/// A rail that carries so many bytes per second, beside the headers of packets, one way in so many nanoseconds.
+/// A rail of this rate of payload, without the headers of packets, and this one-way delay.
 pub fn rail(bytes_per_s: f64, delay_ns: u64) -> Rail {
     let bits_per_s = (8.0 * bytes_per_s * (1.0 + OVERHEAD)) as u64;
     let rate = Some(bits_per_s.try_into().expect("a rate"));

@@ -1,5 +1,5 @@
-//! Rails that fail, retire, stand by or are given back: who is asked, and what goes over which rail then. That nothing is lost whenever
-//! they fail is tested in simulation (`lab/sim`).
+//! Rails that fail, retire, stand by or are given back: who is asked, and what goes over which rail then. That nothing is
+//! lost whenever they fail is tested in simulation (`lab/sim`).
 
 use fishplate_engine::policy::Multiplexing;
 use fishplate_engine::wire::{Body, Header};
