@@ -175,6 +175,7 @@ test-all: test
 CHECKED := fishplate-collectives fishplate-engine fishplate-link fishplate-profile ofi-abi
 check: lint
 	$(CARGO) test --quiet $(CHECKED:%=-p %)
+	$(CARGO) test --quiet -p fishplate-sim --test scenarios
 	$(CARGO) test --quiet -p fishplate-lab --test architecture --test documentation
 
 lint:

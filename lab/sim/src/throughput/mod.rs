@@ -79,6 +79,11 @@ fn setup(delay: Duration, rates: [u64; 2], loss: f64, striping: Striping) -> Set
     };
     let config = Config { striping, ..Config::default() };
     // As the driver's sockets are, with the kernel's usual limit of 6 MiB for a window.
-    let socket = Socket { unsent_bytes: 128 << 10, window_bytes: 6 << 20, segment_bytes: 64 << 10 };
+    let socket = Socket {
+        unsent_bytes: 128 << 10,
+        window_bytes: 6 << 20,
+        segment_bytes: 64 << 10,
+        budget_bytes: Socket::BUDGET_BYTES,
+    };
     Setup::quiet_pair(rates.map(rail).to_vec(), config, socket)
 }

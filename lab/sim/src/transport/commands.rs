@@ -13,12 +13,19 @@ use super::world::World;
 
 /// A message to send.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Outgoing {
+pub struct Outgoing {
+    /// Its receiver.
     pub to: HostId,
+    /// With a tag or without.
     pub envelope: Envelope,
+    /// In bytes.
     pub len: u64,
+    /// Its memory is the user's again once it is posted.
     pub inject: bool,
+    /// The user hears of its end.
     pub notify: bool,
+    /// It may be copied, and end before its acknowledgement.
+    pub may_be_buffered: bool,
 }
 
 /// Memory to read or write.
@@ -32,7 +39,7 @@ pub(super) struct Exposure {
 
 impl World {
     pub(super) fn send(&mut self, host: HostId, outgoing: Outgoing) {
-        let Outgoing { to, envelope, len, inject, notify } = outgoing;
+        let Outgoing { to, envelope, len, inject, notify, may_be_buffered } = outgoing;
         let context = self.ledger.next();
         self.note_command(host, context, || format!("send {outgoing:?}"));
         let region = self.memories[host.0].allocate_payload(context.0, len);
@@ -52,9 +59,7 @@ impl World {
         self.ledger.add(Command::Send(send));
         let payload = self.pieces(region, len, true);
         let request = SendRequest { vc: vc(to), envelope, data: Some(context.0), payload, inject, notify, context };
-        // Every other message.
-        let may_complete = context.0.is_multiple_of(2);
-        if self.send_in_memory(host, &request, may_complete) {
+        if self.send_in_memory(host, &request, may_be_buffered) {
             if inject {
                 self.memories[host.0].reclaim(region);
             }
@@ -62,7 +67,7 @@ impl World {
         }
         match self.hosts[host.0].engine.post_send(request) {
             Ok(key) => {
-                if may_complete {
+                if may_be_buffered {
                     self.hosts[host.0].engine.offer_for_buffering(key);
                 }
                 self.posted((host, to), inject.then_some((key, region)));

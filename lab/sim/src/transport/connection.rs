@@ -1,6 +1,7 @@
 //! A connection: two flows, and what the drivers at its ends know of it.
 
 use fishplate_engine::retire::Retirement;
+use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Placement, SubchannelId};
 
 use super::ids::{End, HostId};
@@ -25,6 +26,9 @@ pub struct ConnectionEnd {
     /// Counted frames that were sent, and how many of these the peer has acknowledged.
     pub counted: u32,
     pub acknowledged: u32,
+    /// Messages that were sent or announced, and frames that only acknowledge.
+    pub messages: u64,
+    pub pure_acks: u64,
     /// How far it is let go.
     pub retirement: Retirement,
     /// A goodbye has been sent over it.
@@ -33,6 +37,16 @@ pub struct ConnectionEnd {
     pub goodbye_received: bool,
     /// No more data is sent.
     pub is_shut: bool,
+}
+
+impl ConnectionEnd {
+    /// A frame is sent.
+    pub fn count(&mut self, header: &Header) {
+        let is_message = matches!(header.body, Body::Eager { .. } | Body::RequestToSend { .. });
+        self.counted += u32::from(header.body.is_counted());
+        self.messages += u64::from(is_message && header.repetition == 0);
+        self.pure_acks += u64::from(header.body == Body::Ack);
+    }
 }
 
 /// A link of two hosts: a stream over one rail, or shared memory.
@@ -65,6 +79,8 @@ impl Connection {
             is_closed: false,
             counted: 0,
             acknowledged: 0,
+            messages: 0,
+            pure_acks: 0,
             retirement,
             goodbye_sent: false,
             goodbye_received: false,

@@ -90,6 +90,7 @@ impl World {
         let links = it.links[peer.0].iter().filter(|(connection, _)| !self.connections[connection.0].is_in_memory());
         if links.clone().all(|(connection, end)| self.connections[connection.0].ends[end.0].is_closed) {
             self.lose_peer(host, peer, "its process has ended");
+            self.progress(host);
         }
     }
 
@@ -111,6 +112,7 @@ impl World {
     /// Closes the connections and loses the peers that the engine has given up.
     pub(super) fn close_what_the_engine_gave_up(&mut self, host: HostId) {
         while let Some(subchannel) = self.hosts[host.0].engine.poll_failed_subchannel() {
+            self.given_up += 1;
             let links = &self.hosts[host.0].links[peer(subchannel.vc).0];
             if let Some((connection, end)) = links.get(usize::from(subchannel.index)).copied() {
                 self.link_failed(connection, end, "it carried nothing while other rails did");

@@ -17,9 +17,7 @@ use super::trace::{Note, Text};
 use super::world::{Event, Host, World};
 use crate::events::Duration;
 
-/// Bytes that a link takes from the engine at a time, reads of one link in one call, rounds of sending in one call: as in
-/// `transport/rails`.
-const BUDGET: u64 = 256 << 10;
+/// Reads of one link in one call, rounds of sending in one call: as in `transport/rails`.
 const MAX_READS: usize = 16;
 const MAX_RECORDS: usize = 64;
 const MAX_ROUNDS: usize = 8;
@@ -172,9 +170,11 @@ impl World {
             let is_message = !matches!(header.body, Body::Atomic { .. });
             self.memories[host.0].open_bounce(id, is_message.then_some(from), len);
             let Host { engine, granted, .. } = &mut self.hosts[host.0];
-            let granted_bytes = granted[from.0].max(engine.grant(vc(from)) + engine.requested(vc(from)));
+            let (grant, requested_bytes) = (engine.grant(vc(from)), engine.requested(vc(from)));
+            let granted_bytes = granted[from.0].max(grant + requested_bytes);
             granted[from.0] = granted_bytes;
-            self.observe(Observation::Held { host, peer: from, granted_bytes });
+            let may_request = self.setup.config.max_grant.max(grant) / 2;
+            self.observe(Observation::Held { host, peer: from, granted_bytes, requested_bytes, may_request });
         }
         let placement = if self.applies_mutation(Mutation::PayloadLost) { Placement::Discard } else { placement };
         let shifts = matches!(header.body, Body::Stripe { .. }) && self.applies_mutation(Mutation::StripeAside);
@@ -275,7 +275,7 @@ impl World {
         if self.is_dropped_by_mutation(host, &header) {
             return;
         }
-        self.connections[connection.0].ends[end.0].counted += u32::from(header.body.is_counted());
+        self.connections[connection.0].ends[end.0].count(&header);
         let header = self.mutated(header);
         let encoded = Encoded::new(&header);
         let bit = self.chance.below(8 * MIN_FLIPPED) as usize;
@@ -318,7 +318,7 @@ impl World {
         }
         let flushed = self.connections[connection.0].flows[end.0].flush(now, &mut self.memories[host.0]);
         if flushed == Flushed::All {
-            self.hosts[host.0].engine.writable(subchannel, BUDGET);
+            self.hosts[host.0].engine.writable(subchannel, self.setup.socket.budget_bytes);
         }
         self.check_read(host, self.across(connection, end));
         self.schedule(flow);

@@ -5,6 +5,7 @@ use fishplate_engine::wire::Body;
 
 use super::faults::Path;
 use super::ids::{ConnectionId, End, FlowId, HostId};
+use super::mutation::Mutation;
 use super::stage::Stage;
 use super::world::World;
 
@@ -53,6 +54,8 @@ impl World {
         self.shut_down(connection, end);
         self.hosts[host.0].engine.subchannel_evicted(subchannel);
         self.act(host);
-        self.plan_reconnect(connection);
+        if self.setup.mutation != Some(Mutation::EvictedForgotten) {
+            self.plan_reconnect(connection);
+        }
     }
 }

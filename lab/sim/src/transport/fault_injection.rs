@@ -109,7 +109,11 @@ impl World {
         self.ledger.hostile_hosts.insert(host);
         (0..self.setup.hosts).for_each(|peer| self.ledger.allow_peer_loss(host, HostId(peer)));
         let ends: Vec<_> = self.hosts[host.0].links.iter().flatten().copied().collect();
-        ends.into_iter().for_each(|(connection, end)| self.close(connection, end));
+        for (connection, end) in ends {
+            self.close(connection, end);
+            // Who waits for a connection finds out by setting it up.
+            self.plan_reconnect(connection);
+        }
     }
 
     /// Everything that can heal does, at once.

@@ -31,6 +31,13 @@ pub struct Socket {
     pub window_bytes: u64,
     /// Longest payload of a segment; offload makes it longer than a packet.
     pub segment_bytes: u64,
+    /// Bytes that a driver takes from the engine at a time while the socket is writable.
+    pub budget_bytes: u64,
+}
+
+impl Socket {
+    /// What `transport/rails` takes at a time.
+    pub const BUDGET_BYTES: u64 = 256 << 10;
 }
 
 /// Slowing down after loss.

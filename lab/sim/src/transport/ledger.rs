@@ -128,6 +128,10 @@ pub struct Ledger {
     pub closed: BTreeSet<HostId>,
     /// Sends of closed hosts of which their users had been told that they are complete.
     promised: BTreeSet<Context>,
+    /// Sends that have ended, as their users were told.
+    pub ended_sends: u64,
+    /// Receives that have ended.
+    pub ended_receives: u64,
 }
 
 impl Ledger {
@@ -268,7 +272,9 @@ impl Ledger {
             Command::Send(send) => {
                 send.ended = true;
                 send.failed = completion.result.is_err();
-                send.region.take()
+                let region = send.region.take();
+                self.ended_sends += 1;
+                region
             }
             Command::Access(access) => {
                 access.ended = true;
@@ -289,6 +295,7 @@ impl Ledger {
                 let ends = !receive.multi || completion.buffer_released;
                 receive.ended |= ends;
                 let region = receive.region;
+                self.ended_receives += u64::from(ends);
                 self.received(completion);
                 ends.then_some(region)
             }

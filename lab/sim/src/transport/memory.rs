@@ -8,6 +8,9 @@ use super::arithmetic::{Buffers, combined};
 use super::data::{Contents, Data};
 use super::ids::HostId;
 
+/// Names of bounce buffers that may be out of use beside as many as are in use.
+const SPARE_NAMES: usize = 64;
+
 /// Memory of the user.
 struct UserBuffer {
     data: Data,
@@ -158,10 +161,12 @@ impl Memory {
     }
 
     fn add_bounce(&mut self, id: BounceId, bounce: Bounce) {
-        if self.bounces.insert(id.0, bounce).is_some() {
+        let is_there = self.bounces.insert(id.0, bounce).is_some();
+        self.most_bounces = self.most_bounces.max(self.bounces.len());
+        // Names are used again.
+        if is_there || id.0 as usize >= 2 * self.most_bounces + SPARE_NAMES {
             self.invalid_accesses.push(InvalidAccess::Bounce(id));
         }
-        self.most_bounces = self.most_bounces.max(self.bounces.len());
     }
 
     /// Payload bytes that are kept for messages of `peer`.
@@ -169,9 +174,9 @@ impl Memory {
         self.bounces.values().filter(|bounce| bounce.owner == Some(peer)).map(|bounce| bounce.len).sum()
     }
 
-    /// How many buffers there are, and were at most.
-    pub fn bounces(&self) -> (usize, usize) {
-        (self.bounces.len(), self.most_bounces)
+    /// How many buffers there are.
+    pub fn bounces(&self) -> usize {
+        self.bounces.len()
     }
 
     /// Applies an atomic operation, as a driver does.

@@ -64,6 +64,8 @@ mutations! {
     GivenUp, "given-up", "progress", "an endpoint that is closed waits no longer than 5 s";
     GoodbyeEarly, "goodbye-early", "progress", "an endpoint that is closed takes what was sent for what was acknowledged";
     ClosedUnread, "closed-unread", "progress", "an endpoint is closed without waiting, with unread bytes, which resets its connections";
+    EvictedForgotten, "evicted-forgotten", "progress", "a connection that was given back is not set up again";
+    CreditKept, "credit-kept", "progress", "the credit of one message is never told";
     TimeoutForgotten, "timeout-forgotten", "progress", "timeouts are not handled: nobody acknowledges what has no reply";
 }
 

@@ -25,6 +25,9 @@ impl World {
                 seq.0 ^= 1;
             }
         }
+        if self.setup.mutation == Some(Mutation::CreditKept) {
+            header.credit = header.credit.saturating_sub(128);
+        }
         if let Body::Atomic { number, .. } = &mut header.body
             && self.setup.mutation == Some(Mutation::AtomicsSwapped)
         {

@@ -109,7 +109,11 @@ pub fn draw_shared(seed: u64) -> Setup {
 }
 
 fn config(random: &mut Random, rails: usize) -> Config {
-    let weights = |random: &mut Random| (0..rails).map(|_| random.range(1, 6) as u32).collect::<Vec<_>>();
+    // None: by the rates of the rails.
+    let weights = |random: &mut Random| {
+        let count = random.pick(&[0, rails]);
+        (0..count).map(|_| random.range(1, 6) as u32).collect::<Vec<_>>()
+    };
     let multiplexing = match random.below(5) {
         0 => Multiplexing::WeightedRoundRobin(weights(random)),
         other => MULTIPLEXING[other as usize - 1].clone(),
@@ -122,10 +126,10 @@ fn config(random: &mut Random, rails: usize) -> Config {
     Config {
         multiplexing,
         striping,
-        eager_limit: random.pick(&[None, None, Some(0), Some(100), Some(4096), Some(65_536)]),
+        eager_limit: random.pick(&[None, None, Some(0), Some(100), Some(4096), Some(65_536), Some(1 << 20)]),
         grant,
         max_grant: random.pick(&[grant, 16 << 20]),
-        memory: random.pick(&[1 << 20, 512 << 20]),
+        memory: random.pick(&[0, 1 << 20, 512 << 20]),
         max_announced: random.pick(&[0, 50, MAX_ANNOUNCED]),
         ..Config::default()
     }
@@ -151,5 +155,6 @@ fn socket(random: &mut Random, longest: u64) -> Socket {
         unsent_bytes: random.pick(&[1, 16 << 10, 128 << 10, 1 << 20]),
         window_bytes: random.pick(&[4 << 10, 64 << 10, 4 << 20]),
         segment_bytes: random.pick(&[100, 1448, 9000, 64 << 10, 64 << 10]).max(least),
+        budget_bytes: random.pick(&[1, 5_000, Socket::BUDGET_BYTES, Socket::BUDGET_BYTES]),
     }
 }

@@ -77,14 +77,23 @@ impl World {
     }
 
     /// Runs until no events are left.
-    fn run_out(&mut self) {
+    pub(super) fn run_out(&mut self) {
         let until = self.queue.now() + PATIENCE;
         while self.step(until) {}
         self.observe(Observation::Settled);
     }
 
+    /// Everything has to end; again after a flood.
+    pub(super) fn finish(&mut self) {
+        self.end_everything();
+        if self.violation.is_none() && self.is_to_be_flooded() {
+            self.flood();
+            self.end_everything();
+        }
+    }
+
     /// Posts a receive for every message, then cancels the remaining operations; all must then have ended.
-    fn finish(&mut self) {
+    fn end_everything(&mut self) {
         for host in (0..self.setup.hosts).map(HostId) {
             let is_dead = self.hosts[host.0].is_dead || self.ledger.closed.contains(&host);
             while !is_dead && self.violation.is_none() {

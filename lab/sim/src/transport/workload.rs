@@ -71,7 +71,10 @@ impl World {
         let inject = self.random.percent(30);
         let len = self.len();
         let len = if inject { len.min(INJECT_SIZE) } else { len };
-        Outgoing { to, envelope, len, inject, notify: !inject && self.random.percent(90) }
+        let notify = !inject && self.random.percent(90);
+        // Every other command.
+        let may_be_buffered = self.ledger.next().0.is_multiple_of(2);
+        Outgoing { to, envelope, len, inject, notify, may_be_buffered }
     }
 
     fn pattern(&mut self) -> Pattern {

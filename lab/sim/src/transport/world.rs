@@ -117,6 +117,8 @@ pub(super) struct World {
     pub retired: u64,
     /// Ends of connections that were given back.
     pub evicted: u64,
+    /// Connections that engines gave up, as they made no progress.
+    pub given_up: u64,
     /// Number of messages on the short path through shared memory.
     pub short: u64,
     /// Receives so far, where completions are only counted.
@@ -160,6 +162,7 @@ impl World {
             operations: 0,
             retired: 0,
             evicted: 0,
+            given_up: 0,
             short: 0,
             observed: None,
             violation: None,

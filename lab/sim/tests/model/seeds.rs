@@ -35,6 +35,18 @@ fn a_cut_rail_of_two_costs_nothing() {
     }
 }
 
+/// Where one waits for the other, both are searched by hash.
+#[test]
+fn crowds_of_messages_or_of_receives_find_each_other() {
+    for seed in 0..40 {
+        let mut setup = draw(seed);
+        (setup.mix.commands, setup.mix.longest) = (500, setup.mix.longest.min(20_000));
+        (setup.mix.sends, setup.mix.receives) = if seed % 2 == 0 { (60, 4) } else { (10, 90) };
+        let outcome = run(setup, false);
+        assert_eq!(outcome.violation, None, "crowds, seed {seed}");
+    }
+}
+
 #[test]
 fn one_sided_operations_over_two_streams_a_rail_end_when_their_bytes_are_there() {
     let setups = (0..).map(draw).filter(|setup| setup.shared_memory.is_none() && setup.hostile.is_none());

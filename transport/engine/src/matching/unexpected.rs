@@ -145,6 +145,12 @@ impl Unexpected {
         self.claims.take(context)
     }
 
+    /// Likewise for the claim of any context.
+    pub fn take_any_claimed(&mut self) -> Option<Key<UnmatchedMessage>> {
+        let (_, claim) = self.claims.table.iter().next()?;
+        self.claims.take(claim.context)
+    }
+
     /// Removes the messages of `vc` that `gone` accepts, and returns their keys.
     pub fn remove_of(
         &mut self,

@@ -1,4 +1,5 @@
-//! Rails that fail at any moment: nothing is lost, nothing comes twice, nothing is written after its end.
+//! Rails that fail, retire, stand by or are given back: who is asked, and what goes over which rail then. That nothing is
+//! lost whenever they fail is tested in simulation (`lab/sim`).
 
 use fishplate_engine::policy::Multiplexing;
 use fishplate_engine::wire::{Body, Header};
@@ -7,107 +8,9 @@ use fishplate_engine::{
     RecvRequest, Region, SendRequest, Space, SubchannelId,
 };
 
-use crate::everything::setup;
-use crate::support::oracle::Outgoing;
-use crate::support::pipe::Rail;
-use crate::support::workload::{ANY_TAG, Mix, USUAL};
-use crate::support::world::{Setup, World};
+use crate::support::carry::carry;
 
 const MS: u64 = 1_000_000;
-
-/// Commands while connections break and come back; then everything must end well. Its trace.
-fn run(seed: u64, stalls: bool) -> u64 {
-    let mut world = World::new(setup(seed));
-    for _ in 0..25 {
-        world.mess_about(Mix { commands: 8, ..USUAL });
-        let working = world.connections();
-        if working.is_empty() {
-            continue;
-        }
-        let pipe = *world.rng.pick(&working);
-        if stalls && world.rng.percent(30) {
-            world.stall(pipe);
-        } else {
-            world.cut(pipe);
-        }
-        let back = world.now + world.rng.below(3 * MS);
-        world.rejoin(pipe, back);
-    }
-    world.finish();
-    let config = &world.setup.config;
-    if config.max_grant <= 100_000 && config.max_announced <= 100 {
-        world.check_credit();
-    }
-    world.trace
-}
-
-#[test]
-fn connections_break_at_any_moment() {
-    for seed in crate::everything::seeds(0..72) {
-        run(seed, false);
-    }
-}
-
-#[test]
-fn connections_stall_at_any_moment() {
-    for seed in crate::everything::seeds(0..36) {
-        run(seed, true);
-    }
-}
-
-#[test]
-fn a_seed_with_failures_gives_the_same_trace_again() {
-    for seed in [3, 17, 40] {
-        assert_eq!(run(seed, true), run(seed, true), "seed {seed}: two runs differ");
-    }
-}
-
-/// The longest time without a message, while one of two rails stalls or breaks under load. `answers`: one message is
-/// in flight at a time, and the next goes the other way.
-fn longest_gap_ns(delay_ns: u64, len: u64, stall: bool, answers: bool) -> u64 {
-    let rails = vec![Rail::steady(125e6, delay_ns); 2];
-    let config = Config::default();
-    let mut world = World::new(Setup { seed: 1, nodes: 2, rails, config, phantom: true });
-    let (mut gap, mut last) = (0, 0);
-    for turn in 0..400 {
-        if turn == 100 {
-            match stall {
-                true => world.stall(0),
-                false => world.cut(0),
-            }
-        }
-        let to = if answers { turn as usize % 2 } else { 1 };
-        world.recv(to, Pattern { space: ANY_TAG, source: None }, len, None);
-        world.send(1 - to, Outgoing { to, envelope: Envelope::Tagged(1), len, inject: false, notify: true });
-        let under_way = if answers { 0 } else { 8 };
-        world.run_until(|world| world.oracle.ended_receives + under_way > turn);
-        gap = gap.max(world.now - last);
-        last = world.now;
-    }
-    // Each end may find out for itself.
-    assert!(
-        (u64::from(stall)..=2 * u64::from(stall)).contains(&world.cut_requests),
-        "{delay_ns} {len} {answers}: {}",
-        world.cut_requests
-    );
-    world.finish();
-    gap
-}
-
-#[test]
-fn a_stalled_rail_is_left_in_time_and_a_broken_one_at_once() {
-    for delay_ns in [30_000, MS, 10 * MS] {
-        for len in [64, 4 << 10, 256 << 10] {
-            let usual_ns = 2 * delay_ns + 16 * len * 8;
-            for answers in [false, true] {
-                let gap = longest_gap_ns(delay_ns, len, true, answers);
-                assert!(gap <= usual_ns + 4 * delay_ns + 250 * MS, "{len} bytes over {delay_ns} ns: {gap} ns");
-                let gap = longest_gap_ns(delay_ns, len, false, answers);
-                assert!(gap <= usual_ns + 4 * delay_ns + MS, "{len} bytes over {delay_ns} ns: {gap} ns on a reset");
-            }
-        }
-    }
-}
 
 /// An engine with a peer over two rails.
 fn over_two_rails(config: Config) -> (Engine, [SubchannelId; 2]) {
@@ -200,16 +103,6 @@ fn a_peer_that_is_away_is_not_taken_for_a_failed_rail() {
         engine.handle_timeout(now);
         while engine.poll_transmit(now).is_some() {}
         assert_eq!(engine.poll_failed_subchannel(), None);
-    }
-}
-
-/// What `from` sends arrives at `to`.
-fn carry(from: &mut Engine, to: &mut Engine, now: Instant) {
-    while let Some(transmit) = from.poll_transmit(now) {
-        to.handle_header(now, transmit.subchannel, &transmit.header).unwrap();
-        if transmit.header.body.payload_len() > 0 {
-            to.payload_placed(now, transmit.subchannel);
-        }
     }
 }
 
@@ -429,4 +322,13 @@ fn the_end_of_a_subchannel_that_was_let_go_gives_a_peer_without_others_no_more_t
     engine.subchannel_down(Instant(4_000 * MS), one, "it was let go");
     engine.handle_timeout(Instant(5_000 * MS));
     assert_eq!(engine.poll_unreachable_peer(), Some(one.vc));
+}
+
+#[test]
+fn what_still_retires_when_the_others_are_given_back_then_ends_without_another_time_out() {
+    let (mut engine, [stays, retires]) = over_two_rails(Config::default());
+    assert!(engine.retire(retires));
+    engine.subchannel_evicted(stays);
+    engine.subchannel_down(Instant(0), retires, "it was let go");
+    assert_eq!(engine.outage(stays.vc), None);
 }

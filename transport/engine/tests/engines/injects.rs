@@ -1,14 +1,14 @@
 //! Messages whose memory is lent only while they are posted.
 
+use std::collections::BTreeSet;
+
 use fishplate_engine::limits::MAX_INJECTED;
 use fishplate_engine::{
-    Config, Context, Engine, Envelope, Extent, INJECT_SIZE, Pattern, Payload, PostError, RailId, Region, SendRequest,
-    Space, VcId,
+    Config, Context, Engine, Envelope, Extent, INJECT_SIZE, Instant, MemoryAction, Pattern, Payload, PeekAction,
+    PeekRequest, PostError, RailId, RecvRequest, Region, SendRequest, Space, SubchannelId, VcId,
 };
 
-use crate::support::oracle::Outgoing;
-use crate::support::pipe::Rail;
-use crate::support::world::{Setup, World};
+use crate::support::carry::carry;
 
 fn inject(vc: VcId, len: u64) -> SendRequest {
     let payload = Payload::One(Extent { region: Region(0), offset: 0, len });
@@ -61,42 +61,98 @@ fn an_injected_send_completes_once_whenever_it_arrives() {
     assert!(engine.poll_completion().is_none(), "it was told already");
 }
 
+/// Two engines over a rail that always has room, and the copies that the first one keeps.
+struct Pair {
+    engines: [Engine; 2],
+    rail: SubchannelId,
+    now: Instant,
+    copies: BTreeSet<u32>,
+}
+
+impl Pair {
+    fn new(config: &Config) -> Pair {
+        let mut engines = [(); 2].map(|()| Engine::new(config.clone()));
+        let rails = engines.each_mut().map(|engine| {
+            let vc = engine.open();
+            engine.subchannel_up(vc, RailId(0), None, config.grant).unwrap()
+        });
+        Pair { engines, rail: rails[0], now: Instant(0), copies: BTreeSet::new() }
+    }
+
+    fn send(&mut self, len: u64, is_injected: bool) {
+        let key = self.engines[0].post_send(SendRequest { inject: is_injected, ..inject(self.rail.vc, len) }).unwrap();
+        if is_injected && let Some(MemoryAction::Fill { into, .. }) = self.engines[0].detach(key) {
+            assert!(self.copies.insert(into.0));
+        }
+    }
+
+    fn receive(&mut self, len: u64) {
+        let pattern = Pattern { space: Space::Message, source: None };
+        let buffer = Payload::One(Extent { region: Region(1), offset: 0, len });
+        let request = RecvRequest { pattern, buffer, multi_min_free: None, notify: true, context: Context(0) };
+        self.engines[1].post_recv(request);
+    }
+
+    /// Until nothing is under way, which all acknowledgements have come after within these milliseconds.
+    fn exchange(&mut self) {
+        for _ in 0..10 {
+            self.now = self.now.plus_ns(1_000_000);
+            let [one, other] = &mut self.engines;
+            for engine in [&mut *one, &mut *other] {
+                engine.handle_timeout(self.now);
+                engine.writable(self.rail, 1 << 20);
+            }
+            carry(one, other, self.now);
+            carry(other, one, self.now);
+            while let Some(action) = self.engines[0].poll_memory() {
+                if let MemoryAction::Release(id) = action {
+                    assert!(self.copies.remove(&id.0));
+                }
+            }
+            while self.engines[1].poll_memory().is_some() {}
+        }
+    }
+}
+
 #[test]
 fn what_is_announced_only_is_still_to_be_sent() {
-    let config = Config { eager_limit: Some(0), ..Config::default() };
-    let rails = vec![Rail::steady(1e9, 1000)];
-    let mut world = World::new(Setup { seed: 1, nodes: 2, rails, config, phantom: true });
-    let outgoing = |inject| Outgoing { to: 1, envelope: Envelope::Message, len: 100, inject, notify: false };
-    assert!(world.send(0, outgoing(true)));
-    world.run_out();
-    assert_eq!(world.nodes[0].engine.unacknowledged_peers().into_iter().collect::<Vec<_>>(), [VcId(1)]);
-    world.recv(1, Pattern { space: Space::Message, source: None }, 100, None);
-    world.run_out();
-    assert!(world.nodes[0].engine.is_quiet());
-    // Whoever did not inject knows that it has not arrived.
-    assert!(world.send(0, outgoing(false)));
-    world.run_out();
-    assert!(world.nodes[0].engine.is_quiet());
+    let mut pair = Pair::new(&Config { eager_limit: Some(0), ..Config::default() });
+    pair.send(100, true);
+    pair.exchange();
+    assert_eq!(pair.engines[0].unacknowledged_peers().into_iter().collect::<Vec<_>>(), [pair.rail.vc]);
+    pair.receive(100);
+    pair.exchange();
+    assert!(pair.engines[0].is_quiet());
+    // Who did not inject knows that it has not arrived.
+    pair.send(100, false);
+    pair.exchange();
+    assert!(pair.engines[0].is_quiet());
+}
+
+#[test]
+fn an_endpoint_that_closes_lets_no_sender_wait_for_a_message_that_it_has_claimed() {
+    let mut pair = Pair::new(&Config { eager_limit: Some(0), ..Config::default() });
+    pair.send(100, true);
+    pair.exchange();
+    let pattern = Pattern { space: Space::Message, source: None };
+    pair.engines[1].peek(PeekRequest { pattern, then: PeekAction::Claim, context: Context(0) });
+    pair.exchange();
+    assert!(!pair.engines[0].is_quiet());
+    pair.engines[1].discard_unexpected();
+    pair.exchange();
+    assert!(pair.engines[0].is_quiet());
 }
 
 #[test]
 fn memory_of_copies_comes_back_however_they_went() {
     // With little credit they go by rendezvous; with much, they wait for a subchannel only.
     for grant in [64 << 10, 4 << 20] {
-        let rails = vec![Rail::steady(1e9, 1000)];
-        let config = Config { grant, ..Config::default() };
-        let mut world = World::new(Setup { seed: grant, nodes: 2, rails, config, phantom: true });
+        let mut pair = Pair::new(&Config { grant, ..Config::default() });
         for _ in 0..(MAX_INJECTED / (64 * INJECT_SIZE)) * 3 / 2 {
-            for _ in 0..64 {
-                let envelope = Envelope::Message;
-                assert!(world.send(0, Outgoing { to: 1, envelope, len: INJECT_SIZE, inject: true, notify: false }));
-            }
-            for _ in 0..64 {
-                world.recv(1, Pattern { space: Space::Message, source: None }, INJECT_SIZE, None);
-            }
-            world.run_out();
+            (0..64).for_each(|_| pair.send(INJECT_SIZE, true));
+            (0..64).for_each(|_| pair.receive(INJECT_SIZE));
+            pair.exchange();
         }
-        assert!(world.nodes[0].engine.is_quiet());
-        assert_eq!(world.nodes[0].memory.bounces(), 0);
+        assert!(pair.engines[0].is_quiet() && pair.copies.is_empty());
     }
 }

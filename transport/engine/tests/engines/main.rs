@@ -1,18 +1,12 @@
-//! Engines against engines, over rails in memory and in virtual time, with seeded reordering between rails. A failure
-//! names its seed; each seed run twice gives the same trace.
+//! Engines that are driven by hand, frame by frame. Whole runs over rails, in virtual time and with faults, are simulated
+//! (`lab/sim`).
 
-mod acknowledgements;
-mod distance;
-mod everything;
-mod eviction;
 mod failures;
-mod floods;
 mod guests;
 mod hostile;
 mod in_memory;
 mod injects;
 mod late;
 mod matching;
-mod speed;
 mod support;
 mod whole_messages;

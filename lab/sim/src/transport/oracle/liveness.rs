@@ -6,7 +6,11 @@ use super::{Observation, Oracle, Scene, must};
 use crate::transport::ids::HostId;
 use crate::transport::ledger::{Receive, Send, accepts, peer};
 
-pub struct Progress;
+#[derive(Default)]
+pub struct Progress {
+    /// Hosts that have given up others.
+    lost: BTreeSet<(HostId, HostId)>,
+}
 
 impl Oracle for Progress {
     fn name(&self) -> &'static str {
@@ -16,13 +20,32 @@ impl Oracle for Progress {
     fn observe(&mut self, observation: Observation<'_>, scene: Scene<'_>) -> Result<(), String> {
         match observation {
             Observation::Endless => Err("it never ends".into()),
-            Observation::Settled => nothing_matches(scene),
+            Observation::Lost(host, peer) => {
+                self.lost.insert((host, peer));
+                Ok(())
+            }
+            Observation::Settled => nothing_matches(scene).and_then(|()| self.nobody_waits_for_lost_peers(scene)),
             Observation::NotRetired { host, peer } => must(scene.ledger.may_lose_each_other(host, peer), || {
                 format!("{host} keeps a connection to {peer} that was to go")
             }),
+            Observation::Flooded { from, to, sent, may_wait } => {
+                must(sent == may_wait, || format!("{from} sends {sent} messages to {to}, of {may_wait} that may wait"))
+            }
             Observation::Finished => all_quiet(scene),
             _ => Ok(()),
         }
+    }
+}
+
+impl Progress {
+    fn nobody_waits_for_lost_peers(&self, scene: Scene<'_>) -> Result<(), String> {
+        let ledger = scene.ledger;
+        let goes_on = |host: HostId| !ledger.hostile_hosts.contains(&host) && !ledger.closed.contains(&host);
+        for (context, receive) in ledger.receives().filter(|(_, receive)| !receive.ended && goes_on(receive.host)) {
+            let is_lost = receive.pattern.source.is_some_and(|vc| self.lost.contains(&(receive.host, peer(vc))));
+            must(!is_lost, || format!("receive {} waits for a lost peer", context.0))?;
+        }
+        Ok(())
     }
 }
 

@@ -13,11 +13,15 @@ impl Oracle for Bounds {
 
     fn observe(&mut self, observation: Observation<'_>, scene: Scene<'_>) -> Result<(), String> {
         match observation {
-            Observation::Held { host, peer, granted_bytes } => {
+            Observation::Held { host, peer, granted_bytes, requested_bytes, may_request } => {
                 let held = scene.memories[host.0].held_for(peer);
+                must(requested_bytes <= may_request, || format!("{host} requests {requested_bytes} bytes of {peer}"))?;
                 must(held <= granted_bytes, || format!("{host} keeps {held} bytes for {peer}, of {granted_bytes}"))
             }
-            Observation::InvalidAccess(host, InvalidAccess::Bounce(id)) => {
+            // Acknowledgements are meaningless at a host that does not send its engine's frames.
+            Observation::InvalidAccess(host, InvalidAccess::Bounce(id))
+                if !scene.ledger.hostile_hosts.contains(&host) =>
+            {
                 Err(format!("{host} uses {id:?} out of its life"))
             }
             Observation::Finished => finished(scene),
@@ -33,7 +37,7 @@ fn finished(scene: Scene<'_>) -> Result<(), String> {
         if hosts.clone().any(|peer| scene.ledger.may_lose_each_other(host, peer)) {
             continue;
         }
-        let (bounces, _) = scene.memories[host.0].bounces();
+        let bounces = scene.memories[host.0].bounces();
         must(bounces == 0, || format!("{host} keeps {bounces} buffers for nothing"))?;
     }
     Ok(())

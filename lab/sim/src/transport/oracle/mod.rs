@@ -32,6 +32,10 @@ pub enum Observation<'a> {
         peer: HostId,
         /// Credit granted to the peer.
         granted_bytes: u64,
+        /// Early data requested of it beyond.
+        requested_bytes: u64,
+        /// Most that may be.
+        may_request: u64,
     },
     /// A host reports that a peer violates the protocol.
     ProtocolViolation(HostId, HostId, &'a str),
@@ -59,6 +63,17 @@ pub enum Observation<'a> {
         host: HostId,
         /// Who is at the other.
         peer: HostId,
+    },
+    /// A host has sent as many messages as it could to one that does not receive.
+    Flooded {
+        /// From whom.
+        from: HostId,
+        /// To whom.
+        to: HostId,
+        /// Messages.
+        sent: u64,
+        /// Messages for which there is credit while none waits.
+        may_wait: u64,
     },
     /// No event is left: everything that can complete is complete.
     Settled,
@@ -113,7 +128,7 @@ pub fn all() -> Vec<Box<dyn Oracle>> {
         Box::new(matching_order::Order::default()),
         Box::new(atomic_operations::Counts::default()),
         Box::new(memory_bounds::Bounds),
-        Box::new(liveness::Progress),
+        Box::new(liveness::Progress::default()),
     ]
 }
 

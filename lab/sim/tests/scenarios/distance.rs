@@ -1,63 +1,74 @@
 //! What is reached over a distance, in simulated time: as much as the links leave.
 
-use fishplate_engine::{Config, Envelope, Pattern};
+use fishplate_engine::{Config, VcId};
+use fishplate_sim::events::Duration;
+use fishplate_sim::transport::{HostId, Outgoing, Scenario};
 
-use crate::support::oracle::Outgoing;
-use crate::support::pipe::Rail;
-use crate::support::workload::ANY_TAG;
-use crate::support::world::{Setup, World};
+use crate::network::{ANY_TAG, GIGABIT, MS, hosts, pair, rail, tagged};
 
-const GIGABIT: f64 = 125e6;
 const WINDOW: u64 = 64;
-const MS: u64 = 1_000_000;
 const DELAYS_NS: [u64; 3] = [MS / 10, MS, 10 * MS];
 
 struct Run {
-    world: World,
+    scenario: Scenario,
     rails: Vec<(f64, u64)>,
 }
 
 impl Run {
     /// Over rails with these rates in bytes per second and one-way delays in nanoseconds.
     fn new(rails: &[(f64, u64)]) -> Run {
-        let model = rails.iter().map(|(rate, delay_ns)| Rail::steady(*rate, *delay_ns)).collect();
-        let setup = Setup { seed: 1, nodes: 2, rails: model, config: Config::default(), phantom: true };
-        Run { world: World::new(setup), rails: rails.to_vec() }
+        Run::with(rails, Config::default())
     }
 
-    fn post_receives(&mut self, node: usize, count: u64, len: u64) {
-        (0..count).for_each(|_| {
-            self.world.recv(node, Pattern { space: ANY_TAG, source: None }, len, None);
-        });
+    fn with(rails: &[(f64, u64)], config: Config) -> Run {
+        let model = rails.iter().map(|(rate, delay_ns)| rail(*rate, *delay_ns)).collect();
+        Run { scenario: pair(model, config), rails: rails.to_vec() }
+    }
+
+    fn post_receives(&mut self, host: usize, count: u64, len: u64) {
+        (0..count).for_each(|_| self.scenario.receive(HostId(host), ANY_TAG, len));
     }
 
     fn send(&mut self, from: usize, len: u64) {
-        let outgoing = Outgoing { to: 1 - from, envelope: Envelope::Tagged(1), len, inject: false, notify: true };
-        self.world.send(from, outgoing);
+        self.scenario.send(HostId(from), tagged(1 - from, 1, len));
+    }
+
+    /// Until `count` receives more have ended.
+    fn run_until_received(&mut self, count: u64) {
+        let end = self.scenario.ended_receives() + count;
+        self.scenario.run_until(|scenario| scenario.ended_receives() == end);
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.scenario.now().0
+    }
+
+    /// Bytes that the receiver grants the sender.
+    fn grant(&self) -> u64 {
+        self.scenario.engine(HostId(1)).grant(VcId(0))
     }
 
     /// Nanoseconds of `WINDOW` messages and the short one that answers them.
     fn window(&mut self, len: u64) -> u64 {
-        let (start, before) = (self.world.now, self.world.oracle.ended_receives);
+        let start = self.now_ns();
         self.post_receives(1, WINDOW, len);
         self.post_receives(0, 1, 4);
         (0..WINDOW).for_each(|_| self.send(0, len));
-        self.world.run_until(|world| world.oracle.ended_receives == before + WINDOW);
+        self.run_until_received(WINDOW);
         self.send(1, 4);
-        self.world.run_until(|world| world.oracle.ended_receives == before + WINDOW + 1);
-        self.world.now - start
+        self.run_until_received(1);
+        self.now_ns() - start
     }
 
     /// Nanoseconds of half a ping-pong.
     fn half_ping_pong(&mut self, len: u64) -> u64 {
-        let start = self.world.now;
+        let start = self.now_ns();
         for from in [0, 1] {
-            let before = self.world.oracle.ended_receives;
             self.post_receives(1 - from, 1, len);
             self.send(from, len);
-            self.world.run_until(|world| world.oracle.ended_receives == before + 1);
+            self.run_until_received(1);
         }
-        (self.world.now - start) / 2
+        (self.now_ns() - start) / 2
     }
 
     /// Nanoseconds in which `len` bytes get across, at best.
@@ -95,7 +106,7 @@ fn a_single_message_takes_delay_and_transmission_and_no_handshake() {
         for rails in [1, 2] {
             for len in sizes(1, 4 << 20) {
                 let mut run = Run::new(&vec![(GIGABIT, delay_ns); rails]);
-                (0..3).for_each(|_| {
+                (0..10).for_each(|_| {
                     run.half_ping_pong(len);
                 });
                 // What is not worth cutting goes over one rail.
@@ -152,57 +163,53 @@ fn a_window_over_unequal_rails_is_not_slower_than_over_the_better_one() {
 const MIB: u64 = 1 << 20;
 
 /// Of distant peers that send 1 GiB that nobody receives yet.
-fn flood(peers: usize, config: Config) -> World {
-    let rails = vec![Rail::steady(GIGABIT, 10 * MS); 2];
-    let mut world = World::new(Setup { seed: 1, nodes: peers + 1, rails, config, phantom: true });
-    for _ in 0..1024 / peers as u64 {
-        for from in 1..=peers {
-            let outgoing = Outgoing { to: 0, envelope: Envelope::Tagged(1), len: MIB, inject: false, notify: true };
-            world.send(from, outgoing);
-        }
+fn flood(peers: usize, config: Config) -> Scenario {
+    let mut scenario = hosts(peers + 1, vec![rail(GIGABIT, 10 * MS); 2], config);
+    for _ in 0..1024 / peers {
+        (1..=peers).for_each(|from| scenario.send(HostId(from), tagged(0, 1, MIB)));
     }
-    world.run_out();
-    world
+    scenario.run_out();
+    scenario
 }
 
 #[test]
 fn a_gigabyte_that_nobody_receives_costs_no_more_than_the_grant() {
     let grant = 4 * MIB;
-    let mut world = flood(1, Config::default());
-    let held = world.nodes[0].memory.held_for(1);
+    let mut scenario = flood(1, Config::default());
+    let held = scenario.held_bytes(HostId(0), HostId(1));
     assert!(held > grant / 2 && held <= grant, "{held} bytes are held");
-    world.finish();
-    assert_eq!(world.oracle.ended_receives, 1024);
+    scenario.finish();
+    assert_eq!(scenario.ended_receives(), 1024);
     // With many peers, each gets its part of what there is for all.
     let config = Config { memory: 4 * MIB, ..Config::default() };
-    let mut world = flood(16, config);
-    let held: u64 = (1..=16).map(|peer| world.nodes[0].memory.held_for(peer)).sum();
+    let mut scenario = flood(16, config);
+    let held: u64 = (1..=16).map(|peer| scenario.held_bytes(HostId(0), HostId(peer))).sum();
     assert!(held <= 5 * MIB, "{held} bytes are held");
-    world.finish();
+    scenario.finish();
 }
 
 #[test]
 fn a_grant_follows_the_path_while_it_is_used_and_comes_back() {
     let mut run = Run::new(&[(GIGABIT, 10 * MS); 2]);
-    let grant = |run: &Run| run.world.nodes[1].engine.grant(run.world.nodes[1].vcs[0]);
-    assert_eq!(grant(&run), 4 * MIB);
+    assert_eq!(run.grant(), 4 * MIB);
     (0..3).for_each(|_| {
         run.window(256 << 10);
     });
-    let path = 2 * (GIGABIT as u64) / 50;
-    assert_eq!(grant(&run), 4 * path);
-    run.world.run_out();
-    assert_eq!(grant(&run), 4 * MIB, "nothing was sent for a while");
+    let rate = rail(GIGABIT, 0).link.rate.expect("it has one");
+    let path = 2 * rate.bytes_in(20 * MS);
+    assert_eq!(run.grant(), 4 * path);
+    run.scenario.run_out();
+    assert_eq!(run.grant(), 4 * MIB, "nothing was sent for a while");
     (0..3).for_each(|_| {
         run.window(256 << 10);
     });
-    assert_eq!(grant(&run), 4 * path);
+    assert_eq!(run.grant(), 4 * path);
     // Nothing of a near peer's grows.
     let mut run = Run::new(&[(GIGABIT, 30_000)]);
     (0..3).for_each(|_| {
         run.window(256 << 10);
     });
-    assert_eq!(run.world.nodes[1].engine.grant(run.world.nodes[1].vcs[0]), 4 * MIB);
+    assert_eq!(run.grant(), 4 * MIB);
 }
 
 #[test]
@@ -214,17 +221,17 @@ fn who_receives_one_by_one_does_not_wait_a_round_trip_for_each() {
             let mut run = Run::new(&vec![(GIGABIT, 10 * MS); rails]);
             (0..count).for_each(|_| run.send(0, len));
             if late {
-                run.world.run_out();
+                run.scenario.run_out();
             }
-            let start = run.world.now;
+            let start = run.now_ns();
             for received in 1..=count {
                 run.post_receives(1, 1, len);
-                run.world.run_until(|world| world.oracle.ended_receives == received);
+                run.scenario.run_until(|scenario| scenario.ended_receives() >= received);
             }
             let least = 12 * MIB * 1_000_000_000 / (rails as u64 * GIGABIT as u64);
-            let took = run.world.now - start;
+            let took = run.now_ns() - start;
             assert!(took < least + 7 * 20 * MS, "{count} messages of {len} bytes: {took} ns, at least {least}");
-            run.world.finish();
+            run.scenario.finish();
         }
     }
 }
@@ -232,22 +239,18 @@ fn who_receives_one_by_one_does_not_wait_a_round_trip_for_each() {
 #[test]
 fn who_waits_for_each_send_does_not_wait_for_its_acknowledgement() {
     for rails in 1..=2 {
-        let model = vec![Rail::steady(GIGABIT, 10 * MS); rails];
-        let setup = Setup { seed: 1, nodes: 2, rails: model, config: Config::default(), phantom: false };
-        let mut run = Run { world: World::new(setup), rails: Vec::new() };
+        let mut run = Run::new(&vec![(GIGABIT, 10 * MS); rails]);
         let (count, len) = (40, 64 << 10);
         run.post_receives(1, count, len);
         for sent in 1..=count {
-            run.send(0, len);
-            while run.world.oracle.ended_sends < sent {
-                run.world.buffer_sends(0);
-                let soon = run.world.now + MS / 100;
-                run.world.run(soon);
+            run.scenario.send(HostId(0), Outgoing { may_be_buffered: true, ..tagged(1, 1, len) });
+            while run.scenario.ended_sends() < sent {
+                run.scenario.run_for(Duration::us(10));
             }
         }
-        let (took, least) = (run.world.now, count * len * 1_000_000_000 / (rails as u64 * GIGABIT as u64));
+        let (took, least) = (run.now_ns(), count * len * 1_000_000_000 / (rails as u64 * GIGABIT as u64));
         assert!(took < least + 3 * 20 * MS, "{took} ns, at least {least}");
-        run.world.finish();
+        run.scenario.finish();
     }
 }
 
@@ -255,9 +258,7 @@ fn who_waits_for_each_send_does_not_wait_for_its_acknowledgement() {
 fn a_fixed_limit_is_kept_at_any_distance() {
     for (limit, handshake) in [(8 << 10, true), (64 << 10, false)] {
         let config = Config { eager_limit: Some(limit), ..Config::default() };
-        let rails = vec![Rail::steady(GIGABIT, MS)];
-        let world = World::new(Setup { seed: 1, nodes: 2, rails, config, phantom: true });
-        let mut run = Run { world, rails: vec![(GIGABIT, MS)] };
+        let mut run = Run::with(&[(GIGABIT, MS)], config);
         let (len, least) = (32 << 10, run.least_ns(32 << 10));
         let round_trips = (run.half_ping_pong(len) as f64 - least) / (2 * MS) as f64;
         assert!((round_trips - f64::from(u8::from(handshake))).abs() < 0.05, "{limit}: {round_trips}");
