@@ -10,6 +10,8 @@ use crate::time::{Instant, MaybeInstant};
 
 /// The largest segment of a kernel, in bytes: a shaper lets it pass as one packet.
 pub const MAX_BURST: u64 = 64 << 10;
+/// What is expected of a burst, in bytes: a frame of this length is not longer than such a segment, whose tail would wait.
+const EXPECTED_BURST: u64 = 60 << 10;
 /// A proof holds for this time, in nanoseconds: then the next frame behind a burst tells anew.
 const PROOF_LIFETIME_NS: u64 = 100_000_000;
 /// A frame shows how long the burst before it took if that has its bytes this many times.
@@ -53,7 +55,7 @@ impl Burst {
         }
         // How much more the path lets pass is not known yet.
         if !self.is_proven(now) {
-            self.bytes = MAX_BURST;
+            self.bytes = EXPECTED_BURST;
         }
         self.proven = Some(now).into();
         Some(took)
