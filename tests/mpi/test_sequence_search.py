@@ -7,7 +7,8 @@ from applications import AppTest
 from support import app
 
 SEARCH = app("sequence_search")
-RANKS = [1, 2, 3, 4]
+# Three make the hits that these are compared with.
+RANKS = [1, 2, 4]
 
 
 class SequenceSearch(AppTest):
