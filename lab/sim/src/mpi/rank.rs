@@ -86,11 +86,9 @@ pub struct Rank {
     /// Sends in a row.
     burst: u32,
     /// Batching: frames that are held back, with their flows, in order.
-    held: Vec<(FlowId, u32)>,
+    held: Held,
     /// Their bytes.
     held_bytes: u64,
-    /// Since when the first of them is.
-    held_since: Time,
     /// A wait has ended, and its program has not been woken yet.
     is_woken: bool,
     /// When its driver samples its connections next.
@@ -133,9 +131,8 @@ impl Rank {
             free_waits: Vec::new(),
             timer: None,
             burst: 0,
-            held: Vec::new(),
+            held: Held::default(),
             held_bytes: 0,
-            held_since: Time::default(),
             is_woken: false,
             next_sample: Time::default(),
             computes_until: Time::default(),
@@ -219,10 +216,10 @@ impl Rank {
 
     /// Queues frames of a burst. Returns those that are to be sent now, if any.
     pub fn queue_frames(&mut self, now: Time, frames: Vec<(FlowId, u32)>, bytes: u64) -> Held {
-        if self.held.is_empty() {
-            self.held_since = now;
+        if self.held.frames.is_empty() {
+            self.held.since = now;
         }
-        self.held.extend(frames);
+        self.held.frames.extend(frames);
         self.held_bytes += bytes;
         let goes_on = self.costs.burst.is_some_and(|at_once| self.burst > at_once);
         if goes_on && self.held_bytes < WORTH_A_CALL { Held::default() } else { self.take_held() }
@@ -230,13 +227,13 @@ impl Rank {
 
     /// Whether frames are held back.
     pub fn has_held_frames(&self) -> bool {
-        !self.held.is_empty()
+        !self.held.frames.is_empty()
     }
 
     /// All frames that were held back.
     fn take_held(&mut self) -> Held {
         self.held_bytes = 0;
-        Held { frames: std::mem::take(&mut self.held), since: self.held_since }
+        std::mem::take(&mut self.held)
     }
 
     /// The program makes progress, so the burst is over. Returns the frames that were held back.

@@ -160,8 +160,8 @@ impl Engine {
         }
     }
 
-    /// Drops the messages that no receive has matched, claimed or not, as the user closes the endpoint. Senders of announced messages get a CTS for 0
-    /// bytes, so that they need not wait.
+    /// Drops the messages that no receive has matched, claimed or not, as the user closes the endpoint. Senders of announced messages
+    /// get a CTS for 0 bytes, so that they need not wait.
     pub fn discard_unexpected(&mut self) {
         for space in [Space::Message, Space::Tagged { tag: 0, ignore: u64::MAX }] {
             while let Some(key) = self.unexpected.take(&Pattern { space, source: None }, &self.unmatched) {

@@ -2,8 +2,8 @@
 //!
 //! Over one subchannel, `len` bytes arrive after (queued + len) / rate + delay ([`View::finish_ns`]), or after queued / rate + delay
 //! if they are a burst that passes at once. Over several they arrive first if each takes as much as it delivers by one common
-//! time. A subchannel takes part where that makes the common time
-//! earlier by more than its part costs: the processor time of a piece, and the error of the prediction.
+//! time. A subchannel takes part where that makes the common time earlier by more than its part costs: the processor time of a
+//! piece, and the error of the prediction.
 
 use arrayvec::ArrayVec;
 

@@ -43,14 +43,15 @@ impl Burst {
         end: TimeRange,
         acked: &AckedFrames,
     ) -> Option<Elapsed> {
-        let early = train.elapsed().filter(|early| early.bytes <= MAX_BURST)?;
+        let is_behind_burst = |early: &Elapsed| early.bytes <= MAX_BURST && MIN_BURST_PART * acked.bytes <= early.bytes;
+        let early = train.elapsed().filter(is_behind_burst)?;
         let in_time = acked.first.plus_ns(min_rtt_ns);
         let late_ns = end.earliest.since_ns(in_time);
         let since_ns = in_time.since_ns(train.started().earliest);
         let is_late = late_ns >= MIN_LATE_NS.max(min_rtt_ns) && MIN_LATE_PART * late_ns >= since_ns;
         let took = train.elapsed_by(end);
         let was_early = early.max_ns as f64 * MIN_EARLY < took.min_ns as f64;
-        if !is_late || !was_early || MIN_BURST_PART * acked.bytes > early.bytes {
+        if !is_late || !was_early {
             return None;
         }
         // How much more the path lets pass is not known yet.

@@ -158,7 +158,9 @@ impl Rate {
         end: TimeRange,
         acked: &AckedFrames,
     ) {
-        self.burst.check(min_rtt_ns, end, &acked.newest, self.time_of(acked.newest.queued - acked.newest.bytes));
+        if self.burst.is_proven(now) {
+            self.burst.check(min_rtt_ns, end, &acked.newest, self.time_of(acked.newest.queued - acked.newest.bytes));
+        }
         if !self.train.continues(acked.first.plus_ns(min_rtt_ns), acked.after_pause) {
             self.begin_train(now);
             self.judge_burst(now, min_rtt_ns, end, acked);
