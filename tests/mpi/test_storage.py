@@ -125,6 +125,17 @@ class Storage(MpiTest):
         written = "io_threads:--threads=1:--file-size=1M:--operation=write"
         self.succeeds(self.run_command([FISHPLATE, "bench", *both, "--benchmarks", written, *few]), "1 cells measured, 0 failed")
 
+    def test_one_of_two_links_has_a_storage(self):
+        plan = self.temporary_folder() / "plan.toml"
+        link = lambda name, storage: f'[[links]]\nname = "{name}"\nrails = [{{ rate_mbit = 0 }}]\n{storage}'
+        benchmark = '[[benchmarks]]\nprogram = "{}"\nranks = {}\nlinks = ["{}"]\noptions = "{}"\n'
+        plan.write_text('title = "t"\nstacks = ["mpich-tcp"]\nrounds = 1\n' + link("without", "") +
+                        link("with", 'storage = "tmpfs"\n') + benchmark.format("latency", 2, "without", "--sizes 1 --iterations 1") +
+                        benchmark.format("io_threads", 1, "with", "--threads 1 --file-size 1M --operation write --sizes 4K --iterations 1"))
+        record = self.temporary_folder() / "record.jsonl"
+        ran = self.run_command([FISHPLATE, "bench", plan, "--record", record])
+        self.succeeds(ran, "2 cells measured, 0 failed")
+
     def test_a_record_is_whole_when_a_server_is_killed(self):
         """The cell failed, for a reason that is told; the next one has a new lab."""
         storage = "glusterfs:servers=1"

@@ -174,6 +174,11 @@ impl Site {
     }
 
     /// Variables for programs that say where storage is.
+    /// Whether programs have a place for files here.
+    pub fn has_storage(&self) -> bool {
+        !self.storage_variables().is_empty()
+    }
+
     fn storage_variables(&self) -> Vec<(String, String)> {
         match self {
             Site::Emulated(emulated) => emulated.storage_variables().collect(),

@@ -110,7 +110,7 @@ impl Engine {
     pub fn made_progress(&mut self, now: Instant, subchannel: SubchannelId) {
         let channel = &mut self.vcs[subchannel.vc.0 as usize];
         if let Some(subchannel) = channel.subchannels.get_mut(usize::from(subchannel.index)) {
-            subchannel.made_progress(now);
+            subchannel.made_progress(subchannel.came(now));
         }
     }
 

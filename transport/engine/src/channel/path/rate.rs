@@ -99,6 +99,11 @@ impl Rate {
         self.last_measured
     }
 
+    /// The rate counts as never measured, until it is measured again.
+    pub fn forget(&mut self) {
+        self.last_measured = Instant(0);
+    }
+
     /// The last measured rate, in bytes per second, however old.
     pub fn measured(&self) -> f64 {
         self.measured
@@ -180,8 +185,9 @@ impl Rate {
         }
         if expected_ns <= max_ns && expected_ns >= min_ns * MAX_UNCERTAINTY {
             self.measured = rate;
-            if took.min_ns <= MIN_QUEUED_NS && noise_ns == MIN_QUEUED_NS {
-                // The bounds do not tell the rate from a higher one: it stays, and is fresh.
+            let is_no_slower = max_ns <= expected_ns.max(MIN_QUEUED_NS as f64) * MAX_DECREASE;
+            if took.min_ns <= MIN_QUEUED_NS && noise_ns == MIN_QUEUED_NS && is_no_slower {
+                // The bounds do not tell the rate from a higher one, but from a much lower one: it stays, and is fresh.
                 self.last_measured = now;
             }
             // Or as if nothing had been measured: the acknowledgement was held back, or the sender had no more to send. What may
@@ -215,7 +221,9 @@ impl Rate {
     fn judge_burst(&mut self, now: Instant, min_rtt_ns: u64, end: TimeRange, acked: &AckedFrames) {
         let Some(took) = self.burst.judge(now, min_rtt_ns, &self.train, end, acked) else { return };
         let expected_ns = took.bytes as f64 / self.measured * 1e9;
-        self.update(took.bytes as f64, expected_ns.clamp(took.min_ns as f64, took.max_ns.max(took.min_ns) as f64));
+        let shown_ns = expected_ns.clamp(took.min_ns as f64, took.max_ns.max(took.min_ns) as f64);
+        // Others' bursts may have delayed the frame as well.
+        self.update(took.bytes as f64, shown_ns.min(expected_ns * MAX_DECREASE));
         self.last_measured = now;
         self.begin_train(now);
     }

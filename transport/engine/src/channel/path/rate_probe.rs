@@ -27,6 +27,8 @@ const BYTES_EACH: u64 = 2;
 /// earlier than expected raises the rate by up to [`SHORT_INCREASE`].
 const MAX_LONG_NS: u64 = 100_000_000;
 const SHORT_INCREASE: u64 = 16;
+/// What others send at that time may have taken the rest of the upper bound of a short train's time.
+const MAX_SHARED: f64 = 8.0;
 /// The pause between probes is at least this number of times as long as a short train takes.
 const PAUSE_EACH: u64 = 64;
 /// Bounds of the pause between probes, in nanoseconds. It doubles with each probe that confirms the rate.
@@ -173,10 +175,12 @@ impl RateProbe {
 
     /// A train took longer (`Greater`) than the known rate says, as long, or less. Returns whether the rate follows from it. A
     /// short train that does not show a slow path is followed by a long one, unless it confirms a measured rate. Over a path so
-    /// slow, at `byte_ns` a byte, that a long train would take too long, a short one counts.
-    pub fn judge(&mut self, order: Ordering, was_measured: bool, byte_ns: f64) -> bool {
+    /// slow, at `byte_ns` a byte, that a long train would take too long, a short one counts. Where only the upper bound of what a
+    /// short one `took` allows such a path, another short one follows.
+    pub fn judge(&mut self, order: Ordering, was_measured: bool, byte_ns: f64, took: Elapsed) -> bool {
         let is_enough = self.is_long || order.is_gt() || (order.is_eq() && was_measured) || is_expensive(byte_ns);
-        self.is_long = !is_enough;
+        let allowed_byte_ns = took.max_ns as f64 / took.bytes as f64;
+        self.is_long = !is_enough && !is_expensive(allowed_byte_ns / MAX_SHARED);
         if is_enough {
             let pause_ns = if order.is_eq() { 2 * self.pause_ns } else { 0 };
             let least_ns = MIN_PAUSE_NS.max((byte_ns * bytes_of(SHORT) as f64) as u64 * PAUSE_EACH).min(MAX_PAUSE_NS);
@@ -204,6 +208,7 @@ mod tests {
     use super::*;
 
     const BYTES: u32 = 2 * PADDING_SEGMENT + (8 << 10);
+    const SHOWN: Elapsed = Elapsed { min_ns: 0, max_ns: 90_000, bytes: BYTES as u64 };
     const ENOUGH: u64 = BYTES_EACH * BYTES as u64;
 
     fn ack(sent_at_us: u32, ack_delay_us: u16) -> AckTiming {
@@ -253,21 +258,29 @@ mod tests {
     #[test]
     fn a_short_train_may_show_that_a_path_is_slow_and_a_long_one_that_it_is_fast() {
         let mut probe = RateProbe::default();
-        assert!(probe.judge(Ordering::Greater, false, 8.0), "it is slow");
-        assert!(!probe.judge(Ordering::Less, true, 8.0));
+        assert!(probe.judge(Ordering::Greater, false, 8.0, SHOWN), "it is slow");
+        assert!(!probe.judge(Ordering::Less, true, 8.0, SHOWN));
         assert_eq!(probe.next_frame(Instant(1), Instant(1), 1 << 20), Some(LONG[0]), "at once");
-        assert!(probe.judge(Ordering::Less, true, 8.0));
-        assert!(!probe.judge(Ordering::Equal, false, 8.0) && probe.judge(Ordering::Equal, false, 8.0));
+        assert!(probe.judge(Ordering::Less, true, 8.0, SHOWN));
+        assert!(!probe.judge(Ordering::Equal, false, 8.0, SHOWN) && probe.judge(Ordering::Equal, false, 8.0, SHOWN));
+    }
+
+    #[test]
+    fn no_long_train_goes_over_what_may_be_a_slow_path() {
+        let mut probe = RateProbe::default();
+        let late = Elapsed { max_ns: 90_000_000, ..SHOWN };
+        assert!(!probe.judge(Ordering::Equal, false, 8.0, late), "nothing is known");
+        assert_eq!(probe.next_frame(Instant(1), Instant(0), 1 << 20), Some(PADDING_SEGMENT), "a short one again");
     }
 
     #[test]
     fn pauses_double_while_nothing_new_shows_and_a_peer_with_little_traffic_is_not_probed() {
         let mut probe = RateProbe::default();
         assert_eq!(probe.next_frame(Instant(1), Instant(0), ENOUGH - 1), None);
-        (0..10).for_each(|_| assert!(probe.judge(Ordering::Equal, true, 8.0)));
+        (0..10).for_each(|_| assert!(probe.judge(Ordering::Equal, true, 8.0, SHOWN)));
         let is_due = |probe: &RateProbe, now| probe.next_frame(Instant(now), Instant(1), ENOUGH).is_some();
         assert!(!is_due(&probe, MAX_PAUSE_NS) && is_due(&probe, MAX_PAUSE_NS + 1));
-        assert!(probe.judge(Ordering::Greater, true, 8.0));
+        assert!(probe.judge(Ordering::Greater, true, 8.0, SHOWN));
         assert!(is_due(&probe, MIN_PAUSE_NS + 1));
     }
 }

@@ -180,7 +180,7 @@ impl Subchannel {
     }
 
     /// When frames that are read at `now` arrived.
-    fn came(&self, now: Instant) -> TimeRange {
+    pub fn came(&self, now: Instant) -> TimeRange {
         TimeRange { earliest: self.arrived_after.get().unwrap_or(now), latest: now }
     }
 
@@ -227,9 +227,9 @@ impl Subchannel {
             return Err(BadAck);
         }
         self.acked = frames;
-        self.made_progress(now);
-        self.liveness.oldest_changed();
         let came = self.came(now);
+        self.made_progress(came);
+        self.liveness.oldest_changed();
         let (mut acked, mut kernel_acked) = (AckedFrames::NONE, None);
         for at in 0..news as usize {
             let Some(frame) = self.in_flight.pop_front() else { break };
@@ -284,12 +284,17 @@ impl Subchannel {
         Ok(())
     }
 
-    /// Something has been acknowledged or received.
-    pub fn made_progress(&mut self, now: Instant) {
-        if !self.in_flight.is_empty() && now.since_ns(self.liveness.since) > INTERRUPTION_NS {
-            self.resumed_at = now;
+    /// Something has been acknowledged or received, and `came` at that time.
+    pub fn made_progress(&mut self, came: TimeRange) {
+        let is_interruption = |until: Instant| until.since_ns(self.liveness.since) > INTERRUPTION_NS;
+        if !self.in_flight.is_empty() && is_interruption(came.latest) {
+            self.resumed_at = came.latest;
+            // Not because this process was away.
+            if is_interruption(came.earliest) {
+                self.estimate.interrupted();
+            }
         }
-        self.liveness.progress(now);
+        self.liveness.progress(came.latest);
     }
 
     /// The peer's kernel has acknowledged the first `frames` frames since the start, the last of them at `came`.
@@ -300,12 +305,12 @@ impl Subchannel {
         if frames.wrapping_sub(self.acked) > u32::MAX / 2 || acked <= self.kernel_acked {
             return;
         }
+        self.made_progress(came);
         for frame in self.in_flight.range_mut(self.kernel_acked as usize..acked as usize) {
             frame.kernel_acked = Some(came);
             self.estimate.acknowledged(frame.sent);
         }
         self.kernel_acked = acked;
-        self.made_progress(now);
         let behind = self.in_flight.range(acked as usize..).map(|frame| &frame.sent);
         self.estimate.kernel_acknowledged(now, behind);
     }
@@ -391,6 +396,7 @@ impl Subchannel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::channel::path::Path;
 
     #[test]
     fn acknowledgements_are_cumulative_and_wrap() {
@@ -405,5 +411,29 @@ mod tests {
         assert_eq!(seen, [FrameOwner::Refusal(0), FrameOwner::Refusal(1), FrameOwner::Refusal(2)]);
         assert_eq!(subchannel.acknowledged(Instant(1), said(3), &mut PeerClock::default(), |_| ()), Err(BadAck));
         assert_eq!(subchannel.acknowledged(Instant(1), said(0), &mut PeerClock::default(), |_| ()), Err(BadAck));
+    }
+
+    /// Whether the rate of a measured path is known when `bytes` are acknowledged 2 s after they were sent, and may have been
+    /// so since `arrived_after`.
+    fn is_known_after_a_silence(bytes: u64, arrived_after: Option<Instant>) -> bool {
+        let mut subchannel = Subchannel::new(RailId(0), None);
+        let path = Path { rtt_ns: 5_000, min_rtt_ns: 5_000, delivery_rate: None, window: u64::MAX };
+        subchannel.estimate.path_measured(Instant(0), path);
+        let mut send = |bytes, (sent, acked): (Instant, Instant), frames| {
+            subchannel.sent(sent, Body::Ping, FrameOwner::Control, bytes);
+            let ack = Acknowledgement::ByHeader { frames, timing: AckTiming::default() };
+            subchannel.acknowledged(acked, ack, &mut PeerClock::default(), |_| ()).unwrap();
+            subchannel.arrived_after = arrived_after.into();
+            subchannel.estimate.is_known()
+        };
+        assert!(send(64 << 10, (Instant(1), Instant(2_000_000)), 1));
+        send(bytes, (Instant(3_000_000), Instant(2_003_000_000)), 2)
+    }
+
+    #[test]
+    fn after_an_interruption_a_path_with_a_queue_is_not_known() {
+        assert!(!is_known_after_a_silence(64 << 10, None));
+        assert!(is_known_after_a_silence(64 << 10, Some(Instant(4_000_000))), "this process was away");
+        assert!(is_known_after_a_silence(1 << 10, None), "the peer's process may have been away");
     }
 }

@@ -154,7 +154,7 @@ impl Estimate {
         let Some(mut took) = self.probe.acknowledged(now, acked, ack) else { return };
         let was_measured = self.rate.last_measured() != Instant(0);
         let byte_ns = 1e9 / self.rate.measured();
-        if self.probe.judge(self.rate.compare(took), was_measured, byte_ns) {
+        if self.probe.judge(self.rate.compare(took), was_measured, byte_ns, took) {
             let least_ns = RateProbe::min_measurable_ns(byte_ns, self.rate.time_of(took.bytes));
             took.max_ns = took.max_ns.max(least_ns);
             self.rate.probed(now, (self.round_trip.min_ns(), &self.window), took);
@@ -283,6 +283,14 @@ impl Estimate {
         self.lateness = before.lateness.clone();
         self.rate.inherit(&before.rate);
         self.round_trip.inherit(&before.round_trip);
+    }
+
+    /// An interruption has ended. The frames that it delayed measure nothing, but neither is the path known any more: it may be so
+    /// slow that nothing arrived meanwhile. Few bytes may have waited for the peer's process alone.
+    pub fn interrupted(&mut self) {
+        if self.in_flight() > MAX_FOR_ROUND_TRIP {
+            self.rate.forget();
+        }
     }
 
     /// The rail's port carries `rate` bytes per second, for all processes of the host.
