@@ -33,6 +33,9 @@ pub struct Benchmark {
     /// Number of ranks.
     #[serde(default = "default_ranks")]
     pub ranks: u32,
+    /// How many of them each host has; empty: as many as others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranks_by_host: Vec<u32>,
     /// Name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -51,6 +54,12 @@ pub struct Benchmark {
     /// Changes of rails while it runs, counted from its first line of results. Afterwards rails are as before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Schedule>,
+    /// Its schedule counts from its start, and begins again with the last change.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub schedule_repeats: bool,
+    /// Each size is measured after several histories of other sizes, in runs of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub histories: bool,
     /// Seconds that it may take, when not as long as others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_s: Option<f64>,
@@ -82,12 +91,15 @@ impl Benchmark {
             program,
             options: Options(options),
             ranks,
+            ranks_by_host: Vec::new(),
             title: None,
             axis,
             axis_unit: None,
             links: Vec::new(),
             stacks: Vec::new(),
             schedule: None,
+            schedule_repeats: false,
+            histories: false,
             timeout_s: None,
             exclude: BTreeMap::new(),
             holds: None,
@@ -104,20 +116,35 @@ impl Benchmark {
     pub fn check(&self) -> Result<()> {
         let (program, needed) = (self.program.name(), self.program.ranks());
         ensure!(needed.allow(self.ranks), "benchmark {}: {program} needs {needed}, not {}", self.name, self.ranks);
+        let (by_host, sum) =
+            (&self.ranks_by_host, self.ranks_by_host.iter().map(|ranks| u64::from(*ranks)).sum::<u64>());
+        ensure!(
+            by_host.is_empty() || (sum == u64::from(self.ranks) && !by_host.contains(&0)),
+            "benchmark {}: `ranks_by_host` are numbers above 0 whose sum is `ranks`: {sum} there, {} here",
+            self.name,
+            self.ranks
+        );
         if let Some(application) = self.program.application() {
             application.choose(&self.options.0).with_context(|| format!("benchmark {}", self.name))?;
             ensure!(
-                self.schedule.is_none(),
+                self.schedule.is_none() || self.schedule_repeats,
                 "benchmark {}: a schedule waits for the first line of results, and {program} has none",
                 self.name
             );
         }
+        let length = self.schedule.as_ref().map(Schedule::length);
+        ensure!(
+            !self.schedule_repeats || length.is_some_and(|length| !length.is_zero()),
+            "benchmark {}: `schedule_repeats` needs a `schedule` whose last change is after 0s, when it begins again",
+            self.name
+        );
         let given = |option: &str| self.options.0.iter().any(|word| word == option);
         for (ours, instead) in [("--json", "it is always given"), ("--check", "`checked = true` in the plan does that")]
         {
             ensure!(!given(ours), "benchmark {}: leave {ours} out of its options: {instead}", self.name);
         }
-        self.holds.as_ref().map_or(Ok(()), |claim| claim.check(&self.name, self.program.name(), &self.stacks))
+        let claim = self.holds.as_ref();
+        claim.map_or(Ok(()), |claim| claim.check(&self.name, self.program.name(), &self.stacks, self.histories))
     }
 
     /// Whether it is measured on a link.
@@ -126,7 +153,7 @@ impl Benchmark {
     }
 
     /// Whether it tells what arrived in each interval of a run: such runs have a duration and no more than one size.
-    fn is_over_time(&self) -> bool {
+    pub fn is_over_time(&self) -> bool {
         self.options.value("--interval").is_some()
     }
 
@@ -220,12 +247,26 @@ mod tests {
         assert!(error("bt", 8).contains("a square number"));
         assert!(Benchmark { ranks: 9, ..benchmark("sp", "") }.check().is_ok());
         assert!(Benchmark { ranks: 1, ..benchmark("ep", "") }.check().is_ok());
+        let error = |by_host: &[u32]| {
+            let placed = Benchmark { ranks: 4, ranks_by_host: by_host.to_vec(), ..benchmark("bcast", "") };
+            placed.check().err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        assert_eq!(error(&[3, 1]), "");
+        let expected = "benchmark bcast: `ranks_by_host` are numbers above 0 whose sum is `ranks`: ";
+        assert_eq!(error(&[4, 2, 1]), format!("{expected}7 there, 4 here"));
+        assert!(error(&[4, 0]).starts_with(expected));
         let error = |options: &str| format!("{:#}", benchmark("lammps", options).check().unwrap_err());
         assert!(error("--class A").starts_with("benchmark lammps: lammps has no option --class"));
         assert!(error("--input=rodo").contains("did you mean rhodo?"));
         let changing: Schedule = "1s r1=10".to_string().try_into().unwrap();
-        let scheduled = Benchmark { schedule: Some(changing), ..benchmark("lammps", "") };
+        let mut scheduled = Benchmark { schedule: Some(changing), ..benchmark("lammps", "") };
         assert!(scheduled.check().unwrap_err().to_string().contains("lammps has none"));
+        scheduled.schedule_repeats = true;
+        assert!(scheduled.check().is_ok(), "it counts from the start");
+        for schedule in [None, Some("0s r1=10".parse().unwrap())] {
+            let error = Benchmark { schedule, ..scheduled.clone() }.check().unwrap_err().to_string();
+            assert!(error.starts_with("benchmark lammps: `schedule_repeats` needs a `schedule` whose last"), "{error}");
+        }
         let mut lammps = benchmark("lammps", "--steps 10");
         lammps.set_seconds(1.0);
         lammps.set_sizes("8");

@@ -1,10 +1,14 @@
 //! Which claims of a plan hold, by the samples of a record.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use serde_json::Value;
+
 use super::benchmark::Benchmark;
-use super::claim::{BOUND, Claim, Limit, SUM};
+use super::claim::{BOUND, Claim, HISTORY, Limit, SUM};
+use super::history;
 use super::plan::Plan;
 use crate::output::text;
 use crate::record::{self, Better, Record};
@@ -16,7 +20,7 @@ const PAYLOAD_SHARE: f64 = 1448.0 / 1538.0;
 /// Messages of a window of `bandwidth` unless told.
 const WINDOW: f64 = 64.0;
 
-/// One ratio of a claim: the first stack of a benchmark to a peer, at one size.
+/// One ratio of a claim: the first stack of a benchmark to a peer, or its worst history to its best one, at one size.
 #[derive(Debug, PartialEq)]
 pub struct Verdict {
     benchmark: String,
@@ -59,8 +63,8 @@ struct Panel<'a> {
     link: &'a str,
     measured: Option<&'a record::Link>,
     lower_is_better: bool,
-    /// By stack and size.
-    values: BTreeMap<(&'a str, u64), Rounds>,
+    /// By stack, or stack after a history, and size.
+    values: BTreeMap<(String, u64), Rounds>,
 }
 
 impl<'a> Panel<'a> {
@@ -71,8 +75,9 @@ impl<'a> Panel<'a> {
         for sample in here {
             lower_is_better = sample.better() == Better::Lower;
             // Of several of one round the last counts.
-            let key = (sample.stack.as_str(), sample.size_bytes.unwrap_or(0));
-            values.entry(key).or_default().insert(sample.round, sample.value);
+            let history = sample.options.get(HISTORY).and_then(Value::as_str);
+            let stack = history.map_or(sample.stack.clone(), |history| history::after(&sample.stack, history));
+            values.entry((stack, sample.size_bytes.unwrap_or(0))).or_default().insert(sample.round, sample.value);
         }
         Panel { benchmark, claim, link, measured, lower_is_better, values }
     }
@@ -84,6 +89,9 @@ impl<'a> Panel<'a> {
     }
 
     fn judge(&self, size: u64) -> Vec<Verdict> {
+        if self.benchmark.histories {
+            return self.judge_histories(size);
+        }
         let held = match self.claim.best_of {
             true => self.best(size).into_iter().collect(),
             false => self.claim.against.iter().collect::<Vec<_>>(),
@@ -93,13 +101,45 @@ impl<'a> Panel<'a> {
         held.chain(self.claim.told.iter().map(|peer| self.verdict(size, peer, None))).collect()
     }
 
+    /// The first stack's own histories, and those of stacks that are told.
+    fn judge_histories(&self, size: u64) -> Vec<Verdict> {
+        let first = &self.benchmark.stacks[0];
+        let held = self.claim.against.iter().map(|_| self.worst_history(size, first, self.claim.limit()));
+        let stack = |peer: &'a String| if peer == HISTORY { first } else { peer };
+        held.chain(self.claim.told.iter().map(|peer| self.worst_history(size, stack(peer), None))).collect()
+    }
+
+    /// The worst ratio of a history to the best one.
+    fn worst_history(&self, size: u64, stack: &str, limit: Option<Limit>) -> Verdict {
+        let labels = history::names().map(|name| history::after(stack, name));
+        let best = self.best_of(&labels, size);
+        let ratio = |label: &String| finding(&self.stack_values(label, size), &self.stack_values(best?, size));
+        let found: Option<Vec<_>> = labels.iter().map(|label| Some((label, ratio(label)?))).collect();
+        let worse = |a: &Finding, b: &Finding| self.better(b.ratio.median, a.ratio.median);
+        let worst = found.unwrap_or_default().into_iter().max_by(|(_, a), (_, b)| worse(a, b));
+        let (benchmark, link) = (self.benchmark.name.clone(), self.link.to_string());
+        let (stack, peer, finding) = match (worst, best) {
+            (Some((label, finding)), Some(best)) => (label.clone(), best.clone(), Some(finding)),
+            _ => (stack.to_string(), "its histories".to_string(), None),
+        };
+        Verdict { benchmark, link, size, stack, peer, finding, limit }
+    }
+
     /// The peer that is the best in the median; the first where none was measured.
     fn best(&self, size: u64) -> Option<&'a String> {
+        self.best_of(&self.claim.against, size).or(self.claim.against.first())
+    }
+
+    fn best_of<'b>(&self, peers: &'b [String], size: u64) -> Option<&'b String> {
         let median =
-            |peer: &&String| Some(Spread::of(&self.peer_values(peer, size).into_values().collect::<Vec<_>>())?.median);
-        let measured = self.claim.against.iter().filter_map(|peer| Some((median(&peer)?, peer)));
-        let better = |a: &f64, b: &f64| if self.lower_is_better { b.total_cmp(a) } else { a.total_cmp(b) };
-        measured.max_by(|(a, _), (b, _)| better(a, b)).map(|(_, peer)| peer).or(self.claim.against.first())
+            |peer: &String| Some(Spread::of(&self.peer_values(peer, size).into_values().collect::<Vec<_>>())?.median);
+        let measured = peers.iter().filter_map(|peer| Some((median(peer)?, peer)));
+        measured.max_by(|(a, _), (b, _)| self.better(*a, *b)).map(|(_, peer)| peer)
+    }
+
+    /// The better value is the greater one.
+    fn better(&self, a: f64, b: f64) -> Ordering {
+        if self.lower_is_better { b.total_cmp(&a) } else { a.total_cmp(&b) }
     }
 
     fn verdict(&self, size: u64, peer: &str, limit: Option<Limit>) -> Verdict {
@@ -110,7 +150,7 @@ impl<'a> Panel<'a> {
     }
 
     fn stack_values(&self, stack: &str, size: u64) -> Rounds {
-        self.values.get(&(stack, size)).cloned().unwrap_or_default()
+        self.values.get(&(stack.to_string(), size)).cloned().unwrap_or_default()
     }
 
     /// Those of a stack; what is computed is the same in all rounds.
@@ -212,7 +252,7 @@ mod tests {
             link: "lan",
             measured: Some(&link),
             lower_is_better: program == "latency",
-            values: values.iter().map(|(stack, values)| ((*stack, 8), rounds(values))).collect(),
+            values: values.iter().map(|(stack, values)| ((stack.to_string(), 8), rounds(values))).collect(),
         };
         panel.sizes().into_iter().flat_map(|size| panel.judge(size)).collect()
     }
@@ -237,6 +277,25 @@ mod tests {
             found[0].peer.clone()
         };
         assert_eq!((best("latency").as_str(), best("bandwidth").as_str()), ("b", "c"));
+    }
+
+    #[test]
+    fn histories_are_held_against_the_best_one() {
+        let labels = history::names().map(|name| history::after("a", name));
+        let mut values: Vec<(&str, &[f64])> = labels.iter().map(|label| (label.as_str(), &[10.0, 10.0][..])).collect();
+        values[2].1 = &[10.0, 12.0];
+        values[3].1 = &[9.0, 9.5];
+        let holds = |limit: &str| format!("against = [\"history\"], {limit} }}\nhistories = true #");
+        let found = verdicts("latency", &holds("at_most = 1.05"), &values);
+        assert_eq!(found.len(), 1);
+        let expected =
+            "row, lan, 8 bytes: a after large 11.0, a after middle 9.25, ratio 1.187 (1.111-1.263), at most 1.05";
+        assert_eq!(found[0].to_string(), format!("{expected}: MISSED"));
+        let found = verdicts("bandwidth", &holds("at_least = 0.8"), &values);
+        assert!(found[0].to_string().contains("a after middle 9.25, a after large 11.0, ratio 0.846"), "{}", found[0]);
+        values.pop();
+        let found = verdicts("latency", &holds("at_most = 1.05"), &values);
+        assert!(found[0].to_string().ends_with("a and its histories were not both measured: MISSED"), "{}", found[0]);
     }
 
     #[test]

@@ -110,7 +110,7 @@ impl Args {
         let program = if self.program.is_empty() { vec!["PROGRAM".into()] } else { self.program.clone() };
         Job {
             ranks: self.ranks.into(),
-            hosts: Hosts { names: self.hosts.clone(), remote_shell, interface },
+            hosts: Hosts { names: self.hosts.clone(), ranks: Vec::new(), remote_shell, interface },
             spread,
             rails: self.rails.clone(),
             oversubscribed: self.oversubscribed,
