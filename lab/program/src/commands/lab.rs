@@ -151,7 +151,7 @@ struct Set {
     #[arg(long, value_name = "CHANGES", conflicts_with = "changes", required_unless_present = "changes")]
     schedule: Option<String>,
 
-    /// RAIL=RATE, RAIL=down, RAIL=up, RAIL=delay=TIME,loss=P,...; RAIL is r0 or PLACE.r0.
+    /// RAIL=RATE, RAIL=down, RAIL=up, RAIL=reset, RAIL=delay=TIME,loss=P,...; RAIL is r0 or PLACE.r0.
     #[arg(value_name = "CHANGE")]
     changes: Vec<String>,
 }

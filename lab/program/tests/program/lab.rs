@@ -251,6 +251,44 @@ fn two_clusters_are_never_faster_than_asked() {
 }
 
 #[test]
+fn all_packets_are_lost_without_an_emulator() {
+    let labs = Labs::new();
+    if !labs.up(&["--rails", "100,100"]) {
+        return;
+    }
+    assert_eq!(labs.lab(&["set", "r0=loss=1"]).code, Some(0));
+    assert!(labs.processes("emulate-links").is_empty());
+    let program = labs.fishplate.path("bin/fishplate");
+    let program = program.to_str().unwrap();
+    let reflector = labs.start(&["exec", "node1", "--", program, "reflect-datagrams", "10.77.0.2"]);
+    let ran = labs.lab(&["exec", "--", program, "measure-round-trips", "10.77.0.2", "0.1"]);
+    assert_ne!(ran.code, Some(0), "{}", ran.out);
+    drop(reflector);
+    assert_eq!(labs.lab(&["set", "r0=loss=0"]).code, Some(0));
+    assert!(labs.round_trip_us("10.77.0.2") > 0.0);
+    assert!(labs.processes("emulate-links").is_empty());
+}
+
+#[test]
+fn connections_between_clusters_are_reset() {
+    let labs = Labs::new();
+    if !labs.up(&["--clusters", "2", "--hosts", "2", "--rails", "0", "--wan", "100", "--delay", "1ms"]) {
+        return;
+    }
+    let program = labs.fishplate.path("bin/fishplate");
+    let program = program.to_str().unwrap();
+    let receive = ["exec", "node2", "--", program, "receive-streams", "--warm-up", "0", "1000", "10.77.0.3"];
+    let _receiver = labs.start(&receive);
+    let receives = || !labs.processes("receive-streams --warm-up").is_empty();
+    await_that("it listens", receives);
+    let _sender = labs.start(&["exec", "node0", "--", program, "send-streams", "10.77.0.3"]);
+    await_that("the connection is reset", || {
+        assert_eq!(labs.lab(&["set", "r0=reset"]).code, Some(0));
+        !receives()
+    });
+}
+
+#[test]
 fn without_rights_it_says_which() {
     let labs = Labs::new();
     let script = "echo 0 >/proc/sys/user/max_net_namespaces && echo limited && exec bin/fishplate lab up";
