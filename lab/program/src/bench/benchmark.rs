@@ -6,6 +6,7 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::claim::Claim;
+use super::failover::{self, Limits};
 use super::options::Options;
 use super::program::{Program, Ranks};
 use crate::lab::schedule::Schedule;
@@ -66,6 +67,9 @@ pub struct Benchmark {
     /// Stacks that it is not measured with, and why.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub exclude: BTreeMap<String, String>,
+    /// How long the rail may be missed that its schedule cuts first, and heals last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failover: Option<Limits>,
     /// The claim that its values are held against.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holds: Option<Claim>,
@@ -102,6 +106,7 @@ impl Benchmark {
             histories: false,
             timeout_s: None,
             exclude: BTreeMap::new(),
+            failover: None,
             holds: None,
         }
     }
@@ -143,8 +148,34 @@ impl Benchmark {
         {
             ensure!(!given(ours), "benchmark {}: leave {ours} out of its options: {instead}", self.name);
         }
+        if self.failover.is_some() {
+            self.check_failover()?;
+        }
         let claim = self.holds.as_ref();
         claim.map_or(Ok(()), |claim| claim.check(&self.name, self.program.name(), &self.stacks, self.histories))
+    }
+
+    /// Says what keeps it from telling how long a rail is missed.
+    fn check_failover(&self) -> Result<()> {
+        let name = &self.name;
+        ensure!(
+            self.program.name() == "bandwidth" && self.is_over_time(),
+            "benchmark {name}: `failover` is for bandwidth with --interval, such as --interval 0.01 --duration 5.5"
+        );
+        let first = self.schedule.as_ref().and_then(|schedule| schedule.entries.first());
+        let late = first.is_some_and(|entry| entry.at.as_secs_f64() >= failover::BEFORE_S);
+        ensure!(
+            late && !self.schedule_repeats,
+            "benchmark {name}: `failover` needs a `schedule` that cuts a rail after {} s or later, and does not repeat",
+            failover::BEFORE_S
+        );
+        ensure!(self.holds.is_none(), "benchmark {name}: `failover` has limits of its own: leave `holds` out");
+        Ok(())
+    }
+
+    /// Whether it claims anything.
+    pub fn has_claim(&self) -> bool {
+        self.holds.is_some() || self.failover.is_some()
     }
 
     /// Whether it is measured on a link.
@@ -272,5 +303,25 @@ mod tests {
         lammps.set_sizes("8");
         assert_eq!(lammps.options.0, ["--steps", "10"]);
         assert!(benchmark("bcast", "--json").check().unwrap_err().to_string().contains("--json"));
+    }
+
+    #[test]
+    fn failovers_have_intervals_and_a_schedule_that_cuts() {
+        let limits = Limits { resumed_ms: 50.0, used_again_ms: 2000.0, full_sum_ms: 1000.0 };
+        let with = |options: &str, schedule: &str| {
+            let (schedule, failover) = (schedule.parse().ok(), Some(limits));
+            Benchmark { schedule, failover, ..benchmark("bandwidth", options) }
+        };
+        let error = |benchmark: &Benchmark| benchmark.check().err().map(|error| error.to_string()).unwrap_or_default();
+        let sound = with("--interval 0.01", "1s r1=down; 2s r1=up");
+        assert_eq!(error(&sound), "");
+        assert!(error(&with("", "1s r1=down")).contains("`failover` is for bandwidth with --interval"));
+        for schedule in ["", "0.4s r1=down"] {
+            let error = error(&with("--interval 1", schedule));
+            assert!(error.contains("needs a `schedule` that cuts a rail after 0.5 s or later"), "{error}");
+        }
+        assert!(error(&Benchmark { schedule_repeats: true, ..sound.clone() }).ends_with("and does not repeat"));
+        let held = Benchmark { holds: Some(Claim::default()), ..sound };
+        assert!(error(&held).ends_with("`failover` has limits of its own: leave `holds` out"));
     }
 }

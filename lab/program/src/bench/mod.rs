@@ -11,6 +11,7 @@ pub mod conditions;
 mod duration;
 pub mod emulated_link;
 pub mod execute;
+mod failover;
 mod history;
 pub mod link;
 pub mod matrix;

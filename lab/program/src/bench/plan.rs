@@ -16,7 +16,7 @@ use crate::mpi::stacks::{Catalog, Source, Stack};
 use crate::storage::Asked;
 
 /// Plans that come with the program.
-const READY: [(&str, &str); 16] = [
+const READY: [(&str, &str); 17] = [
     ("everything", include_str!("../../plans/everything.toml")),
     ("programs", include_str!("../../plans/programs.toml")),
     ("patterns", include_str!("../../plans/patterns.toml")),
@@ -26,6 +26,7 @@ const READY: [(&str, &str); 16] = [
     ("claims", include_str!("../../plans/claims.toml")),
     ("claims-patterns", include_str!("../../plans/claims-patterns.toml")),
     ("claims-histories", include_str!("../../plans/claims-histories.toml")),
+    ("claims-failover", include_str!("../../plans/claims-failover.toml")),
     ("claims-distance", include_str!("../../plans/claims-distance.toml")),
     ("ablation", include_str!("../../plans/ablation.toml")),
     ("multirail-2004", include_str!("../../plans/multirail-2004.toml")),
@@ -419,6 +420,7 @@ mod tests {
         assert!(placed.ends_with("benchmark bcast: `ranks_by_host` is of 3 hosts, and link lan has 2"), "{placed}");
         let schedule = |text: &str| error(&format!("{PLAN}schedule = \"{text}\"\n"));
         assert!(schedule("3s r1=10").contains("the schedule of benchmark latency on link lan: there is no rail r1"));
+        assert!(schedule("3s r0=10\"\nfailover = {} #").contains("missing field `resumed_ms`"));
         assert!(schedule("3s").starts_with("plan.toml, line 8: cannot read \"3s\""));
     }
 

@@ -127,7 +127,7 @@ impl Args {
 
 /// Prints what came of the claims, where there are some. Returns whether one is missed.
 fn print_verdicts(bench: &Bench) -> Result<bool> {
-    if bench.plan.benchmarks.iter().all(|benchmark| benchmark.holds.is_none()) {
+    if !bench.plan.benchmarks.iter().any(|benchmark| benchmark.has_claim()) {
         return Ok(false);
     }
     let verdicts = verdict::of(&bench.plan, &record::read(&bench.record)?);
