@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_goes_on_when_its_path_is_found_to_carry_more() {
+    fn waiting_messages_go_on_when_their_path_is_found_to_carry_more() {
         let mut engine = Engine::new(Config::default());
         let vc = engine.open();
         let path = |delivery_rate| Path { rtt_ns: 1_000_000, min_rtt_ns: 1_000_000, delivery_rate, window: u64::MAX };

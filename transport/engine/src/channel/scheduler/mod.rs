@@ -395,7 +395,7 @@ impl VirtualChannel {
         Some(self.frame(now, index, Body::Ack, NO_PAYLOAD, FrameOwner::Control))
     }
 
-    /// The last piece of a striped message has been acknowledged: the policy is told how long the stripes took.
+    /// The last piece of a striped message has been acknowledged: the policy learns the times of the stripes.
     pub fn stripes_delivered(&mut self, stripes: &Stripes) {
         let delivered = stripes.delivered();
         if !delivered.is_empty() {
