@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_before_tell_a_host_by_machine_and_name() {
+    fn older_files_identify_a_host_by_machine_and_name() {
         let of = |name: &str, boot: &str, host: u64, time: u64| {
             let (mut words, _) = file(1);
             for (range, text) in [(header::HOST, name), (header::BOOT, boot)] {
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_file_is_refused() {
+    fn bytes_that_are_no_such_file_are_refused() {
         assert_eq!(rank(b"").unwrap_err(), Error::Foreign);
         let (mut words, _) = file(2);
         assert_eq!(rank(&to_bytes(&words)[..5000]).unwrap_err(), Error::Foreign);
