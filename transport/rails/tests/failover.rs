@@ -166,7 +166,7 @@ fn a_peer_that_has_ended_is_reported_at_once_and_with_the_rail() {
         if let Some(completion) = left.poll_completion() {
             break completion;
         }
-        assert!(start.elapsed() < PATIENCE, "nobody was told");
+        assert!(start.elapsed() < PATIENCE, "the failure was not reported");
     };
     let Err(Failure::PeerLost(why)) = completion.result else { panic!("{completion:?}") };
     assert!(why.contains("its process has ended") && why.contains("rail lo"), "{why}");

@@ -176,7 +176,7 @@ fn immediate_data_arrive_and_waiting_completions_are_not_overtaken() {
     let (vc, to, context) = (pair.names[0], Remote { key: 7, address: BASE }, Context(3));
     let request = WriteRequest { vc, to, data: Some(42), payload: extent(&sent), inject: false, notify: true, context };
     pair.ends[0].write(request).unwrap();
-    assert!(pair.ends[0].poll_completion().is_none(), "nobody has told the target");
+    assert!(pair.ends[0].poll_completion().is_none(), "the target is not notified");
     // This one would come first.
     let later = contents(100, 4);
     pair.write((7, BASE), extent(&later), false);

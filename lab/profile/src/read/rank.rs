@@ -224,7 +224,7 @@ mod tests {
         let before = of("node", "b1", 0, 0).host_id;
         assert_eq!(before, of("node", "b1", 0, 0).host_id);
         assert!(before != of("node", "b2", 0, 0).host_id && before != of("other", "b1", 0, 0).host_id);
-        // Without a boot ID machines are told apart by their names: their clocks must not be taken for one.
+        // Without a boot ID machines are distinguished by their names: their clocks must not be taken for one.
         assert_ne!(of("node", "", 7, 0).clock, of("other", "", 8, 0).clock);
         assert_ne!(of("node", "b1", 7, 1).clock, of("node", "b1", 7, 2).clock, "time namespaces");
     }

@@ -47,7 +47,7 @@ impl Labs {
     #[track_caller]
     fn await_killed(&self) {
         let told = ["lab lab was killed", "fishplate lab down lab"];
-        await_that("it is told", || told.iter().all(|words| self.lab(&["status"]).err.contains(words)));
+        await_that("it is reported", || told.iter().all(|words| self.lab(&["status"]).err.contains(words)));
     }
 
     /// Mean round trip from the first host to an address of the second, in microseconds.
@@ -217,7 +217,7 @@ fn a_killed_emulator_is_reported() {
     let emulators = labs.processes("emulate-links");
     assert_eq!(emulators.len(), 1);
     kill_9(emulators[0]);
-    await_that("it is told", || labs.lab(&["status"]).code != Some(0));
+    await_that("it is reported", || labs.lab(&["status"]).code != Some(0));
     labs.lab(&["status"]).fails_saying(&["its rails are cut", "start the lab again"]);
 }
 
