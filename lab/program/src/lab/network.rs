@@ -161,7 +161,7 @@ impl Lab {
         Ok(())
     }
 
-    /// Waits until every link has noticed that its other end is up, which the kernel tells with a delay.
+    /// Waits until every link has noticed that its other end is up, which the kernel reports with a delay.
     fn await_carriers(&self) -> Result<()> {
         let deadline = Instant::now() + CARRIER_LIMIT;
         for host in self.hosts.iter().chain(&self.switches) {

@@ -123,7 +123,7 @@ impl Measurement {
             schema: record::SCHEMA.into(),
             fishplate: env!("CARGO_PKG_VERSION").into(),
             started: conditions::now(),
-            title: Some(format!("What networks are worth to {program}")),
+            title: Some(format!("Gain of {program} from better networks")),
             machine: conditions::machine(),
             load: conditions::load(),
             stacks,

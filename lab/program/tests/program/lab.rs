@@ -42,12 +42,12 @@ impl Labs {
         processes(|line| line.contains(program.to_str().unwrap()) && line.contains(word))
     }
 
-    /// Waits until a lab whose processes are gone is told to have been killed. A process that ends has no command line any
+    /// Waits until a lab whose processes are gone is reported as killed. A process that ends has no command line any
     /// more before it closes its files, among which is the lab's lock.
     #[track_caller]
     fn await_killed(&self) {
         let told = ["lab lab was killed", "fishplate lab down lab"];
-        await_that("it is told", || told.iter().all(|words| self.lab(&["status"]).err.contains(words)));
+        await_that("it is reported", || told.iter().all(|words| self.lab(&["status"]).err.contains(words)));
     }
 
     /// Mean round trip from the first host to an address of the second, in microseconds.
@@ -138,7 +138,7 @@ fn a_lab_is_entered_and_changed_and_goes() {
 }
 
 #[test]
-fn mistakes_are_told() {
+fn mistakes_are_reported() {
     let labs = Labs::new();
     for command in [&["status"][..], &["down"], &["exec", "--", "true"], &["set", "r0=1"]] {
         labs.lab(command).fails_saying(&["no lab lab is up", "fishplate lab up"]);
@@ -158,7 +158,7 @@ fn mistakes_are_told() {
 }
 
 #[test]
-fn a_killed_daemon_leaves_nothing_and_is_told() {
+fn a_killed_daemon_leaves_nothing_and_is_reported() {
     let labs = Labs::new();
     if !labs.up(&["--delay", "1ms"]) {
         return;
@@ -209,7 +209,7 @@ fn a_killed_exec_ends_its_command_alone() {
 }
 
 #[test]
-fn a_killed_emulator_is_told() {
+fn a_killed_emulator_is_reported() {
     let labs = Labs::new();
     if !labs.up(&["--delay", "1ms"]) {
         return;
@@ -217,7 +217,7 @@ fn a_killed_emulator_is_told() {
     let emulators = labs.processes("emulate-links");
     assert_eq!(emulators.len(), 1);
     kill_9(emulators[0]);
-    await_that("it is told", || labs.lab(&["status"]).code != Some(0));
+    await_that("it is reported", || labs.lab(&["status"]).code != Some(0));
     labs.lab(&["status"]).fails_saying(&["its rails are cut", "start the lab again"]);
 }
 

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn each_launcher_is_told_in_its_own_words() {
+    fn each_launcher_gets_options_of_its_own() {
         let hydra = arguments(Launcher::Hydra, Spread::Blocks);
         assert_eq!(hydra, "-hosts a,b -ppn 2 -launcher rsh -launcher-exec /x/rsh -iface mgmt -n 4");
         let intel = arguments(Launcher::Intel, Spread::InTurn);
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn open_mpi_hands_on_what_is_not_its_own() {
+    fn open_mpi_forwards_variables_of_others() {
         let pairs =
             ["FI_PROVIDER", "OMPI_MCA_pml", "LD_LIBRARY_PATH", "PATH"].map(|name| (name.to_string(), "x".into()));
         let own = Launcher::OpenMpi.variables(&Job::default(), &pairs);
