@@ -35,7 +35,7 @@ pub fn run(bytes: &[u8]) -> &'static str {
                 Ended::Protocol(how) => match how.as_str() {
                     "records are out of order" => "out of order",
                     "a record where none may be" => "no such record",
-                    "it has taken what was not sent" => "never sent",
+                    "it acknowledges frames that were not sent" => "never sent",
                     how if how.starts_with("a record of ") => "wrong length",
                     _ => "wrong header",
                 },

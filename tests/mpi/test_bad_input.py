@@ -62,7 +62,7 @@ class WrongSettings(MpiTest):
             self.succeeds(self.mpi(2, bench("stress"), "--messages", 500, FISHPLATE_SECRET_FILE=one), "all contents right")
             each = " : ".join(f"-n 1 env FISHPLATE_SECRET_FILE={path} {bench('latency')}" for path in [one, other])
             ran = self.run_command(testbed("--", "sh", "-c", with_mpich(f"mpiexec {each}")))
-            self.fails(ran, f"{ME}: {PEER} is out of reach: .*FISHPLATE_SECRET_FILE is another one")
+            self.fails(ran, f"{ME}: {PEER} is unreachable: .*FISHPLATE_SECRET_FILE is another one")
             one.chmod(0o640)
             self.fails(self.latency("--secret-file", one), "--secret-file: FISHPLATE_SECRET_FILE=.*its mode is 0640")
 
@@ -106,8 +106,8 @@ class WrongSettings(MpiTest):
         ran = self.run_command(testbed("--", "sh", "-c", line), environment={"FISHPLATE_TIMEOUT": "2"})
         self.fails(
             ran,
-            "waits for the network, up to 2 s: peer .* is out of reach: rail r0 is down, rail r1 is down",
-            rf"{ME}: {PEER} is out of reach: rail r[01] .*unreachable",
+            "waits for the network, up to 2 s: peer .* is unreachable: rail r0 is down, rail r1 is down",
+            rf"{ME}: {PEER} is unreachable: rail r[01] .*unreachable",
         )
 
     def test_hosts_that_cannot_reach_each_other(self):
@@ -115,7 +115,7 @@ class WrongSettings(MpiTest):
             "mpiexec -n 1 env FISHPLATE_RAILS=r0 {0} : -n 1 env FISHPLATE_RAILS=r1 {0}".format(bench("latency"))
         )
         ran = self.run_command(testbed("--", "sh", "-c", line), environment={"FISHPLATE_TIMEOUT": "2"})
-        self.fails(ran, f"{ME}: {PEER} is out of reach: .*r[01]")
+        self.fails(ran, f"{ME}: {PEER} is unreachable: .*r[01]")
 
     def test_a_provider_that_is_not_there(self):
         line = f"FI_PROVIDER_PATH=/nowhere {stack('mpich')}/mpiexec -n 2 {bench('latency')}"
@@ -145,7 +145,7 @@ class FewFiles(MpiTest):
     def test_an_error_at_once_where_there_is_room_for_none(self):
         # 12 are a rank's own: none is left for a connection.
         ran = self.mpi(4, *with_free_files(12, bench("alltoall"), "--sizes", 4096, "--iterations", 2))
-        self.fails(ran, rf"{ME}: {PEER} is out of reach: .*`ulimit -n`")
+        self.fails(ran, rf"{ME}: {PEER} is unreachable: .*`ulimit -n`")
         self.assertNotIn("not proven", ran.err, str(ran))
 
 

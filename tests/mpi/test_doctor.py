@@ -89,7 +89,8 @@ class Doctor(MpiTest):
         readdress = (f"{IP} address flush dev r1 && {IP} address add 10.77.0.1{{}}/24 dev r1 && "
                      "echo {} > /proc/sys/net/ipv4/conf/r1/rp_filter")
         found = self.examined(f"{readdress.format(1, 2)} && {there(readdress.format(2, 1))}")
-        self.assertIn(("warning", "node1", "rails", "r1 shares its network with r0, and the kernel drops what comes in over it",
+        self.assertIn(("warning", "node1", "rails",
+                       "r1 shares its network with r0, and the kernel drops packets that arrive over it",
                        "sysctl -w net.ipv4.conf.r1.rp_filter=2"), found)
         ways = [" | ".join(one) for one in found if one[2] == "paths"]
         self.assertTrue(any("over r1" in way and "node1 has rp_filter 1" in way for way in ways), found)

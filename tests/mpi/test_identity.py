@@ -168,7 +168,7 @@ class Causes(MpiTest):
         # The second rank is of a program that never begins MPI, so the first waits for it.
         ranks = [*mpiexec("mpich", 1), program("profiled"), "exit", ":", "-n", "1", "sleep", "5"]
         told = self.profiled("timeout", "2", *ranks, code=124)
-        self.assertIn("1 process (rank 0) called MPI_Init and did not come out of it", told)
+        self.assertIn("1 process (rank 0) called MPI_Init, which did not return", told)
 
     def test_why_the_provider_was_not_used(self):
         begin = "no process of this program used Fishplate: "

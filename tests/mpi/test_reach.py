@@ -200,9 +200,9 @@ class Later(ReachTest):
         none = on(1, readdress(("r0",), ("r1",)))
         apart = f"{on(0, readdress(('r0', '10.1.0.1/32'), ('r1',)))}\n{on(1, readdress(('r0', '10.2.0.1/32'), ('r1',)))}"
         for mpi, setup, said in [
-            ("mpich", none, "rank 1 on node1: .* is out of reach: gave up after 3 s: no address on r0, r1"),
-            ("mpich", apart, r"is out of reach: no rail of this node has a route to it: r0 with 10\.\d\.0\.1/32; no rails: "),
-            ("openmpi", apart, r"is out of reach: no rail of this node has a route to it: r0 with 10\.\d\.0\.1/32; no rails: "),
+            ("mpich", none, "rank 1 on node1: .* is unreachable: gave up after 3 s: no address on r0, r1"),
+            ("mpich", apart, r"is unreachable: no rail of this node has a route to it: r0 with 10\.\d\.0\.1/32; no rails: "),
+            ("openmpi", apart, r"is unreachable: no rail of this node has a route to it: r0 with 10\.\d\.0\.1/32; no rails: "),
         ]:
             with self.subTest(said, mpi=mpi):
                 job = self.job(setup, [bench("stress", mpi), "--messages", 100], mpi=mpi, FISHPLATE_TIMEOUT="3")
@@ -352,9 +352,9 @@ class Reserve(ReachTest):
     def test_what_was_left_out_is_named_where_nothing_leads_to_the_peer(self):
         docker0 = r"no rails: docker0: a bridge of this machine \(in reserve\); .*lo: loopback"
         for name, hosts, said in [
-            ("a router that does not answer", nowhere, "is out of reach: rail r0 .*(no answer|No route to host).*; " + docker0),
+            ("a router that does not answer", nowhere, "is unreachable: rail r0 .*(no answer|No route to host).*; " + docker0),
             ("no route", lambda host, more: on(host, f"{readdress(('r0', f'10.{host + 1}.0.1/32'))}; {more}"),
-             "is out of reach: no rail of this node has a route to it: r0 with .*; " + docker0),
+             "is unreachable: no rail of this node has a route to it: r0 with .*; " + docker0),
         ]:
             with self.subTest(name):
                 job = self.job("\n".join(hosts(host, DOCKER0) for host in range(2)), [bench("stress"), "--messages", 100],

@@ -127,7 +127,7 @@ class Silence(Silences):
         os.kill(process_of(job, "late", 1), signal.SIGKILL)
         self.wait_for_end(sender, 20)
         ran = self.finish(job)
-        lost = r"error .* rank 0 on node0: what was sent to peer .* \(rank 1 on node1\) last has not been received: .*"
+        lost = r"error .* rank 0 on node0: the last messages to peer .* \(rank 1 on node1\) have not been received: .*"
         self.says(ran, lost + "its process has ended")
         self.assertEqual(ran.err.count("fishplate: "), 1, str(ran))
 

@@ -226,7 +226,7 @@ fn a_shorter_delay_lets_nothing_overtake() {
 }
 
 #[test]
-fn what_the_queue_has_no_room_for_is_dropped() {
+fn packets_without_room_in_the_queue_are_dropped() {
     let settings = Settings { rate: Some(Rate::mbit(1000)), queue_bytes: Some(3_000), ..Settings::default() };
     let mut link = Link::new(settings, 1);
     assert_eq!(link.offer(Instant(0), 0, 1500), Offered::Taken);

@@ -47,7 +47,7 @@ impl ControlChannel {
     pub fn respond(&mut self, response: &Response) -> Result<()> {
         let mut line = serde_json::to_vec(response)?;
         line.push(b'\n');
-        self.output.write_all(&line).context("nobody hears this emulator")
+        self.output.write_all(&line).context("the lab of this emulator has ended")
     }
 
     pub fn readable(&self) -> BorrowedFd<'_> {

@@ -101,7 +101,7 @@ impl<R: BufRead, W: Write> RequestChannel<R, W> {
         if self.from.read_line(&mut answer).context(gone)? == 0 {
             bail!(gone);
         }
-        match serde_json::from_str(&answer).context("the emulator answers what nobody understands")? {
+        match serde_json::from_str(&answer).context("the emulator's answer is not understood")? {
             Response::Error(error) => bail!(error),
             response => Ok(response),
         }

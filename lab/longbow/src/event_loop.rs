@@ -108,7 +108,7 @@ impl<W: Wire> EventLoop<W> {
     }
 
     fn status(&self) -> Result<Status> {
-        let usage = getrusage(UsageWho::RUSAGE_THREAD).context("cannot tell how much processor time was taken")?;
+        let usage = getrusage(UsageWho::RUSAGE_THREAD).context("cannot measure processor time")?;
         let seconds = |time: TimeVal| time.num_microseconds() as f64 / 1e6;
         Ok(Status {
             running_s: self.start.elapsed().as_secs_f64(),

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_counts_as_one_packet() {
+    fn an_unknown_frame_counts_as_one_packet() {
         for head in [&[][..], &[0x45], &tcp_over_ipv4()[..30]] {
             assert_eq!(wire_bytes(IPV4, head, 3000, Segments::Mtu(1500)), 3038);
         }

@@ -5,7 +5,7 @@
 //! or a socket, with a line of JSON for each message ([`Emulator`]). docs/internals/longbow.md describes the emulation,
 //! and its accuracy.
 //!
-//! `fishplate lab` uses it. It needs the right to create network namespaces; [`check()`] describes what is missing.
+//! `fishplate lab` uses it. It needs the right to create network namespaces; [`check()`] describes missing rights and devices.
 //! `examples/measure.rs` measures its accuracy on a machine.
 #![deny(unsafe_code)]
 

@@ -44,7 +44,7 @@ pub enum Response {
 pub struct Ready {
     /// Whether it has real-time priority (SCHED_FIFO). Without, frames are late while other processes compute.
     pub realtime: bool,
-    /// What is not emulated, or less exactly, in sentences for the user.
+    /// Properties that are not emulated, or less exactly, in sentences for the user.
     pub notes: Vec<String>,
 }
 

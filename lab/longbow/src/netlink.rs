@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn encoding_round_trips() {
         let mut written = Messages::default();
         written.begin(7, 0, &[1, 2, 3, 4]).attribute(5, b"abc").nested(6, &attribute(1, &[9]));
         written.begin(8, 0, &[]);

@@ -102,7 +102,7 @@ pub fn check_settings(settings: &Settings, backend: Backend) -> Result<()> {
     let Some(rate) = settings.rate else {
         ensure!(
             held_ns == 0,
-            "over TAP devices, and where bits are changed, a delay needs a rate, or nothing bounds the memory of what is under way"
+            "over TAP devices, and where bits are changed, a delay needs a rate, or the memory of packets in flight has no bound"
         );
         return Ok(());
     };
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn impossible_plans_are_refused() {
         assert!(plan("r0", Settings::default()).check().is_ok());
         let refusal = |plan: Plan| format!("{:#}", plan.check().unwrap_err());
         assert_eq!(refusal(plan("a/b", Settings::default())), "rail r0: \"a/b\" is no name of an interface");

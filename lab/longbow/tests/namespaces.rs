@@ -45,8 +45,8 @@ const TESTS: &[(&str, Test)] = &[
 
 /// Switches have veth devices.
 const TESTS_OF_NFQUEUE: &[(&str, Test)] = &[
-    ("what_a_bridge_forwards_is_delayed", what_a_bridge_forwards_is_delayed),
-    ("what_a_router_forwards_is_delayed", what_a_router_forwards_is_delayed),
+    ("bridged_packets_are_delayed", bridged_packets_are_delayed),
+    ("routed_packets_are_delayed", routed_packets_are_delayed),
 ];
 
 fn main() {
@@ -297,7 +297,7 @@ fn a_check_leaves_nothing(backend: Backend) -> Result<()> {
     })
 }
 
-fn what_a_bridge_forwards_is_delayed(backend: Backend) -> Result<()> {
+fn bridged_packets_are_delayed(backend: Backend) -> Result<()> {
     const BRIDGE: &[&str] = &[
         "link add s type bridge forward_delay 0",
         "link set dev a master s",
@@ -307,7 +307,7 @@ fn what_a_bridge_forwards_is_delayed(backend: Backend) -> Result<()> {
     forwarded_frames_are_delayed(backend, BRIDGE, ["10.78.0.1/16", "10.78.1.2/16"])
 }
 
-fn what_a_router_forwards_is_delayed(backend: Backend) -> Result<()> {
+fn routed_packets_are_delayed(backend: Backend) -> Result<()> {
     const ROUTER: &[&str] = &["address add 10.78.0.254/24 dev a", "address add 10.78.1.254/24 dev b"];
     forwarded_frames_are_delayed(backend, ROUTER, ["10.78.0.1/24", "10.78.1.2/24"])
 }

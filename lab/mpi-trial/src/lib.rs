@@ -1,7 +1,7 @@
 //! Starts an MPI library for once, as a program of one rank would: loads it, calls `MPI_Init` and `MPI_Finalize`. So nobody
 //! needs a compiler to see whether an MPI starts, and what it loads.
 //!
-//! What these functions are called with is the same for all MPI libraries: pointers that may be null, or to memory of ours.
+//! All MPI libraries take equal arguments here: pointers that may be null, or to memory of ours.
 //! An MPI that cannot start often ends the process; so callers start a process for it.
 #![deny(unsafe_code)]
 
@@ -26,7 +26,7 @@ pub struct Started {
 /// Starts the library and ends it.
 ///
 /// # Errors
-/// What a function of it returned.
+/// The failing function, with its error code.
 pub fn start(library: &Library) -> Result<Started, String> {
     let check = |what: &str, code: i32| if code == 0 { Ok(()) } else { Err(format!("{what} returned {code}")) };
     check("MPI_Init", library.init()?)?;
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_mpi_library_is_told() {
+    fn a_file_that_is_no_mpi_library_is_reported() {
         let error = Library::open(Path::new("/no/such/libmpi.so")).err().unwrap();
         assert!(error.contains("/no/such/libmpi.so"), "{error}");
         let libc = Library::open(Path::new("libc.so.6")).unwrap();

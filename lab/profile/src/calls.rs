@@ -10,9 +10,9 @@ const TEXT: &str = include_str!("calls.txt");
 pub struct Call {
     /// `MPI_...`.
     pub name: String,
-    /// What the function does.
+    /// Kind of the function.
     pub kind: Kind,
-    /// Whether it does so at once or through a request.
+    /// Whether it completes at once or through a request.
     pub form: Form,
     /// Whether its counts are `MPI_Count` (64 bits) instead of `int`.
     pub is_large: bool,
@@ -35,7 +35,7 @@ pub enum Form {
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident = $word:literal, $group:ident;)*) => {
-        /// What a call does.
+        /// Kinds of calls.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Kind {
             $($(#[$doc])* $kind,)*

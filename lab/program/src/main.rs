@@ -1,6 +1,6 @@
 //! The program `fishplate`.
 //!
-//! [`commands`] has a file for each subcommand: its options, and what it calls. What is done is in the other folders; in
+//! [`commands`] has a file for each subcommand: its options, and the calls. The tasks are in the other folders; in
 //! each of them `print` says how results are shown, by means of [`output`].
 #![forbid(unsafe_code)]
 // Only `output::terminal` prints: it makes names of others printable.

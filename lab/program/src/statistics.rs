@@ -39,7 +39,7 @@ pub struct Quotient {
 /// Where a quotient may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Interval {
-    /// A single pair tells nothing of it.
+    /// A single pair has no spread.
     Unknown,
     /// From here to there.
     Within(f64, f64),

@@ -112,7 +112,7 @@ fn crates_use_only_what_they_may() {
     }
 }
 
-/// Files may not use each other in circles, but for a module and what is inside of it.
+/// Files may not use each other in circles, but for a module and its submodules.
 #[test]
 fn files_do_not_use_each_other_in_circles() {
     let wrong: Vec<String> = HOUSE.iter().flat_map(|(_, folder, ..)| wrong_with_uses_in(folder)).collect();

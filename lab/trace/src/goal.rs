@@ -30,7 +30,7 @@ pub struct Program {
 /// An operation of a rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// What the operation does.
+    /// Kind of the operation.
     pub action: Action,
     /// Indexes of the operations that must be complete before.
     pub requires: Vec<u32>,
@@ -38,7 +38,7 @@ pub struct Task {
     pub irequires: Vec<u32>,
 }
 
-/// What an operation does.
+/// Kinds of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Computes for this number of nanoseconds.
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn errors_name_their_line() {
         let says = |text: &str| parse(text).unwrap_err().to_string();
         assert_eq!(says(""), "line 0: there is no num_ranks");
         assert_eq!(says("num_ranks 0"), "line 1: num_ranks 0: given once, and from 1 to 16777216");

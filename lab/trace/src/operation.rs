@@ -1,4 +1,4 @@
-//! What an MPI call does, without its time: each iteration of a loop yields equal values.
+//! Operations of MPI calls, without their times: each iteration of a loop yields equal values.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ pub type Slot = u32;
 /// A communicator: its index among the definitions of its rank.
 pub type CommunicatorNumber = u32;
 
-/// What a call does. Ranks are ranks in MPI_COMM_WORLD unless stated otherwise; sizes are in bytes.
+/// The operation of a call. Ranks are ranks in MPI_COMM_WORLD unless stated otherwise; sizes are in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Operation {
     /// Not a call: defines the communicator of a number, from here on.

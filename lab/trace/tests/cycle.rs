@@ -80,7 +80,7 @@ fn an_iteration_is_found_and_its_times_are_means() {
 }
 
 #[test]
-fn what_is_no_loop_is_told() {
+fn traces_without_a_loop_are_refused() {
     let error = |trace, iterations| Cycle::of(&trace, iterations).unwrap_err();
     let missing = error(trace(calls), 6);
     assert_eq!(missing.to_string(), "nothing is repeated 6 times by all ranks after their last barrier");

@@ -53,7 +53,7 @@ fn check(trace: &Trace, calls: u64, kinds: u64) {
 }
 
 #[test]
-fn what_was_written_is_read() {
+fn written_traces_are_read() {
     for (calls, kinds) in [(0, 1), (10, 3), (200_000, 5), (300_000, 300_000)] {
         let folder = tempfile::tempdir().unwrap();
         (0..2).for_each(|rank| write(folder.path(), rank, 2, calls, kinds, true));
@@ -105,7 +105,7 @@ fn a_file_that_is_cut_short_is_read_up_to_there() {
 }
 
 #[test]
-fn what_is_no_trace_of_a_program_is_refused() {
+fn files_that_are_no_trace_of_a_program_are_refused() {
     let says = |prepare: &dyn Fn(&Path)| {
         let folder = tempfile::tempdir().unwrap();
         prepare(folder.path());

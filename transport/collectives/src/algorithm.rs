@@ -14,7 +14,7 @@ pub const UNLIMITED_WINDOW: u16 = u16::MAX;
 /// A way to carry out an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Algorithm {
-    /// What the MPI does by itself, on the whole communicator. Has no schedule.
+    /// The MPI's own algorithm, on the whole communicator. Has no schedule.
     Native,
     /// One rank of each cluster crosses the WAN for all, with all other clusters at once.
     Coordinators {

@@ -3,9 +3,9 @@
 /// A buffer of the rank that runs a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Buffer {
-    /// What the user gives; never written. A schedule that is in place does not use it.
+    /// The user's input; never written. A schedule that is in place does not use it.
     Send,
-    /// What the user gets. Of a broadcast: its only buffer, also at the root.
+    /// The user's output. Of a broadcast: its only buffer, also at the root.
     Receive,
     /// [`Schedule::temporary_len`](crate::Schedule::temporary_len) elements of the executor's, with nothing in them.
     Temporary,

@@ -1,4 +1,4 @@
-//! Who is where: ranks, clusters and hosts.
+//! Places of ranks: clusters and hosts.
 
 use std::collections::BTreeMap;
 

@@ -12,14 +12,14 @@ pub enum Operation {
     Barrier,
     /// `Receive[0..len]` of the root into that of all.
     Broadcast {
-        /// Who has it.
+        /// The rank that has it.
         root: Rank,
         /// How much.
         len: usize,
     },
     /// `Send[0..len]` of all, reduced, into `Receive` of the root.
     Reduce {
-        /// Who gets it.
+        /// The rank that gets it.
         root: Rank,
         /// How much each has.
         len: usize,
@@ -47,14 +47,14 @@ pub enum Operation {
     },
     /// The block of each rank, from the start of its `Send`, into `Receive` of the root.
     Gather {
-        /// Who gets them.
+        /// The rank that gets them.
         root: Rank,
         /// How long the blocks are, and where they go; only the root's places count.
         blocks: Blocks,
     },
     /// A block for each rank from `Send` of the root to the start of that rank's `Receive`.
     Scatter {
-        /// Who has them.
+        /// The rank that has them.
         root: Rank,
         /// How long the blocks are, and where they are; only the root's places count.
         blocks: Blocks,

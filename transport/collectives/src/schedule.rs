@@ -4,7 +4,7 @@ use crate::buffer::{Buffer, Slice};
 use crate::map::Rank;
 use crate::step::{Action, Local, Step, StepId, Tag};
 
-/// What one rank does for an operation.
+/// Steps of one rank for an operation.
 ///
 /// To execute it: start every step without blocking as soon as its predecessors are complete, in any order and several
 /// at once; but start the [`Local`] steps in the order of the schedule, as MPI asks of collectives on one communicator.

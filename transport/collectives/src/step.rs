@@ -1,4 +1,4 @@
-//! What a rank does in a schedule.
+//! Steps of a rank in a schedule.
 
 use crate::buffer::Slice;
 use crate::map::{LocalRank, Rank};
@@ -23,7 +23,7 @@ pub struct Step {
     pub after: Vec<StepId>,
 }
 
-/// What a step does.
+/// The action of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Sends elements; complete when they may be overwritten.
@@ -72,14 +72,14 @@ pub enum Local {
     Barrier,
     /// `MPI_Bcast`.
     Broadcast {
-        /// Who has it.
+        /// The rank that has it.
         root: LocalRank,
         /// What, at the root; where to, elsewhere.
         data: Slice,
     },
     /// `MPI_Reduce`.
     Reduce {
-        /// Who gets it.
+        /// The rank that gets it.
         root: LocalRank,
         /// This rank's operand. At the root it can be `into` itself (`MPI_IN_PLACE`).
         from: Slice,
@@ -102,7 +102,7 @@ pub enum Local {
     },
     /// `MPI_Gatherv`.
     Gather {
-        /// Who gets them.
+        /// The rank that gets them.
         root: LocalRank,
         /// This rank's block. At the root it can be in its place already (`MPI_IN_PLACE`).
         from: Slice,
@@ -111,7 +111,7 @@ pub enum Local {
     },
     /// `MPI_Scatterv`.
     Scatter {
-        /// Who has them.
+        /// The rank that has them.
         root: LocalRank,
         /// Where the blocks are; only at the root.
         blocks: Option<Vec<Slice>>,

@@ -22,7 +22,7 @@ use fishplate_engine::{
 const RATES: [f64; 2] = [125e6, 31.25e6];
 /// One way.
 const DELAY_NS: u64 = 20_000;
-/// What a rail takes before it has sent it, in bytes, as a socket with a short queue does.
+/// Length of a rail's queue in bytes, as of a socket with a short queue.
 const QUEUE_BYTES: u64 = 128 << 10;
 const MESSAGE_BYTES: usize = 8 << 20;
 /// Virtual time goes on in steps.
@@ -33,7 +33,7 @@ fn main() {
     let vcs = nodes.each_mut().map(|node| node.engine.open());
     for (index, rate) in RATES.into_iter().enumerate() {
         for me in [0, 1] {
-            // Each side tells the other what it may send without being asked for.
+            // Each side grants the other memory for unexpected messages.
             let grant = nodes[1 - me].engine.first_grant(vcs[1 - me]);
             let up = nodes[me].engine.subchannel_up(vcs[me], RailId(index as u8), Some(rate), grant);
             nodes[me].rails.push(Rail::new(rate, up.expect("two subchannels are not too many")));
@@ -92,7 +92,7 @@ impl Node {
         Node { engine: Engine::new(Config::default()), memory, rails: Vec::new() }
     }
 
-    /// What a driver does over and over: says what can be sent, sends, and asks what has ended.
+    /// One round of a driver: it offers room, sends frames, and polls completions.
     fn step(&mut self, now: Instant) -> Vec<Completion> {
         self.engine.handle_timeout(now);
         for rail in &self.rails {

@@ -4,7 +4,7 @@ use crate::limits::MAX_ANNOUNCED;
 use crate::policy::{Multiplexing, Striping};
 use crate::processor::ProcessorCost;
 
-/// Settings of one engine; the same for all of its virtual channels.
+/// Settings of one engine, for all of its virtual channels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// How whole messages are spread.

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_registered_can_be_accessed_and_only_as_allowed() {
+    fn only_registered_memory_can_be_accessed_and_only_as_allowed() {
         let mut regions = RegisteredMemory::default();
         regions.add(registration(1, 1000, 100)).unwrap();
         let find = |address, len| regions.find(1, address, len, Permission::Read).map(|(_, memory)| memory.len());

@@ -76,11 +76,11 @@ pub struct Remote {
 /// Bytes to write into a peer's registered memory.
 #[derive(Clone, Debug)]
 pub struct WriteRequest {
-    /// Whose memory.
+    /// Channel to the owner of the memory.
     pub vc: VcId,
     /// Where.
     pub to: Remote,
-    /// Immediate data: the peer's user is told of the write, with this (libfabric: remote CQ data).
+    /// Immediate data: the write completes at the peer's user, with this value (libfabric: remote CQ data).
     pub data: Option<u64>,
     /// The bytes. Must stay valid and unchanged until the completion, unless `inject`.
     pub payload: Payload,
@@ -95,7 +95,7 @@ pub struct WriteRequest {
 /// Bytes to read from a peer's registered memory.
 #[derive(Clone, Debug)]
 pub struct ReadRequest {
-    /// Whose memory.
+    /// Channel to the owner of the memory.
     pub vc: VcId,
     /// From where.
     pub from: Remote,
@@ -110,7 +110,7 @@ pub struct ReadRequest {
 /// An atomic operation on a peer's registered memory.
 #[derive(Clone, Debug)]
 pub struct AtomicRequest {
-    /// Whose memory.
+    /// Channel to the owner of the memory.
     pub vc: VcId,
     /// Where the array begins.
     pub to: Remote,

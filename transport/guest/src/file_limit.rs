@@ -18,7 +18,7 @@ pub fn check(bytes: u64) -> Result<()> {
     }
 }
 
-/// A file that is written behind what is in it.
+/// A file that is appended to.
 #[derive(Debug)]
 pub struct LimitedFile {
     file: File,
@@ -31,10 +31,10 @@ impl LimitedFile {
         LimitedFile { file, written: 0 }
     }
 
-    /// `file` is written behind what is in it.
+    /// `file` is appended to.
     ///
     /// # Errors
-    /// When its length cannot be told.
+    /// When its length cannot be read.
     pub fn behind(file: File) -> Result<LimitedFile> {
         let written = file.metadata()?.len();
         Ok(LimitedFile { file, written })
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_beyond_the_limit_is_an_error() {
+    fn a_file_beyond_the_limit_is_an_error() {
         let before = getrlimit(Resource::Fsize);
         // No other test writes as much.
         let most = 1 << 50;

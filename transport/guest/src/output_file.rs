@@ -14,7 +14,7 @@ const WRITABLE_BY_OTHERS: u32 = 0o022;
 /// Mode bit of a folder: an entry can only be replaced by its owner, or that of the folder.
 const STICKY: u32 = 0o1000;
 
-/// Opens a file to replace what is in it; it is made where there is none.
+/// Opens a file to replace its contents; makes it where there is none.
 ///
 /// # Errors
 /// When it cannot be opened, or others may have put a link, a pipe, a device, or a second name of another file in its place.
@@ -27,7 +27,7 @@ pub fn create(file: &Path) -> Result<File> {
     Ok(opened)
 }
 
-/// Opens a file to write behind what is in it; it is made where there is none.
+/// Opens a file to append to it; makes it where there is none.
 ///
 /// # Errors
 /// As those of [`create`].
@@ -35,7 +35,7 @@ pub fn append(file: &Path) -> Result<File> {
     open(file, OpenOptions::new().append(true).create(true))
 }
 
-/// The same of a file that is there.
+/// Opens an existing file to append to it.
 ///
 /// # Errors
 /// As those of [`create`], and [`ErrorKind::NotFound`].
@@ -43,7 +43,7 @@ pub fn append_existing(file: &Path) -> Result<File> {
     open(file, OpenOptions::new().append(true))
 }
 
-/// Whether what is written to `file` goes elsewhere by the will of this user or of root: it is a link, a pipe or a device of
+/// Whether writes to `file` go elsewhere by the will of this user or of root: it is a link, a pipe or a device of
 /// theirs, in a place where nobody else could have replaced it.
 ///
 /// # Errors
@@ -108,7 +108,7 @@ fn others_replace(file: &Path) -> Result<bool> {
     Ok(!is_ours(&folder) || folder.mode() & WRITABLE_BY_OTHERS != 0 && folder.mode() & STICKY == 0)
 }
 
-/// Whether the kernel or the administrator has made the entry, whoever owns it as a user namespace shows it.
+/// Whether the kernel or the administrator has made the entry, with any owner that a user namespace shows.
 fn is_of_the_system(file: &Path) -> bool {
     let is_system = |folder: std::path::PathBuf| folder == Path::new("/dev") || folder.starts_with("/proc");
     folder(file).canonicalize().is_ok_and(is_system)
@@ -165,8 +165,8 @@ mod tests {
                 assert_eq!(fs::read_to_string(&target).unwrap(), "newer");
                 assert!(leads_elsewhere(&link).unwrap());
             } else {
-                let told = "it is a link that other users may have put there: remove it, or choose another folder";
-                assert_eq!(reasons(&link), [told; 3]);
+                let problem = "it is a link that other users may have put there: remove it, or choose another folder";
+                assert_eq!(reasons(&link), [problem; 3]);
                 assert_eq!(fs::read_to_string(&target).unwrap(), "old");
             }
         }

@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_would_obey_is_replaced_and_nothing_else() {
+    fn only_control_characters_are_replaced() {
         let hostile = "\x1b]0;title\x07\u{9b}31m\r\u{7f}\x08 a\u{202e}b\u{2066}c\u{2028}";
         assert_eq!(printable(hostile), "?]0;title??31m??? a?b?c?");
         let harmless = "täglich 12 µs\n\tnach São Paulo, 東京 — ½ \u{1f600}";

@@ -2,7 +2,7 @@
 
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 
-/// What a thread does itself: these signals are for the thread alone, and the program may handle them, as those do that protect
+/// Signals that a thread causes itself: they are for the thread alone, and the program may handle them, as those do that protect
 /// pages and learn from the fault that a page is written to. Blocked, they would end the process.
 const FAULTS: [Signal; 6] =
     [Signal::SIGSEGV, Signal::SIGBUS, Signal::SIGFPE, Signal::SIGILL, Signal::SIGTRAP, Signal::SIGSYS];

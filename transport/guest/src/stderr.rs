@@ -1,4 +1,4 @@
-//! What libraries in an MPI process say on its error output, mostly before they end a job.
+//! Lines of libraries in an MPI process on its error output, mostly before they end a job.
 
 use std::fmt::Display;
 use std::io::Write;

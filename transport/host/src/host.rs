@@ -1,4 +1,4 @@
-//! What the kernel says of a process's host.
+//! The kernel's facts about a process's host.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use super::id::HostId;
 
-/// What the kernel says of a host.
+/// The kernel's facts about a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Host {
     /// Its name, in the process's UTS namespace; empty: not known.
@@ -34,24 +34,24 @@ impl Host {
         Host { name: name.into(), ..Host::default() }
     }
 
-    /// What a mounted proc file system tells of this process's host.
+    /// Facts of a mounted proc file system about this process's host.
     fn read(name: String, proc: &Path) -> Host {
         let boot = fs::read_to_string(proc.join("sys/kernel/random/boot_id")).unwrap_or_default();
         let namespace = |kind: &str| fs::metadata(proc.join("self/ns").join(kind)).map_or(0, |file| file.ino());
         Host { name, boot: boot.trim().into(), network: namespace("net"), time: namespace("time") }
     }
 
-    /// Its identity. The name stands for what is not known, so that machines without a boot id are not all one.
+    /// Its identity. The name replaces unknown facts, so that machines without a boot id differ.
     pub fn id(&self) -> HostId {
         HostId::of(&[&self.machine(), &self.number(self.network)])
     }
 
-    /// The same for processes that share processors and memory: those of one boot of a machine.
+    /// Equal for processes that share processors and memory: those of one boot of a machine.
     pub fn machine(&self) -> String {
         if self.boot.is_empty() { format!("name {}", self.name) } else { self.boot.clone() }
     }
 
-    /// The same for processes that have one monotonic clock.
+    /// Equal for processes that have one monotonic clock.
     pub fn clock(&self) -> String {
         if self.time == 0 { self.machine() } else { format!("{} {}", self.machine(), self.time) }
     }
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_host_is_no_part_of_what_is_known() {
+    fn the_name_of_a_host_does_not_count_where_other_facts_are_known() {
         let of = |name, boot, network| host(name, boot, network).id();
         let one = of("node", "boot-1", 1);
         assert_eq!(one, of("container", "boot-1", 1), "containers in the network of their machine");
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_stands_for_what_is_not_known() {
+    fn the_name_counts_where_other_facts_are_unknown() {
         for (boot, network) in [("", 1), ("boot-1", 0), ("", 0)] {
             assert_eq!(host("a", boot, network).id(), host("a", boot, network).id());
             assert_ne!(host("a", boot, network).id(), host("b", boot, network).id(), "{boot} {network}");

@@ -13,7 +13,7 @@ impl HostId {
     /// How many bytes it has.
     pub const LEN: usize = 8;
 
-    /// Of what tells it: FNV-1a of 64 bits (RFC 9923) over the texts, each with an end.
+    /// Of identifying texts: FNV-1a of 64 bits (RFC 9923) over the texts, each with an end.
     pub(super) fn of(texts: &[&str]) -> HostId {
         let bytes = texts.iter().flat_map(|text| text.bytes().chain([0]));
         let hash = bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {

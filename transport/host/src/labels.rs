@@ -1,10 +1,10 @@
-//! What hosts are called where they are shown.
+//! Names of hosts where they are shown.
 
 use std::collections::BTreeMap;
 
 use super::id::HostId;
 
-/// What hosts are called where they are shown: by their names, and with a number where several have one name.
+/// Names of hosts where they are shown, with a number where several have one name.
 #[derive(Clone, Debug, Default)]
 pub struct Labels {
     hosts: BTreeMap<String, Vec<HostId>>,
@@ -27,7 +27,7 @@ impl Labels {
         }
     }
 
-    /// What one of them is called.
+    /// The name of one of them.
     pub fn label(&self, id: HostId, name: &str) -> String {
         let same = self.hosts.get(name).filter(|same| same.len() > 1);
         match same.and_then(|same| same.iter().position(|known| *known == id)) {

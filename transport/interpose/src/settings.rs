@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_is_told_with_what_is_allowed() {
+    fn a_wrong_value_is_reported_with_the_allowed_ones() {
         let message = settings("FISHPLATE_COLLECTIVES", "fast").unwrap_err().to_string();
         assert_eq!(
             message,

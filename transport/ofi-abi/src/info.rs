@@ -1,4 +1,4 @@
-//! What `fi_getinfo` is asked and answers: `fi_info` and its attributes.
+//! Hints and results of `fi_getinfo`: `fi_info` and its attributes.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 

@@ -1,4 +1,4 @@
-//! What a provider's `fi_prov_ini` returns.
+//! The structure that a provider's `fi_prov_ini` returns.
 
 use std::ffi::{c_char, c_int, c_void};
 

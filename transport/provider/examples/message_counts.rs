@@ -47,7 +47,7 @@ pub fn counted_message(from: &Node, to: &Node, bytes: &mut [u8], size: usize) {
     while !to.has_read() {}
 }
 
-/// The same while the endpoints connect, which takes both.
+/// One message while the endpoints connect, which needs calls of both.
 fn first_message(from: &Node, to: &Node, bytes: &mut [u8], size: usize) {
     let (out, into) = bytes.split_at_mut(size);
     to.trecv(into, 1, 0, 7);

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn remote_memory_access_tells_which_kind() {
+    fn remote_memory_access_reports_its_kind() {
         let flags = |operation| entry(&Completion { operation, ..completion() }, 4, 9).flags;
         assert_eq!(flags(Operation::Write), FI_RMA | FI_WRITE);
         assert_eq!(flags(Operation::Read), FI_RMA | FI_READ);

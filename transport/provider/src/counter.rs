@@ -12,7 +12,7 @@ use crate::errno::{Errno, Outcome, read_plain};
 use crate::idle_yield::IdleYield;
 use crate::reader::Reader;
 
-/// What a counter counts.
+/// Events that a counter counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Operations.

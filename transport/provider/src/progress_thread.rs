@@ -302,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_dozes_is_woken_only_for_what_is_to_be_done_soon() {
+    fn a_dozing_thread_is_woken_only_for_work_that_is_due_soon() {
         let shared = Shared::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).unwrap());
         let rings = |depth: u8, soon: bool| {
             shared.working.store(false, Ordering::Relaxed);

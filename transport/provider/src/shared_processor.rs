@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_shares_a_processor_with_many_waits_longer_for_its_turn() {
+    fn a_thread_that_shares_a_processor_with_many_waits_longer() {
         let waits = [0.0, 0.5, 0.9, 0.98, 1.0, 1.02].map(|share| scheduling_wait_at(share).as_millis());
         assert_eq!(waits, [50, 50, 50, 200, 500, 500]);
     }

@@ -51,7 +51,6 @@ const NAMES: [(&str, Mechanism); 10] = [
 pub struct Ablation(u32);
 
 impl Ablation {
-    /// Whether `mechanism` is off.
     #[inline]
     pub fn is_off(self, mechanism: Mechanism) -> bool {
         self.0 & (1 << mechanism as u32) != 0
@@ -80,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_named_is_off_and_nothing_else() {
+    fn the_named_mechanisms_are_off_and_no_others() {
         let off: Ablation = "datagrams,early-data".parse().unwrap();
         let names = NAMES.iter().filter(|(_, mechanism)| off.is_off(*mechanism)).map(|(name, _)| *name);
         assert_eq!(names.collect::<Vec<_>>(), ["datagrams", "early-data"]);

@@ -7,9 +7,9 @@ use std::net::IpAddr;
 
 use ring::hmac;
 
-/// Rails of one endpoint, at most: a rail's number has five bits in the blob. Hosts with as many interfaces exist.
+/// Greatest number of rails of one endpoint: a rail's number has five bits in the blob. Hosts with this number of interfaces exist.
 pub const MAX_RAILS: usize = 32;
-/// Addresses of one rail that are told to peers, at most: an interface with more has them for other purposes.
+/// Greatest number of addresses of one rail that peers learn: an interface with more has them for other purposes.
 pub const MAX_RAIL_ADDRESSES: usize = 8;
 
 /// Length in bytes of an encoded address; MPI libraries reserve room for no more than 64.
@@ -53,7 +53,7 @@ pub struct Address {
     pub id: EndpointId,
     /// Its secret.
     pub token: Token,
-    /// TCP port, the same on every rail.
+    /// TCP port, of all rails.
     pub port: u16,
     /// The IP addresses of each rail, those that peers likeliest reach first; at most [`MAX_RAILS`] rails. A rail may have no known
     /// address.
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_is_asked_for() {
+    fn addresses_without_room_in_the_blob_are_requested() {
         let rails: Vec<Vec<IpAddr>> = (0..MAX_RAILS as u16)
             .map(|rail| vec![IpAddr::from([10, 0, rail as u8, 1]), IpAddr::from([0xfd00, rail, 0, 0, 0, 0, 0, 1])])
             .collect();

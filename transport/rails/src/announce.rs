@@ -2,7 +2,7 @@
 //!
 //! There each of them answers ARP requests for any address of this host, and askers keep the first answer. An ARP request from
 //! the interface that has the address corrects them. Users may not send ARP packets, but the kernel sends a request before a
-//! datagram to an unknown address: so a datagram is sent to an address that hardly anybody has.
+//! datagram to an unknown address: so a datagram is sent to an address that is hardly ever used.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -26,7 +26,7 @@ pub fn announce(rail: &Rail) {
     }
 }
 
-/// An address of the network, another one each time: the kernel does not soon repeat a request for one that nobody has.
+/// An address of the network, another one each time: the kernel does not soon repeat a request for an unused address.
 fn any_in_network(ip: Ipv4Addr, prefix: u8) -> Option<Ipv4Addr> {
     let hosts = u32::MAX >> prefix;
     let host = u32::from_ne_bytes(random().ok()?) % (hosts - 1) + 1;

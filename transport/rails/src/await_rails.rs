@@ -41,10 +41,10 @@ pub struct Found {
 /// rank that cannot begin is not noticed by some launchers (MPICH's hydra), so that the others would wait.
 pub fn await_rails(settings: &Settings) -> Result<Found, String> {
     let start = Instant::now();
-    let mut has_told = false;
+    let mut has_warned = false;
     loop {
         let missing = match find_interfaces(&settings.rails, process::is_alone()) {
-            Ok(interfaces) if has_told => settled(&settings.rails).or(Ok(interfaces)),
+            Ok(interfaces) if has_warned => settled(&settings.rails).or(Ok(interfaces)),
             looked => looked,
         };
         let missing = match missing {
@@ -63,9 +63,9 @@ pub fn await_rails(settings: &Settings) -> Result<Found, String> {
                 _ => loopback_alone(format!("gave up after {} s: {why}", patience.as_secs())),
             };
         }
-        if !has_told {
+        if !has_warned {
             log::warn!("waits for the network, up to {} s: {why}", patience.as_secs());
-            has_told = true;
+            has_warned = true;
         }
         thread::sleep(PAUSE);
     }

@@ -15,7 +15,6 @@ impl Clock {
         Clock { origin_ns: monotonic::nanoseconds() }
     }
 
-    /// Now.
     #[inline]
     pub fn now(&self) -> Instant {
         Instant(monotonic::nanoseconds() - self.origin_ns)

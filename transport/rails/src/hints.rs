@@ -27,7 +27,7 @@ pub fn hints(rail: &Rail, rails: &[Rail]) -> Vec<String> {
     let mut hints = Vec::new();
     if either("rp_filter") == 1 {
         hints.push(format!(
-            "{shares}, and the kernel drops what comes in over it: sysctl -w net.ipv4.conf.{device}.rp_filter=2"
+            "{shares}, and the kernel drops packets that arrive over it: sysctl -w net.ipv4.conf.{device}.rp_filter=2"
         ));
     }
     if either("arp_filter") == 1 {

@@ -3,13 +3,13 @@
 //!
 //! - [`Endpoint`]: an engine with its sockets. `fishplate-provider` opens one for each libfabric endpoint, and calls it
 //!   whenever MPI calls; nothing moves by itself.
-//! - [`discover`]: which network interfaces are rails, and why others are not (`fishplate rails`).
-//! - [`trial`]: whether rails lead to another host, and what they carry there (`fishplate doctor`).
+//! - [`discover`]: network interfaces that are rails, and the reasons against others (`fishplate rails`).
+//! - [`trial`]: reachability of another host over rails, with sizes of packets (`fishplate doctor`).
 //! - [`Settings`]: the environment variables.
-//! - [`live`]: the page that each process keeps for `fishplate top`; [`rail_bytes`]: the same from inside, for profiles.
+//! - [`live`]: the page that each process keeps for `fishplate top`; [`rail_bytes`]: its counters from inside, for profiles.
 //!
 //! ```
-//! // What the user may set, and to what: the table of docs/reference/settings.md.
+//! // Settings and their allowed values: the table of docs/reference/settings.md.
 //! let timeout = fishplate_rails::settings::VARIABLES.iter().find(|variable| variable.name == "FISHPLATE_TIMEOUT");
 //! assert_eq!(timeout.unwrap().default, "900; for a peer that has not been reached yet 30, or as long as the process has run");
 //! ```
@@ -62,7 +62,7 @@ pub mod transfer;
 pub mod trial;
 mod waiting_frame;
 
-/// Version of the wire format: all processes of a job must speak the same.
+/// Version of the wire format, which must be equal for all processes of a job.
 pub use fishplate_engine::wire::VERSION as WIRE_VERSION;
 
 pub use address::{ADDRESS_LEN, Address};

@@ -144,7 +144,6 @@ impl Ending {
 /// The memory of payloads in this process.
 #[derive(Clone, Copy)]
 pub struct Places<'a> {
-    /// User memory.
     pub memory: &'a UserMemory,
     /// Copies.
     pub bounces: &'a BounceBuffers,

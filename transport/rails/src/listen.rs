@@ -18,7 +18,6 @@ const PORT_TRIES: usize = 32;
 /// A socket that peers connect to.
 #[derive(Debug)]
 pub struct Listener {
-    /// The socket.
     pub socket: TcpListener,
     /// Position of its rail: it takes connections over the rail's interface, to any address. `None`: it takes connections over all
     /// other interfaces.
@@ -53,7 +52,7 @@ impl fmt::Display for ListenError {
                     Some(ranks) => write!(f, "this job needs {ranks} there, one for each of its ranks on that host")?,
                     None => f.write_str("a job needs one for each of its ranks on a host")?,
                 }
-                f.write_str(": widen the range, or end what has them (`ss -ltnp` shows it)")
+                f.write_str(": widen the range, or end the programs that use them (`ss -ltnp` lists these)")
             }
             ListenError::System(error) => write!(f, "the rails cannot be listened on: {error}"),
         }
@@ -71,7 +70,7 @@ impl From<io::Error> for ListenError {
 ///
 /// An accepted connection stays on its interface in both directions, with the answer that sets it up: without that, two rails
 /// in one network would be one, as routes lead to it over the first. Old kernels let only root bind sockets to interfaces;
-/// then routes decide, and the address tells the rail.
+/// then routes decide, and the address identifies the rail.
 pub fn listen(
     places: &[Place<'_>],
     congestion: &str,
@@ -156,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_to_a_path_is_taken_by_its_listener() {
+    fn connections_to_a_path_are_accepted_by_its_listener() {
         let ip = |text: &str| text.parse::<IpAddr>().unwrap();
         let path = |own: &str| Place { device: Some("lo"), addresses: vec![ip(own)] };
         let (listeners, port) = listen(&[path("127.0.0.2"), path("127.0.0.3"), on_loopback()], "reno", None).unwrap();

@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_takes_for_commands_is_not_shown() {
+    fn control_characters_are_not_shown() {
         let mut page = shown(1);
         (page.host, page.program) = ("a\u{1b}[2J".into(), "b\r\nc\u{9b}31m".into());
         page.rails.truncate(1);

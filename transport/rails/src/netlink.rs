@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn routes_and_rules_tell_their_networks() {
+    fn routes_and_rules_have_their_networks() {
         let to: [u8; 4] = [10, 1, 0, 0];
         let list = [attribute(RTA_DST, &to), attribute(RTA_OIF, &2_u32.to_ne_bytes())].concat();
         assert_eq!(prefixed(&list, RTA_DST, true, 16), Some((IpAddr::from(to), 16)));
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_ends_the_list() {
+    fn a_truncated_message_ends_the_list() {
         assert_eq!(attributes(&[8, 0, 3, 0, b'l', b'o', 0, 0, 9, 0, 3]).count(), 1);
         assert_eq!(attributes(&[3, 0, 3, 0]).count(), 0);
         assert_eq!(link(&[0; 15]), None);

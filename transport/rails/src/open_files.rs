@@ -59,7 +59,7 @@ impl OpenFiles {
         self.peers.is_some_and(|peers| peers * self.rails > self.room)
     }
 
-    /// A connection was given back. Returns whether the user is to be told that files are short.
+    /// A connection was given back. Returns whether to warn the user that files are short.
     pub fn ran_short(&mut self) -> bool {
         let was_known = self.is_foreseen() || self.has_run_short;
         self.has_run_short = true;
@@ -156,31 +156,31 @@ mod tests {
         assert!(files(99, 2).is_short() && !files(100, 2).is_short());
         assert!(files(163, 4).is_short() && !files(164, 4).is_short());
         assert!(!OpenFiles::new(64, (0..30).collect(), None, 2).is_short(), "nobody knows how many peers there are");
-        let told = files(64, 2).to_string();
+        let message = files(64, 2).to_string();
         assert!(
-            told.contains("one rail of 2") && told.contains("64 files") && told.contains("32 peers need 100"),
-            "{told}"
+            message.contains("one rail of 2") && message.contains("64 files") && message.contains("32 peers need 100"),
+            "{message}"
         );
-        assert!(told.ends_with(GIVES_BACK) && !files(99, 2).to_string().contains(GIVES_BACK), "{told}");
-        let told = files(64, 1).to_string();
+        assert!(message.ends_with(GIVES_BACK) && !files(99, 2).to_string().contains(GIVES_BACK), "{message}");
+        let message = files(64, 1).to_string();
         assert!(
-            told.starts_with("a process may have 64 files open") && told.contains("to 32 peers need 68;"),
-            "{told}"
+            message.starts_with("a process may have 64 files open") && message.contains("to 32 peers need 68;"),
+            "{message}"
         );
     }
 
     #[test]
-    fn who_did_not_know_how_many_peers_there_are_hears_once_that_files_run_short() {
+    fn a_shortage_of_files_is_reported_once_to_processes_of_unknown_job_size() {
         let mut files = OpenFiles::new(64, (0..30).collect(), None, 2);
         assert!(!files.is_short());
         assert_eq!([files.ran_short(), files.ran_short(), files.is_short()], [true, false, true]);
-        let told = files.gives_back();
-        assert!(told.contains("given back") && told.contains("may have 64 open (`ulimit -n`)"), "{told}");
-        assert!(!OpenFiles::new(64, (0..30).collect(), Some(32), 1).ran_short(), "that was told at the start");
+        let message = files.gives_back();
+        assert!(message.contains("given back") && message.contains("may have 64 open (`ulimit -n`)"), "{message}");
+        assert!(!OpenFiles::new(64, (0..30).collect(), Some(32), 1).ran_short(), "that was reported at the start");
     }
 
     #[test]
-    fn the_number_of_a_file_tells_that_what_is_left_to_the_program_is_in_use() {
+    fn the_number_of_a_file_shows_that_the_programs_share_is_in_use() {
         let mut files = OpenFiles::new(64, (0..30).collect(), None, 2);
         let mut is_in_use = |number| {
             files.opened(number);
@@ -190,15 +190,15 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_file_left_is_told_the_limit_that_would_do() {
-        let told = |open: Vec<usize>, peers| OpenFiles::new(64, open, peers, 2).exhausted();
-        let all_below = told((0..60).collect(), Some(32));
+    fn without_files_the_sufficient_limit_is_reported() {
+        let message = |open: Vec<usize>, peers| OpenFiles::new(64, open, peers, 2).exhausted();
+        let all_below = message((0..60).collect(), Some(32));
         assert!(all_below.contains("may have 64 open (`ulimit -n`); raise it to 98 or more"), "{all_below}");
         // With 98, the last five of these would count as well.
-        let some_above = told((0..60).chain(90..95).chain(200..300).collect(), Some(32));
+        let some_above = message((0..60).chain(90..95).chain(200..300).collect(), Some(32));
         assert!(some_above.contains("raise it to 103 or more"), "{some_above}");
-        let told = told((0..60).collect(), None);
-        assert!(told.ends_with("(`ulimit -n`); raise it"), "{told}");
+        let message = message((0..60).collect(), None);
+        assert!(message.ends_with("(`ulimit -n`); raise it"), "{message}");
     }
 
     #[test]

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn in_one_network_the_addresses_that_tell_interfaces_apart_are_tried_first() {
+    fn in_one_network_the_addresses_that_distinguish_interfaces_are_tried_first() {
         let got = pairs(
             &[&["10.0.1.1", "fe80::1"], &["10.0.1.2", "fe80::2"]],
             &[&["10.0.1.3", "fe80::3"], &["10.0.1.4", "fe80::4"]],
@@ -373,7 +373,7 @@ mod tests {
         assert!(!complete(&[&["10.0.1.1"], &["10.0.2.1"]], &[&["10.0.2.2"], &[]]));
         assert!(
             !complete(&[&["10.0.1.1"], &["10.0.1.2"]], &[&["10.0.1.3"], &["10.0.1.4"]]),
-            "interfaces are not told apart"
+            "interfaces are not distinguished"
         );
         assert!(!complete(&[&["10.0.1.1"]], &[&["10.0.1.3"], &["10.0.2.4"]]));
     }

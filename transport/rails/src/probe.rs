@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::rail::Rail;
 use crate::socket;
 
-/// Port of the SYN: *discard*, where hardly anybody listens.
+/// Port of the SYN: *discard*, where hardly any process listens.
 const PORT: u16 = 9;
 /// Number of tries, of which the minimum counts.
 const TIMES: usize = 5;

@@ -60,12 +60,12 @@ pub struct ProcessorTime {
     pub send: CallCost,
     /// Receiving.
     pub receive: CallCost,
-    told: ProcessorCost,
+    reported: ProcessorCost,
 }
 
 impl ProcessorTime {
     pub fn new() -> ProcessorTime {
-        ProcessorTime { send: CallCost::new(), receive: CallCost::new(), told: ProcessorCost::default() }
+        ProcessorTime { send: CallCost::new(), receive: CallCost::new(), reported: ProcessorCost::default() }
     }
 
     /// The cost at the busier end, if it differs clearly from the last one returned. One end sends the bytes and the other receives
@@ -75,10 +75,10 @@ impl ProcessorTime {
         let byte_ns = self.send.byte_ns.max(self.receive.byte_ns) / parallel as f32;
         let now = ProcessorCost { piece_ns, byte_ns };
         let is_near = |a: f32, b: f32| (a - b).abs() <= b / 16.0;
-        if is_near(now.piece_ns, self.told.piece_ns) && is_near(now.byte_ns, self.told.byte_ns) {
+        if is_near(now.piece_ns, self.reported.piece_ns) && is_near(now.byte_ns, self.reported.byte_ns) {
             return None;
         }
-        self.told = now;
+        self.reported = now;
         Some(now)
     }
 }

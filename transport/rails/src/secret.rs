@@ -47,7 +47,7 @@ impl fmt::Display for SecretError {
             SecretError::System(error) => write!(f, "it cannot be read: {error}"),
             SecretError::NoFile => f.write_str("it is no file"),
             SecretError::Owner(owner) => {
-                write!(f, "it belongs to user {owner}, who is neither this process's nor root")
+                write!(f, "it belongs to user {owner}, which is neither that of this process nor root")
             }
             SecretError::Mode(mode) => {
                 write!(f, "others may read or change it, as its mode is {mode:04o} (`chmod 600` makes it right)")
@@ -60,7 +60,7 @@ impl fmt::Display for SecretError {
 }
 
 impl Secret {
-    /// Reads the file at `path`, which nobody else may be able to read or write.
+    /// Reads the file at `path`, which no other user may be able to read or write.
     pub fn read(path: &Path) -> Result<Secret, SecretError> {
         // Without O_NONBLOCK a pipe would block until its other end is open.
         let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn each_file_that_is_not_taken_is_told_why() {
+    fn each_file_that_is_not_used_is_reported_with_the_reason() {
         let cases = [
             (read("short", &[7; 15], 0o600), "it has 15 bytes, and a secret has 16 to 4096"),
             (read("long", &[7; 5000], 0o600), "it has 4097 bytes"),
@@ -183,15 +183,15 @@ mod tests {
             (Secret::read(Path::new("/dev/null")).map_err(|error| error.to_string()), "it is no file"),
         ];
         for (got, expected) in cases {
-            let told = got.unwrap_err();
-            assert!(told.contains(expected), "{told}");
+            let error = got.unwrap_err();
+            assert!(error.contains(expected), "{error}");
         }
     }
 
     #[test]
     fn files_of_other_users_are_not_taken_but_those_of_root() {
         assert!(check_access(1000, 1000, 0o600).is_ok() && check_access(0, 1000, 0o400).is_ok());
-        let told = check_access(1001, 1000, 0o600).unwrap_err().to_string();
-        assert_eq!(told, "it belongs to user 1001, who is neither this process's nor root");
+        let error = check_access(1001, 1000, 0o600).unwrap_err().to_string();
+        assert_eq!(error, "it belongs to user 1001, which is neither that of this process nor root");
     }
 }

@@ -51,7 +51,7 @@ pub struct Settings {
     pub datagrams: bool,
     /// Whether peers of this host are reached by shared memory.
     pub shared_memory: bool,
-    /// Who makes progress while the program computes.
+    /// Progress while the program computes.
     pub progress: Progress,
     /// Number of threads that copy long payloads.
     pub threads: ThreadLimit,
@@ -65,7 +65,7 @@ pub struct Settings {
     pub ablation: Ablation,
 }
 
-/// Who makes progress while the program does not call its MPI.
+/// Progress while the program does not call its MPI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// A thread: it sends frames that wait for a full socket, and also reads where a processor is free for it.
@@ -100,7 +100,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "FISHPLATE_PORTS",
         meaning: "ports to listen on, for firewalls: each process of a host takes one",
         allowed: Ports::ALLOWED,
-        default: "any that is free",
+        default: "a free port",
     },
     Variable {
         name: "FISHPLATE_STREAMS",
@@ -110,13 +110,13 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "FISHPLATE_STRIPING",
-        meaning: "how a long message is cut over the rails",
+        meaning: "policy that cuts a long message over the rails",
         allowed: Striping::ALLOWED,
         default: "earliest",
     },
     Variable {
         name: "FISHPLATE_MULTIPLEXING",
-        meaning: "how whole messages are spread over the rails",
+        meaning: "policy that spreads whole messages over the rails",
         allowed: Multiplexing::ALLOWED,
         default: "earliest",
     },
@@ -134,7 +134,7 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "FISHPLATE_TIMEOUT",
-        meaning: "how long a peer may be out of reach before its operations fail",
+        meaning: "time for which a peer may be unreachable before its operations fail",
         allowed: "seconds, 1 to 86400",
         default: "900; for a peer that has not been reached yet 30, or as long as the process has run",
     },
@@ -176,7 +176,7 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "FISHPLATE_PROGRESS",
-        meaning: "who makes progress while the program computes. auto: a thread, as far as it takes little processor time from others; thread: a thread, always; calls: only calls of MPI",
+        meaning: "progress while the program computes. auto: by a thread while it takes little processor time from others; thread: always by a thread; calls: only by calls of MPI",
         allowed: "auto, thread, calls",
         default: "auto",
     },
@@ -214,7 +214,7 @@ pub struct SettingError {
     pub name: &'static str,
     /// Its value.
     pub value: String,
-    /// What is allowed.
+    /// Allowed values.
     pub allowed: String,
 }
 
@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn every_variable_refuses_nonsense_and_says_which_value_and_what_is_allowed() {
+    fn every_variable_refuses_nonsense_and_names_the_value_and_the_allowed_ones() {
         for variable in VARIABLES {
             let nonsense = if variable.name == "FISHPLATE_STATS" { "/no/such/folder/x" } else { "a,,b" };
             let error = read(variable.name, nonsense).expect_err(variable.name);

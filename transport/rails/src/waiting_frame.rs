@@ -20,7 +20,7 @@ pub struct WaitingFrame {
 pub enum Held {
     /// Where it is.
     Where(Source),
-    /// What it was.
+    /// Its bytes.
     Copied(Vec<u8>),
 }
 
@@ -29,7 +29,7 @@ pub enum Held {
 pub enum Content<'a> {
     /// Where it is.
     Where(&'a Source),
-    /// What it was.
+    /// Its bytes.
     Copied(&'a [u8]),
 }
 

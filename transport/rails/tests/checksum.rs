@@ -26,7 +26,7 @@ fn messages_of_all_sizes_arrive_over_several_streams_with_checksums() {
 }
 
 #[test]
-fn what_was_changed_on_its_way_is_found_told_and_sent_again() {
+fn changed_frames_are_found_reported_and_retransmitted() {
     listen();
     let mut pair = pair([true; 2], 2);
     pair.between.spoils_one_in = 300_000;
@@ -73,7 +73,7 @@ fn without_checksums_nobody_notices() {
     let mut pair = pair([false; 2], 1);
     let sent = vec![0; 1 << 20];
     pair.carry(1, &sent);
-    // Headers are a small part: what is changed is payload.
+    // Headers are a small part: the changed bytes are payload.
     pair.between.spoils_one_in = 200_000;
     let to = pair.ends[0].peer(&pair.between.address);
     let mut got = vec![0; sent.len()];

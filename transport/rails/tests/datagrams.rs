@@ -58,7 +58,7 @@ fn talk(settings: [Settings; 2], times: u64) -> [u64; 2] {
 }
 
 #[test]
-fn who_talks_in_turns_does_so_by_datagrams() {
+fn alternating_messages_go_by_datagrams() {
     let settings = || Settings::default();
     let [sent, repeated] = talk([settings(), settings()], 1600);
     // Most of five lengths of eight, unless this machine takes longer than a datagram is waited for.
@@ -89,7 +89,7 @@ struct Scripted {
 }
 
 impl Scripted {
-    /// It has acknowledged so many messages, one by one, that the endpoint has offered datagrams; where, and under which
+    /// It has acknowledged messages one by one until the endpoint has offered datagrams; where, and under which
     /// secret.
     fn begin() -> (Scripted, u16, u64) {
         let mut endpoint = open(Settings::default());

@@ -155,7 +155,7 @@ fn a_burst_is_held_back_only_when_watched_and_until_it_is_released() {
 }
 
 #[test]
-fn what_was_injected_before_closing_arrives() {
+fn messages_injected_before_closing_arrive() {
     // With a handshake each as well, for which the receiver may not be ready yet.
     for eager_limit in [None, Some(0)] {
         let settings = Settings { eager_limit, ..settings() };
@@ -302,7 +302,7 @@ fn serve(mut endpoint: Endpoint) -> (Address, std::sync::mpsc::Sender<()>, std::
 }
 
 #[test]
-fn a_peer_without_the_token_is_told_and_refused() {
+fn a_peer_without_the_token_is_reported_and_refused() {
     let (mut address, stop, serving) = serve(open(&settings()));
     address.token = Token([0; 16]);
     let why = out_of_reach(&address, &settings());

@@ -1,4 +1,4 @@
-//! Connections are cut under endpoints of one process: nothing is lost, and a peer that has ended is told.
+//! Connections are cut under endpoints of one process: nothing is lost, and the end of a peer is reported.
 
 mod requests;
 
@@ -28,7 +28,7 @@ impl Pair {
         Pair::with_threads(streams, encryption, ThreadLimit::Fixed(0))
     }
 
-    /// The same; so many threads of each end move what is long.
+    /// With this number of transfer threads at each end.
     fn with_threads(streams: u8, encryption: bool, threads: ThreadLimit) -> Pair {
         let (rails, streams) = (vec!["lo".into()], Streams::Fixed(streams));
         let settings = Settings { rails, streams, encryption, threads, shared_memory: false, ..Settings::default() };
@@ -96,7 +96,7 @@ fn connections(ports: [u16; 2]) -> Vec<RawFd> {
 }
 
 fn remote(fd: RawFd) -> Option<SocketAddr> {
-    // SAFETY: the descriptor is only asked, and what is not a socket any more answers with an error.
+    // SAFETY: the descriptor is only queried, which fails if it is no socket any more.
     let socket = unsafe { BorrowedFd::borrow_raw(fd) };
     SockRef::from(&socket).peer_addr().ok()?.as_socket()
 }
@@ -153,7 +153,7 @@ fn the_only_connection_may_be_cut_too() {
 }
 
 #[test]
-fn a_peer_that_has_ended_is_told_at_once_and_with_the_rail() {
+fn a_peer_that_has_ended_is_reported_at_once_and_with_the_rail() {
     let mut pair = Pair::open(2, false);
     pair.exchange(1, |_, _| {});
     let Pair { ends: [mut left, gone], names } = pair;
@@ -166,7 +166,7 @@ fn a_peer_that_has_ended_is_told_at_once_and_with_the_rail() {
         if let Some(completion) = left.poll_completion() {
             break completion;
         }
-        assert!(start.elapsed() < PATIENCE, "nobody was told");
+        assert!(start.elapsed() < PATIENCE, "the failure was not reported");
     };
     let Err(Failure::PeerLost(why)) = completion.result else { panic!("{completion:?}") };
     assert!(why.contains("its process has ended") && why.contains("rail lo"), "{why}");

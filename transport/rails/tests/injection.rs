@@ -109,7 +109,7 @@ fn inject_everywhere(encryption: bool, is_known: bool) {
 
 /// Bytes that are put into a connection that carries messages, in either direction: what comes next is set up anew.
 #[test]
-fn what_is_put_into_encrypted_traffic_costs_that_connection() {
+fn bytes_injected_into_encrypted_traffic_end_that_connection() {
     // A length that no record has; one of a record that nobody sends; a whole record; a message of a set-up; half a megabyte.
     let cases: [(&str, Vec<u8>); 5] = [
         ("no length", vec![0, 0]),
@@ -131,11 +131,11 @@ fn what_is_put_into_encrypted_traffic_costs_that_connection() {
 }
 
 #[test]
-fn what_is_put_into_an_encrypted_connection_costs_that_connection() {
+fn bytes_injected_into_an_encrypted_connection_end_that_connection() {
     inject_everywhere(true, false);
 }
 
 #[test]
-fn what_is_put_into_a_plain_connection_costs_that_connection_where_both_ends_know_each_other() {
+fn bytes_injected_into_a_plain_connection_end_it_where_both_ends_know_each_other() {
     inject_everywhere(false, true);
 }

@@ -102,7 +102,7 @@ fn memory_of_the_origin_may_have_many_pieces() {
 }
 
 #[test]
-fn what_is_not_allowed_is_refused_and_touches_nothing() {
+fn forbidden_accesses_are_refused_and_touch_no_memory() {
     let mut pair = Pair::open([true; 2], None);
     let (target, sent) = (vec![1u8; 1000], vec![2u8; 1001]);
     pair.ends[1].register(Registration { writable: false, ..registration(1, &target) }).unwrap();
@@ -148,7 +148,7 @@ fn memory_whose_registration_has_ended_is_refused_and_a_new_one_counts() {
 }
 
 #[test]
-fn what_finds_no_room_among_the_others_or_has_pieces_goes_the_usual_way() {
+fn accesses_without_a_slot_or_in_pieces_go_by_frames() {
     let mut pair = Pair::open([true; 2], None);
     let target = vec![0u8; 8 * 100];
     let (sent, got) = (contents(8, 9), [0u8; 8]);
@@ -169,14 +169,14 @@ fn what_finds_no_room_among_the_others_or_has_pieces_goes_the_usual_way() {
 }
 
 #[test]
-fn immediate_data_is_told_and_what_waits_is_not_overtaken() {
+fn immediate_data_arrive_and_waiting_completions_are_not_overtaken() {
     let mut pair = Pair::open([true; 2], None);
     let (target, sent) = (vec![0u8; 100], contents(100, 3));
     pair.ends[1].register(registration(7, &target)).unwrap();
     let (vc, to, context) = (pair.names[0], Remote { key: 7, address: BASE }, Context(3));
     let request = WriteRequest { vc, to, data: Some(42), payload: extent(&sent), inject: false, notify: true, context };
     pair.ends[0].write(request).unwrap();
-    assert!(pair.ends[0].poll_completion().is_none(), "nobody has told the target");
+    assert!(pair.ends[0].poll_completion().is_none(), "the target is not notified");
     // This one would come first.
     let later = contents(100, 4);
     pair.write((7, BASE), extent(&later), false);

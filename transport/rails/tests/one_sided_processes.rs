@@ -84,7 +84,7 @@ fn origin() {
             found[number] = registration;
         }
         match result {
-            // What is there once a registration has ended must not be seen.
+            // Bytes written after the end of a registration must not be seen.
             Ok(()) if !is_write => {
                 let got = &std::hint::black_box(&got)[..len];
                 assert!(!got.contains(&ENDED), "what is not registered was read");
@@ -244,7 +244,7 @@ fn the_end_of_a_registration_does_not_wait_for_an_origin_that_is_stopped() {
     }
 }
 
-/// The target is killed while the origin writes and reads: that is told, as for messages.
+/// The target is killed while the origin writes and reads: its operations fail, as messages do.
 #[test]
 fn a_target_that_is_killed_is_lost() {
     let Ok(file) = std::env::var(ADDRESS_FILE) else { return kill_the_target() };

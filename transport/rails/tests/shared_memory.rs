@@ -56,7 +56,7 @@ fn many_messages_wait_in_memory_and_behind_it_for_a_receiver_that_does_not_look(
 }
 
 #[test]
-fn whoever_waits_in_the_kernel_is_woken_by_a_message_in_memory() {
+fn an_endpoint_that_waits_in_the_kernel_is_woken_by_a_message_in_memory() {
     let mut pair = Pair::open([true; 2], None);
     let readiness = pair.ends[1].readiness_fd().unwrap();
     let is_ready = |patience: Duration| {
@@ -79,7 +79,7 @@ fn whoever_waits_in_the_kernel_is_woken_by_a_message_in_memory() {
 }
 
 #[test]
-fn what_was_in_memory_when_that_fails_arrives_another_way() {
+fn messages_in_failed_memory_arrive_another_way() {
     for round in 0..8 {
         let mut pair = Pair::open([true; 2], None);
         let len = |at: usize| LENS[(at + round) % LENS.len()].min(200_000);

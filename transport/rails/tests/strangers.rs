@@ -186,7 +186,7 @@ fn nobody_takes_the_name_of_a_peer_by_the_token_of_the_endpoint_alone() {
 }
 
 #[test]
-fn what_one_who_is_not_known_has_set_up_is_not_replaced_or_joined_by_another_of_that_name() {
+fn connections_of_an_unknown_peer_are_not_replaced_or_joined_by_another_of_that_name() {
     let mut endpoint = open();
     let (stream, _) = prove(&mut endpoint, 1, OFFER);
     for (nonce, stream) in [(2, OFFER.stream), (3, OFFER.stream + 1)] {
@@ -197,7 +197,7 @@ fn what_one_who_is_not_known_has_set_up_is_not_replaced_or_joined_by_another_of_
 }
 
 #[test]
-fn who_has_taken_the_name_of_another_loses_it_when_that_is_named() {
+fn a_peer_with_the_name_of_another_loses_it_when_that_one_is_named() {
     let mut endpoint = open();
     let (false_one, _) = prove_as(&liar(1), &mut endpoint, 1, OFFER).unwrap();
     assert_eq!(
@@ -212,7 +212,7 @@ fn who_has_taken_the_name_of_another_loses_it_when_that_is_named() {
 }
 
 #[test]
-fn whoever_makes_up_names_gets_as_many_as_are_taken_and_those_who_are_named_go_on() {
+fn a_stranger_with_invented_names_gets_a_bounded_number_and_named_peers_are_unaffected() {
     let mut endpoint = open();
     endpoint.meet(&peer());
     let made_up = |number: u32| {

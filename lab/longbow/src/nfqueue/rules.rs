@@ -57,9 +57,9 @@ pub fn install(interface: &str, queue: u16, anew: bool) -> Result<Vec<String>> {
     install_family(libc::NFPROTO_IPV4, interface, queue, anew)
         .context("the kernel cannot hand packets to a program (it takes nf_tables with nft_queue or xt_NFQUEUE)")?;
     let mut notes = Vec::new();
-    for (family, what) in [(libc::NFPROTO_IPV6, "IPv6"), (libc::NFPROTO_BRIDGE, "what a bridge forwards")] {
+    for (family, what) in [(libc::NFPROTO_IPV6, "IPv6"), (libc::NFPROTO_BRIDGE, "forwarded by a bridge")] {
         if let Err(error) = install_family(family, interface, queue, anew) {
-            notes.push(format!("{what} is not delayed, since the kernel cannot hand it to a program ({error:#})"));
+            notes.push(format!("{what} is not delayed, since the kernel cannot pass it to a program ({error:#})"));
         }
     }
     Ok(notes)

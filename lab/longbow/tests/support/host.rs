@@ -18,14 +18,14 @@ pub struct Host {
 impl Host {
     pub fn start(name: &str) -> Result<Host> {
         let (tasks, received) = channel::<Task>();
-        let (tell, told) = channel();
+        let (sender, receiver) = channel();
         std::thread::Builder::new().name(name.to_string()).spawn(move || {
             let made = unshare(CloneFlags::CLONE_NEWNET).map(|()| gettid());
-            if tell.send(made).is_ok() {
+            if sender.send(made).is_ok() {
                 received.iter().for_each(|task| task());
             }
         })?;
-        let thread = told.recv()?.context("cannot make a network namespace")?;
+        let thread = receiver.recv()?.context("cannot make a network namespace")?;
         Ok(Host { thread, tasks })
     }
 
@@ -40,13 +40,13 @@ impl Host {
 
     /// Does `work` on this host meanwhile.
     pub fn begin<T: Send + 'static>(&self, work: impl FnOnce() -> Result<T> + Send + 'static) -> Begun<T> {
-        let (tell, told) = channel();
+        let (sender, receiver) = channel();
         // A thread of its own, born into the same namespace, so that more can be done meanwhile. If the host is gone,
         // nobody tells.
         let _ = self.tasks.send(Box::new(move || {
-            std::thread::spawn(move || tell.send(work()));
+            std::thread::spawn(move || sender.send(work()));
         }));
-        Begun(told)
+        Begun(receiver)
     }
 }
 

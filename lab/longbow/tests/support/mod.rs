@@ -35,7 +35,7 @@ pub struct Driven {
 }
 
 impl Pair {
-    /// Hosts with a rail each of these settings, the same both ways; `None`: plain veth.
+    /// Hosts with a rail for each of these settings, in both directions; `None`: plain veth.
     pub fn new(backend: Option<Backend>, rails: &[Settings]) -> Result<Pair> {
         let (a, b) = (Host::start("a")?, Host::start("b")?);
         let mut pair = Pair { a, b, emulator: None };

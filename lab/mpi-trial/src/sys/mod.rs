@@ -38,7 +38,7 @@ impl Library {
         Ok(finalize())
     }
 
-    /// What it says of itself; may be called before it has been started.
+    /// Its version text; may be called before it has been started.
     pub fn version(&self) -> Result<String, String> {
         let address = self.symbol(c"MPI_Get_library_version")?;
         // SAFETY: `int MPI_Get_library_version(char *, int *)` in the standard's binding for C.
@@ -67,7 +67,7 @@ pub fn libfabric_version(file: &Path) -> Option<u32> {
     Some(version())
 }
 
-/// What the dynamic linker says of its last failure.
+/// The dynamic linker's message about its last failure.
 fn last_error() -> String {
     // SAFETY: a string of the linker's, or null; this thread calls nothing of the linker's before it has been copied.
     let text = unsafe { libc::dlerror() };

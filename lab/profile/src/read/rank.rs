@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_before_tell_a_host_by_machine_and_name() {
+    fn older_files_identify_a_host_by_machine_and_name() {
         let of = |name: &str, boot: &str, host: u64, time: u64| {
             let (mut words, _) = file(1);
             for (range, text) in [(header::HOST, name), (header::BOOT, boot)] {
@@ -224,13 +224,13 @@ mod tests {
         let before = of("node", "b1", 0, 0).host_id;
         assert_eq!(before, of("node", "b1", 0, 0).host_id);
         assert!(before != of("node", "b2", 0, 0).host_id && before != of("other", "b1", 0, 0).host_id);
-        // Without a boot ID machines are told apart by their names: their clocks must not be taken for one.
+        // Without a boot ID machines are distinguished by their names: their clocks must not be taken for one.
         assert_ne!(of("node", "", 7, 0).clock, of("other", "", 8, 0).clock);
         assert_ne!(of("node", "b1", 7, 1).clock, of("node", "b1", 7, 2).clock, "time namespaces");
     }
 
     #[test]
-    fn what_is_no_such_file_is_refused() {
+    fn bytes_that_are_no_such_file_are_refused() {
         assert_eq!(rank(b"").unwrap_err(), Error::Foreign);
         let (mut words, _) = file(2);
         assert_eq!(rank(&to_bytes(&words)[..5000]).unwrap_err(), Error::Foreign);

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_series_is_refused() {
+    fn bytes_that_are_no_series_are_refused() {
         assert_eq!(series(b"").unwrap_err(), Error::Foreign);
         assert_eq!(series(&to_bytes(&[0; header::WORDS])).unwrap_err(), Error::Foreign);
     }

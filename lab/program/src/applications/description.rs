@@ -41,7 +41,7 @@ pub struct Application {
     pub default_input: String,
     /// Its inputs.
     pub inputs: BTreeMap<String, Input>,
-    /// How it tells its version.
+    /// The way to get its version.
     pub version: Version,
 }
 
@@ -54,7 +54,7 @@ struct Source {
     download_mb: u32,
 }
 
-/// How an application tells its version.
+/// The way to get the version of an application.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Version {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn names_with_typing_mistakes_are_told_from_others() {
+    fn names_with_typing_mistakes_are_distinguished_from_others() {
         let error = find("lamps").unwrap_err().to_string();
         assert_eq!(error, "no application \"lamps\": did you mean lammps? There are gromacs, lammps");
         assert_eq!(find("namd3").unwrap_err().to_string(), "no application \"namd3\"; there are gromacs, lammps");

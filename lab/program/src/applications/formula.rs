@@ -11,7 +11,7 @@ pub struct System {
     pub positions: String,
     /// Molecules and forces.
     pub topology: String,
-    /// What is to be computed.
+    /// The quantity to compute.
     pub parameters: String,
 }
 

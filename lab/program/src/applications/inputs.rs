@@ -44,7 +44,7 @@ impl Application {
     }
 }
 
-/// A script with as many steps as its variable says.
+/// A script whose variable has the number of steps.
 fn with_steps(script: &str) -> Option<String> {
     let mut found = false;
     let line = |line: &str| {

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_options_say_what_is_allowed() {
+    fn wrong_options_are_reported_with_the_allowed_ones() {
         let error = |options: &str| chosen(options).unwrap_err().to_string();
         assert_eq!(error("--class A"), "lammps has no option --class; allowed: --input NAME, --steps N");
         assert_eq!(error("--steps"), "--steps lacks its value");

@@ -52,8 +52,8 @@ impl ApplicationRun {
         let mut variables = started.variables;
         variables.extend(profiled.variables()?);
         variables.extend(counters.map(counting));
-        let ranks = benchmark.ranks;
-        let work = Work { ranks, variables, program: started.words, folder: Some(started.folder) };
+        let (ranks, ranks_by_host) = (benchmark.ranks, benchmark.ranks_by_host.clone());
+        let work = Work { ranks, ranks_by_host, variables, program: started.words, folder: Some(started.folder) };
         let invocation = site.run(stack, work)?;
         Ok(Some((ApplicationRun { choice, profiled, ranks }, invocation)))
     }

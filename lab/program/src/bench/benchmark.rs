@@ -6,6 +6,7 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::claim::Claim;
+use super::failover::{self, Limits};
 use super::options::Options;
 use super::program::{Program, Ranks};
 use crate::lab::schedule::Schedule;
@@ -33,6 +34,9 @@ pub struct Benchmark {
     /// Number of ranks.
     #[serde(default = "default_ranks")]
     pub ranks: u32,
+    /// How many of them each host has; empty: as many as others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranks_by_host: Vec<u32>,
     /// Name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -51,12 +55,21 @@ pub struct Benchmark {
     /// Changes of rails while it runs, counted from its first line of results. Afterwards rails are as before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Schedule>,
+    /// Its schedule counts from its start, and begins again with the last change.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub schedule_repeats: bool,
+    /// Each size is measured after several histories of other sizes, in runs of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub histories: bool,
     /// Seconds that it may take, when not as long as others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_s: Option<f64>,
     /// Stacks that it is not measured with, and why.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub exclude: BTreeMap<String, String>,
+    /// How long the rail may be missed that its schedule cuts first, and heals last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failover: Option<Limits>,
     /// The claim that its values are held against.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holds: Option<Claim>,
@@ -82,14 +95,18 @@ impl Benchmark {
             program,
             options: Options(options),
             ranks,
+            ranks_by_host: Vec::new(),
             title: None,
             axis,
             axis_unit: None,
             links: Vec::new(),
             stacks: Vec::new(),
             schedule: None,
+            schedule_repeats: false,
+            histories: false,
             timeout_s: None,
             exclude: BTreeMap::new(),
+            failover: None,
             holds: None,
         }
     }
@@ -104,20 +121,61 @@ impl Benchmark {
     pub fn check(&self) -> Result<()> {
         let (program, needed) = (self.program.name(), self.program.ranks());
         ensure!(needed.allow(self.ranks), "benchmark {}: {program} needs {needed}, not {}", self.name, self.ranks);
+        let (by_host, sum) =
+            (&self.ranks_by_host, self.ranks_by_host.iter().map(|ranks| u64::from(*ranks)).sum::<u64>());
+        ensure!(
+            by_host.is_empty() || (sum == u64::from(self.ranks) && !by_host.contains(&0)),
+            "benchmark {}: `ranks_by_host` are numbers above 0 whose sum is `ranks`: {sum} there, {} here",
+            self.name,
+            self.ranks
+        );
         if let Some(application) = self.program.application() {
             application.choose(&self.options.0).with_context(|| format!("benchmark {}", self.name))?;
             ensure!(
-                self.schedule.is_none(),
+                self.schedule.is_none() || self.schedule_repeats,
                 "benchmark {}: a schedule waits for the first line of results, and {program} has none",
                 self.name
             );
         }
+        let length = self.schedule.as_ref().map(Schedule::length);
+        ensure!(
+            !self.schedule_repeats || length.is_some_and(|length| !length.is_zero()),
+            "benchmark {}: `schedule_repeats` needs a `schedule` whose last change is after 0s, when it begins again",
+            self.name
+        );
         let given = |option: &str| self.options.0.iter().any(|word| word == option);
         for (ours, instead) in [("--json", "it is always given"), ("--check", "`checked = true` in the plan does that")]
         {
             ensure!(!given(ours), "benchmark {}: leave {ours} out of its options: {instead}", self.name);
         }
-        self.holds.as_ref().map_or(Ok(()), |claim| claim.check(&self.name, self.program.name(), &self.stacks))
+        if self.failover.is_some() {
+            self.check_failover()?;
+        }
+        let claim = self.holds.as_ref();
+        claim.map_or(Ok(()), |claim| claim.check(&self.name, self.program.name(), &self.stacks, self.histories))
+    }
+
+    /// Says what keeps it from telling how long a rail is missed.
+    fn check_failover(&self) -> Result<()> {
+        let name = &self.name;
+        ensure!(
+            self.program.name() == "bandwidth" && self.is_over_time(),
+            "benchmark {name}: `failover` is for bandwidth with --interval, such as --interval 0.01 --duration 5.5"
+        );
+        let first = self.schedule.as_ref().and_then(|schedule| schedule.entries.first());
+        let late = first.is_some_and(|entry| entry.at.as_secs_f64() >= failover::BEFORE_S);
+        ensure!(
+            late && !self.schedule_repeats,
+            "benchmark {name}: `failover` needs a `schedule` that cuts a rail after {} s or later, and does not repeat",
+            failover::BEFORE_S
+        );
+        ensure!(self.holds.is_none(), "benchmark {name}: `failover` has limits of its own: leave `holds` out");
+        Ok(())
+    }
+
+    /// Whether it claims anything.
+    pub fn has_claim(&self) -> bool {
+        self.holds.is_some() || self.failover.is_some()
     }
 
     /// Whether it is measured on a link.
@@ -126,7 +184,7 @@ impl Benchmark {
     }
 
     /// Whether it tells what arrived in each interval of a run: such runs have a duration and no more than one size.
-    fn is_over_time(&self) -> bool {
+    pub fn is_over_time(&self) -> bool {
         self.options.value("--interval").is_some()
     }
 
@@ -220,16 +278,50 @@ mod tests {
         assert!(error("bt", 8).contains("a square number"));
         assert!(Benchmark { ranks: 9, ..benchmark("sp", "") }.check().is_ok());
         assert!(Benchmark { ranks: 1, ..benchmark("ep", "") }.check().is_ok());
+        let error = |by_host: &[u32]| {
+            let placed = Benchmark { ranks: 4, ranks_by_host: by_host.to_vec(), ..benchmark("bcast", "") };
+            placed.check().err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        assert_eq!(error(&[3, 1]), "");
+        let expected = "benchmark bcast: `ranks_by_host` are numbers above 0 whose sum is `ranks`: ";
+        assert_eq!(error(&[4, 2, 1]), format!("{expected}7 there, 4 here"));
+        assert!(error(&[4, 0]).starts_with(expected));
         let error = |options: &str| format!("{:#}", benchmark("lammps", options).check().unwrap_err());
         assert!(error("--class A").starts_with("benchmark lammps: lammps has no option --class"));
         assert!(error("--input=rodo").contains("did you mean rhodo?"));
         let changing: Schedule = "1s r1=10".to_string().try_into().unwrap();
-        let scheduled = Benchmark { schedule: Some(changing), ..benchmark("lammps", "") };
+        let mut scheduled = Benchmark { schedule: Some(changing), ..benchmark("lammps", "") };
         assert!(scheduled.check().unwrap_err().to_string().contains("lammps has none"));
+        scheduled.schedule_repeats = true;
+        assert!(scheduled.check().is_ok(), "it counts from the start");
+        for schedule in [None, Some("0s r1=10".parse().unwrap())] {
+            let error = Benchmark { schedule, ..scheduled.clone() }.check().unwrap_err().to_string();
+            assert!(error.starts_with("benchmark lammps: `schedule_repeats` needs a `schedule` whose last"), "{error}");
+        }
         let mut lammps = benchmark("lammps", "--steps 10");
         lammps.set_seconds(1.0);
         lammps.set_sizes("8");
         assert_eq!(lammps.options.0, ["--steps", "10"]);
         assert!(benchmark("bcast", "--json").check().unwrap_err().to_string().contains("--json"));
+    }
+
+    #[test]
+    fn failovers_have_intervals_and_a_schedule_that_cuts() {
+        let limits = Limits { resumed_ms: 50.0, used_again_ms: 2000.0, full_sum_ms: 1000.0 };
+        let with = |options: &str, schedule: &str| {
+            let (schedule, failover) = (schedule.parse().ok(), Some(limits));
+            Benchmark { schedule, failover, ..benchmark("bandwidth", options) }
+        };
+        let error = |benchmark: &Benchmark| benchmark.check().err().map(|error| error.to_string()).unwrap_or_default();
+        let sound = with("--interval 0.01", "1s r1=down; 2s r1=up");
+        assert_eq!(error(&sound), "");
+        assert!(error(&with("", "1s r1=down")).contains("`failover` is for bandwidth with --interval"));
+        for schedule in ["", "0.4s r1=down"] {
+            let error = error(&with("--interval 1", schedule));
+            assert!(error.contains("needs a `schedule` that cuts a rail after 0.5 s or later"), "{error}");
+        }
+        assert!(error(&Benchmark { schedule_repeats: true, ..sound.clone() }).ends_with("and does not repeat"));
+        let held = Benchmark { holds: Some(Claim::default()), ..sound };
+        assert!(error(&held).ends_with("`failover` has limits of its own: leave `holds` out"));
     }
 }

@@ -8,6 +8,10 @@ pub const BOUND: &str = "bound";
 /// A peer that is computed: what plain streams got over all rails of a link at once.
 pub const SUM: &str = "sum";
 
+/// A peer that is chosen: the best of the histories that sizes are measured after. Also the option of samples that names
+/// their history.
+pub const HISTORY: &str = "history";
+
 /// Programs of which the least time, or the greatest rate, is known.
 const BOUNDED: [&str; 3] = ["latency", "bandwidth", "exchange"];
 
@@ -15,7 +19,7 @@ const BOUNDED: [&str; 3] = ["latency", "bandwidth", "exchange"];
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Claim {
-    /// Stacks, [`BOUND`] or [`SUM`]: the ratio to each of them has to keep to the limit.
+    /// Stacks, [`BOUND`], [`SUM`] or [`HISTORY`]: the ratio to each of them has to keep to the limit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub against: Vec<String>,
     /// Only the ratio to the best of them counts, by the median.
@@ -57,12 +61,13 @@ impl Claim {
         self.at_most.map(Limit::AtMost).or(self.at_least.map(Limit::AtLeast))
     }
 
-    /// Says what is wrong with it as the claim of the benchmark `name`, which runs `program` over `stacks`.
-    pub fn check(&self, name: &str, program: &str, stacks: &[String]) -> Result<()> {
+    /// Says what is wrong with it as the claim of the benchmark `name`, which runs `program` over `stacks`, maybe after
+    /// `histories`.
+    pub fn check(&self, name: &str, program: &str, stacks: &[String], histories: bool) -> Result<()> {
         ensure!(!stacks.is_empty(), "benchmark {name}: `holds` is about the first of its `stacks`, and it has none");
         let peers = || self.against.iter().chain(&self.told);
         ensure!(peers().next().is_some(), "benchmark {name}: `holds` compares with nothing: `against` or `told`");
-        for peer in peers().filter(|peer| ![BOUND, SUM].contains(&peer.as_str())) {
+        for peer in peers().filter(|peer| ![BOUND, SUM, HISTORY].contains(&peer.as_str())) {
             ensure!(
                 stacks[1..].contains(peer),
                 "benchmark {name}: `holds` compares {} with {peer}, which is not among its other stacks: {}",
@@ -78,6 +83,14 @@ impl Claim {
         ensure!(
             !peers().any(|peer| peer == SUM) || program == "bandwidth",
             "benchmark {name}: `sum` is a bandwidth, and {program} has none"
+        );
+        ensure!(
+            histories || !peers().any(|peer| peer == HISTORY),
+            "benchmark {name}: `history` is the best of its histories, and it has none: `histories = true`"
+        );
+        ensure!(
+            !histories || self.against.iter().all(|peer| peer == HISTORY),
+            "benchmark {name}: with `histories`, `holds` is `against` `history` alone"
         );
         let limits = [self.at_most, self.at_least].iter().flatten().count();
         ensure!(limits <= 1, "benchmark {name}: `holds` has either `at_most` or `at_least`");
@@ -101,7 +114,8 @@ mod tests {
         let plan = Plan::parse(&text, "plan.toml");
         let checked = plan.and_then(|plan| {
             let benchmark = &plan.benchmarks[0];
-            benchmark.holds.as_ref().unwrap().check(&benchmark.name, benchmark.program.name(), &benchmark.stacks)
+            let (name, program, histories) = (&benchmark.name, benchmark.program.name(), benchmark.histories);
+            benchmark.holds.as_ref().unwrap().check(name, program, &benchmark.stacks, histories)
         });
         checked.err().map(|error| format!("{error:#}")).unwrap_or_default()
     }
@@ -116,6 +130,10 @@ mod tests {
         assert!(error("against = [\"b\"], at_least = 1.0, at_most = 1.0").contains("either `at_most` or `at_least`"));
         assert!(error("against = [\"bound\"], at_most = 1.1").contains("no `bound` of message_rate"));
         assert!(error("against = [\"sum\"], at_least = 0.9").contains("`sum` is a bandwidth"));
+        assert!(error("against = [\"history\"], at_most = 1.05").contains("it has none: `histories = true`"));
+        assert!(error("told = [\"b\"] }\nhistories = true #").is_empty());
+        let error_of_histories = error("against = [\"b\"], at_most = 1.05 }\nhistories = true #");
+        assert!(error_of_histories.ends_with("`holds` is `against` `history` alone"), "{error_of_histories}");
         assert!(error("").contains("compares with nothing"));
         assert!(error("againts = [\"b\"]").contains("plan.toml, line 5: unknown field `againts`"));
     }

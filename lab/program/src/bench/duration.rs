@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::benchmark::Benchmark;
+use super::history;
 use super::matrix::Cell;
 use crate::record;
 
@@ -45,7 +46,8 @@ impl Estimate {
         if let Some((sum, count)) = self.seen.get(&key) {
             return sum / f64::from(*count);
         }
-        self.startup.get(&cell.stack).copied().unwrap_or_default() + seconds_asked(benchmark)
+        let startup = self.startup.get(&cell.stack).copied().unwrap_or_default();
+        history::runs(benchmark, 0, cell.round).iter().map(|run| startup + seconds_asked(&run.benchmark)).sum()
     }
 }
 
@@ -135,6 +137,13 @@ mod tests {
         let mut estimate = Estimate::default();
         estimate.startup("a", Duration::from_secs(2));
         assert!(near(estimate.of(&cell, &benchmark), 2.0 + 6.6), "{}", estimate.of(&cell, &benchmark));
+        // Each of 2 sizes has 8 runs with 36 sizes in all.
+        let histories = Benchmark { histories: true, ..benchmark.clone() };
+        assert!(
+            near(estimate.of(&cell, &histories), 2.0 * (8.0 * 2.0 + 36.0 * 3.3)),
+            "{}",
+            estimate.of(&cell, &histories)
+        );
         for seconds in [4.0, 6.0] {
             estimate.took(&record::Cell {
                 stack: "a".into(),

@@ -119,12 +119,14 @@ impl Emulated {
         self.lab.emulator_cpu()
     }
 
-    /// Placement of `ranks` ranks.
-    pub fn hosts(&self, ranks: u32) -> Hosts {
-        let chosen = self.lab.topology().spread(ranks as usize);
+    /// Placement of `ranks` ranks, of which hosts have as many as `by_host` says, unless it is empty.
+    pub fn hosts(&self, ranks: u32, by_host: Vec<u32>) -> Hosts {
+        let count = if by_host.is_empty() { ranks as usize } else { by_host.len() };
+        let chosen = self.lab.topology().spread(count);
         let shell = self.environment.iter().find(|(name, _)| name == REMOTE_SHELL);
         Hosts {
             names: chosen.iter().map(|host| self.lab.hosts()[*host].name.clone()).collect(),
+            ranks: by_host,
             remote_shell: shell.map(|(_, path)| path.into()),
             interface: Some(MANAGEMENT.to_string()),
         }

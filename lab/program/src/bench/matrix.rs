@@ -35,6 +35,9 @@ pub fn obstacle(plan: &Plan, link: &str, benchmark: &Benchmark, stack: &Stack) -
     if plan.network.is_some() && benchmark.schedule.is_some() {
         return Some("it has rails change, which only emulated ones do".into());
     }
+    if plan.network.is_some() && !benchmark.ranks_by_host.is_empty() {
+        return Some("it gives hosts different numbers of ranks, which only emulated ones have".into());
+    }
     if let Some(reason) = benchmark.exclude.get(&stack.name) {
         return Some(reason.clone());
     }
@@ -108,5 +111,17 @@ mod tests {
         let others = Benchmark { stacks: vec!["mpich-ucx".into()], ..elsewhere.clone() };
         let why = crate::bench::matrix::obstacle(&Plan::empty(), "far", &others, &catalog.find("openmpi-tcp").unwrap());
         assert_eq!(why.as_deref(), Some("the plan measures it with mpich-ucx only"));
+    }
+
+    #[test]
+    fn what_only_emulated_hosts_have_is_not_measured_on_others() {
+        let plan = Plan::parse("network = { name = \"lan\", hosts = [\"a\", \"b\"] }", "plan").unwrap();
+        let stack = Catalog::load(&[]).unwrap().find("mpich-tcp").unwrap();
+        let mut benchmark = Benchmark::of(Program::try_from("bcast".to_string()).unwrap(), Vec::new());
+        benchmark.ranks_by_host = vec![1, 1];
+        let why = |benchmark: &Benchmark| obstacle(&plan, "lan", benchmark, &stack).unwrap_or_default();
+        assert!(why(&benchmark).starts_with("it gives hosts different numbers of ranks"), "{}", why(&benchmark));
+        benchmark.schedule = Some("1s r0=10".parse().unwrap());
+        assert!(why(&benchmark).starts_with("it has rails change"), "{}", why(&benchmark));
     }
 }

@@ -1,8 +1,8 @@
 //! `fishplate bench`: stacks x links x benchmarks, in turn, into a record (docs/guide/bench.md).
 //!
 //! A [`plan`] says what; [`matrix`] in which order; a [`site`] is where: an emulated link ([`emulated_link`]) or a
-//! network that is there. [`session`] measures cell after cell, each by [`execute`]; all of it goes to a record at
-//! once.
+//! network that is there. [`session`] measures cell after cell, each by [`execute`], in one run or in one for each
+//! [`history`]; all of it goes to a record at once.
 
 mod application_run;
 mod benchmark;
@@ -11,6 +11,8 @@ pub mod conditions;
 mod duration;
 pub mod emulated_link;
 pub mod execute;
+mod failover;
+mod history;
 pub mod link;
 pub mod matrix;
 mod options;

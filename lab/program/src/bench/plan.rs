@@ -9,13 +9,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::benchmark::Benchmark;
+use super::history;
 use super::link::Link;
 use crate::descriptions;
 use crate::mpi::stacks::{Catalog, Source, Stack};
 use crate::storage::Asked;
 
 /// Plans that come with the program.
-const READY: [(&str, &str); 15] = [
+const READY: [(&str, &str); 17] = [
     ("everything", include_str!("../../plans/everything.toml")),
     ("programs", include_str!("../../plans/programs.toml")),
     ("patterns", include_str!("../../plans/patterns.toml")),
@@ -24,6 +25,8 @@ const READY: [(&str, &str); 15] = [
     ("molecular-dynamics", include_str!("../../plans/molecular-dynamics.toml")),
     ("claims", include_str!("../../plans/claims.toml")),
     ("claims-patterns", include_str!("../../plans/claims-patterns.toml")),
+    ("claims-histories", include_str!("../../plans/claims-histories.toml")),
+    ("claims-failover", include_str!("../../plans/claims-failover.toml")),
     ("claims-distance", include_str!("../../plans/claims-distance.toml")),
     ("ablation", include_str!("../../plans/ablation.toml")),
     ("multirail-2004", include_str!("../../plans/multirail-2004.toml")),
@@ -208,6 +211,7 @@ impl Plan {
         self.links.iter().try_for_each(|link| link.check(self.hosts))?;
         ensure!(!self.benchmarks.is_empty(), "no benchmarks: `[[benchmarks]]` in the plan, or --benchmarks latency");
         self.benchmarks.iter().try_for_each(Benchmark::check)?;
+        self.benchmarks.iter().filter(|benchmark| benchmark.histories).try_for_each(history::check)?;
         for (benchmark, stack) in self.benchmarks.iter().flat_map(|b| b.exclude.keys().map(move |s| (b, s))) {
             catalog.find(stack).with_context(|| format!("benchmark {} excludes a stack", benchmark.name))?;
         }
@@ -220,13 +224,19 @@ impl Plan {
         unique("benchmark", self.benchmarks.iter().map(|benchmark| &benchmark.name))
     }
 
-    /// Whether a benchmark's links are there, and have the rails of its schedule.
+    /// Whether a benchmark's links are there, and have the rails of its schedule and the hosts of its ranks.
     fn check_links(&self, benchmark: &Benchmark) -> Result<()> {
         let (name, links) = (&benchmark.name, self.link_names());
         for link in &benchmark.links {
             ensure!(links.contains(link), "benchmark {name}: there is no link {link}; there are: {}", links.join(", "));
         }
         for link in self.links.iter().filter(|link| benchmark.is_on(&link.name)) {
+            let (placed, hosts) = (benchmark.ranks_by_host.len(), link.topology(self.hosts, self.seed).clients());
+            ensure!(
+                placed <= hosts,
+                "benchmark {name}: `ranks_by_host` is of {placed} hosts, and link {} has {hosts}",
+                link.name
+            );
             for entry in benchmark.schedule.iter().flat_map(|schedule| &schedule.entries) {
                 let problem = || format!("the schedule of benchmark {name} on link {}", link.name);
                 link.topology(self.hosts, self.seed).find(&entry.target).with_context(problem)?;
@@ -405,8 +415,12 @@ mod tests {
         assert!(error(&format!("{PLAN}[[benchmarks]]\nprogram = \"latency\"\n")).contains("two benchmarks"));
         assert!(error("").contains("no links"));
         assert!(error(&format!("{PLAN}links = [\"wan\"]\n")).contains("latency: there is no link wan; there are: lan"));
+        assert!(error(&format!("{PLAN}histories = true\n").replace("8\"", "1:8\"")).contains("needs single sizes"));
+        let placed = error(&format!("{}ranks = 3\nranks_by_host = [1, 1, 1]\n", PLAN.replace("latency", "bcast")));
+        assert!(placed.ends_with("benchmark bcast: `ranks_by_host` is of 3 hosts, and link lan has 2"), "{placed}");
         let schedule = |text: &str| error(&format!("{PLAN}schedule = \"{text}\"\n"));
         assert!(schedule("3s r1=10").contains("the schedule of benchmark latency on link lan: there is no rail r1"));
+        assert!(schedule("3s r0=10\"\nfailover = {} #").contains("missing field `resumed_ms`"));
         assert!(schedule("3s").starts_with("plan.toml, line 8: cannot read \"3s\""));
     }
 

@@ -103,7 +103,7 @@ impl PreparedStack {
                 continue;
             }
             checked.push(this);
-            let mut alone = Benchmark { ranks: 1, ..benchmark.clone() };
+            let mut alone = Benchmark { ranks: 1, ranks_by_host: Vec::new(), ..benchmark.clone() };
             if benchmark.program.is_app() {
                 // One rank is enough for an application, which would begin.
                 alone.options.0.push("--help".into());

@@ -194,6 +194,12 @@ impl Program {
         self.traits().sizes
     }
 
+    /// Whether it prints one value for each size: not one for each peer, distance or operation.
+    pub fn has_one_value_a_size(&self) -> bool {
+        let several = self.is_of_files() || ["nhop", "displaced_ring"].contains(&self.name());
+        self.default_sizes().is_some() && !several
+    }
+
     fn traits(&self) -> &'static Traits {
         // Every value was made by `try_from`, which knows these and applications.
         PROGRAMS.iter().find(|program| program.name == self.0).unwrap_or(&APPLICATION)

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::failover::Interval;
 use super::matrix::Cell;
 use crate::record::Sample;
 
@@ -26,7 +27,7 @@ const READ: (&str, &str) = ("read_bandwidth", "MB/s");
 /// Kind of the lines, and option, of a run over time.
 const INTERVAL: &str = "interval";
 /// The end of an interval, in seconds since the begin.
-const TIME: &str = "time";
+pub const TIME: &str = "time";
 
 /// A line of a benchmark program (docs/reference/benchmarks.md, "JSON").
 #[derive(Clone, Debug, Deserialize)]
@@ -43,6 +44,8 @@ pub struct BenchLine {
     unit: String,
     value: f64,
     iterations: Option<u64>,
+    /// How long was measured.
+    seconds: Option<f64>,
     #[serde(default)]
     checked: bool,
     window: Option<u64>,
@@ -80,6 +83,12 @@ impl BenchLine {
         let bytes = self.file_bytes.filter(|bytes| *bytes > 0);
         let read = bytes.map(|bytes| value(READ.0, READ.1, bytes as f64 / self.value / 1e6));
         communication.into_iter().chain(read).collect()
+    }
+
+    /// What arrived in an interval, by the clock of the receiver, which begins with its start.
+    pub fn interval(&self) -> Option<Interval> {
+        let end = self.parameters.get(TIME).and_then(Value::as_f64).filter(|_| self.kind == INTERVAL)?;
+        Some(Interval { end, length: self.seconds?, mb_s: self.value })
     }
 
     /// As a record has it. `sized`: the size is of messages.

@@ -12,6 +12,7 @@ use super::benchmark::Benchmark;
 use super::conditions;
 use super::duration::{self, Estimate};
 use super::execute::Executor;
+use super::history::{self, Run};
 use super::matrix::{self, Cell};
 use super::plan::Plan;
 use super::prepared_stack::PreparedStack;
@@ -187,29 +188,11 @@ impl Session<'_> {
         let counters: PathBuf = site.folder().join("counters.jsonl");
         // It may not be there.
         let _ = fs::remove_file(&counters);
-        let (stack, benchmark) = (&task.prepared.stack, task.benchmark);
-        let counted = stack.fishplate.then_some(counters.as_path());
-        let (application, invocation) = match ApplicationRun::prepare(site, stack, benchmark, counted)? {
-            Some((application, invocation)) => (Some(application), invocation),
-            None => {
-                let programs = &task.prepared.programs;
-                (None, site.invocation(stack, programs, benchmark, self.plan.checked, counted)?)
-            }
-        };
-        let limit = Duration::from_secs_f64(benchmark.timeout_s.unwrap_or(self.plan.timeout_s));
-        let executor = Executor { signals: self.signals, folder: site.folder().to_path_buf() };
-        let command = site.command(&invocation)?;
         site.emulator_cpu();
-        let counting = site.lab().filter(|_| benchmark.program.uses_storage());
+        let counting = site.lab().filter(|_| task.benchmark.program.uses_storage());
         let counting = counting.and_then(|lab| Counting::begin(lab));
         let start = Instant::now();
-        let mut recorder = SampleRecorder::new(&task.cell, benchmark, &mut self.writer, site.lab());
-        let ended = executor.run(benchmark.program.name(), command, limit, &mut recorder)?;
-        let summary = recorder.finish()?;
-        let (ended, summary, over_time) = match application {
-            Some(application) => self.take_times(application.end(ended, &task.cell)?)?,
-            None => (ended, summary, None),
-        };
+        let (ended, summary, over_time) = self.run_all(site, task, &counters)?;
         let traffic = counting.and_then(Counting::finish);
         let failures = site.lab().map(Lab::storage_failures).unwrap_or_default();
         let ended = with_failures(ended, &failures);
@@ -234,6 +217,40 @@ impl Session<'_> {
         let reason = format!("round {}: {failure}", round + 1);
         self.writer.append(&skipped((stack, link, benchmark), reason))?;
         Ok(Err(failure))
+    }
+
+    /// Runs the program of a cell as often as its benchmark says, up to the first failure.
+    fn run_all(&mut self, site: &mut Site, task: &Task, counters: &Path) -> Result<Outcome> {
+        let mut outcome = (Ok(()), None, None);
+        for run in history::runs(task.benchmark, self.plan.seed, task.cell.round) {
+            outcome = self.run_once(site, task, &run, counters)?;
+            if outcome.0.is_err() || outcome.1.is_none() {
+                break;
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn run_once(&mut self, site: &mut Site, task: &Task, run: &Run, counters: &Path) -> Result<Outcome> {
+        let (stack, benchmark) = (&task.prepared.stack, &run.benchmark);
+        let counted = stack.fishplate.then_some(counters);
+        let (application, invocation) = match ApplicationRun::prepare(site, stack, benchmark, counted)? {
+            Some((application, invocation)) => (Some(application), invocation),
+            None => {
+                let programs = &task.prepared.programs;
+                (None, site.invocation(stack, programs, benchmark, self.plan.checked, counted)?)
+            }
+        };
+        let limit = Duration::from_secs_f64(benchmark.timeout_s.unwrap_or(self.plan.timeout_s));
+        let executor = Executor { signals: self.signals, folder: site.folder().to_path_buf() };
+        let command = site.command(&invocation)?;
+        let mut recorder = SampleRecorder::new(&task.cell, run, &mut self.writer, site.lab());
+        let ended = executor.run(benchmark.program.name(), command, limit, &mut recorder)?;
+        let summary = recorder.finish(ended.is_ok())?;
+        match application {
+            Some(application) => self.take_times(application.end(ended, &task.cell)?),
+            None => Ok((ended, summary, None)),
+        }
     }
 
     /// Puts the samples of an application into the record. Returns how it ended, its run time for people, and what went

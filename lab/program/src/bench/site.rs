@@ -34,6 +34,8 @@ pub enum Site {
 pub struct Work {
     /// Number of ranks.
     pub ranks: u32,
+    /// How many of them each host has; empty: as many as others.
+    pub ranks_by_host: Vec<u32>,
     /// Variables for it.
     pub variables: Vec<(String, String)>,
     /// Its words.
@@ -87,16 +89,17 @@ impl Site {
         let mut words = self.program(stack, programs, benchmark);
         words.extend(benchmark.arguments(checked));
         let variables = counters.map(counting).into_iter().collect();
-        self.run(stack, Work { ranks: benchmark.ranks, variables, program: words, folder: None })
+        let ranks_by_host = benchmark.ranks_by_host.clone();
+        self.run(stack, Work { ranks: benchmark.ranks, ranks_by_host, variables, program: words, folder: None })
     }
 
     /// How `stack` runs any program here.
     pub fn run(&self, stack: &Stack, work: Work) -> Result<Invocation> {
-        let Work { ranks, mut variables, program, folder } = work;
+        let Work { ranks, ranks_by_host, mut variables, program, folder } = work;
         let storage = self.storage_variables();
         let program = preloading(&storage, program);
         variables.extend(storage.into_iter().filter(|(name, _)| name != PRELOAD));
-        let hosts = self.hosts(ranks);
+        let hosts = self.hosts(ranks, ranks_by_host);
         let machines = if hosts.remote_shell.is_some() { 1 } else { hosts.names.len().max(1) as u32 };
         stack.run(&Job {
             ranks: ranks as usize,
@@ -189,9 +192,9 @@ impl Site {
         }
     }
 
-    fn hosts(&self, ranks: u32) -> Hosts {
+    fn hosts(&self, ranks: u32, by_host: Vec<u32>) -> Hosts {
         match self {
-            Site::Emulated(emulated) => emulated.hosts(ranks),
+            Site::Emulated(emulated) => emulated.hosts(ranks, by_host),
             Site::Real(real) => Hosts { names: real.network.hosts.clone(), ..Hosts::default() },
         }
     }

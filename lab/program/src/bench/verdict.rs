@@ -1,13 +1,18 @@
 //! Which claims of a plan hold, by the samples of a record.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use serde_json::Value;
+
 use super::benchmark::Benchmark;
-use super::claim::{BOUND, Claim, Limit, SUM};
+use super::claim::{BOUND, Claim, HISTORY, Limit, SUM};
+use super::failover::{self, Judged, Limits};
+use super::history;
 use super::plan::Plan;
 use crate::output::text;
-use crate::record::{self, Better, Record};
+use crate::record::{self, Better, Record, Sample};
 use crate::statistics::Spread;
 use crate::testbed::Burst;
 
@@ -16,9 +21,17 @@ const PAYLOAD_SHARE: f64 = 1448.0 / 1538.0;
 /// Messages of a window of `bandwidth` unless told.
 const WINDOW: f64 = 64.0;
 
-/// One ratio of a claim: the first stack of a benchmark to a peer, at one size.
+/// Whether something that a plan claims holds: a line for people.
+pub enum Verdict {
+    /// A ratio keeps to its limit.
+    Ratio(RatioVerdict),
+    /// A rail that failed was not missed for longer than it may be.
+    Failover(Judged),
+}
+
+/// One ratio of a claim: the first stack of a benchmark to a peer, or its worst history to its best one, at one size.
 #[derive(Debug, PartialEq)]
-pub struct Verdict {
+pub struct RatioVerdict {
     benchmark: String,
     link: String,
     size: u64,
@@ -43,13 +56,44 @@ type Rounds = BTreeMap<u32, f64>;
 pub fn of(plan: &Plan, record: &Record) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
     for benchmark in &plan.benchmarks {
-        let Some(claim) = &benchmark.holds else { continue };
         for link in plan.link_names().iter().filter(|link| benchmark.is_on(link)) {
-            let panel = Panel::of(benchmark, claim, link, record);
-            panel.sizes().into_iter().for_each(|size| verdicts.extend(panel.judge(size)));
+            if let Some(claim) = &benchmark.holds {
+                let panel = Panel::of(benchmark, claim, link, record);
+                let judged = panel.sizes().into_iter().flat_map(|size| panel.judge(size));
+                verdicts.extend(judged.map(Verdict::Ratio));
+            }
+            if let Some(limits) = &benchmark.failover {
+                let stacks = if benchmark.stacks.is_empty() { &plan.stacks } else { &benchmark.stacks };
+                let judged =
+                    stacks.iter().flat_map(|stack| failovers(plan, benchmark, limits, link, stack, &record.samples));
+                verdicts.extend(judged.map(Verdict::Failover));
+            }
         }
     }
     verdicts
+}
+
+/// How long a stack missed the rail on a link.
+fn failovers(
+    plan: &Plan,
+    benchmark: &Benchmark,
+    limits: &Limits,
+    link: &str,
+    stack: &str,
+    samples: &[Sample],
+) -> Vec<Judged> {
+    let here =
+        |sample: &&Sample| (&*sample.benchmark, &*sample.link, &*sample.stack) == (&*benchmark.name, link, stack);
+    let judge = |(metric, limit_ms): (&str, f64)| {
+        let samples = samples.iter().filter(here).filter(|sample| sample.metric == metric);
+        // Of several of one round the last counts.
+        let rounds: Rounds = samples.map(|sample| (sample.round, sample.value)).collect();
+        let whole = rounds.len() == plan.rounds as usize;
+        let found = Spread::of(&rounds.into_values().collect::<Vec<_>>()).filter(|_| whole);
+        let place = format!("{}, {link}, {}", benchmark.name, metric.replace('_', " "));
+        Judged { place, stack: stack.to_string(), found, rounds: plan.rounds, limit_ms }
+    };
+    failover::METRICS.into_iter().zip(limits.values()).map(judge).collect()
 }
 
 /// What a record has of a benchmark with a claim on one link.
@@ -59,8 +103,8 @@ struct Panel<'a> {
     link: &'a str,
     measured: Option<&'a record::Link>,
     lower_is_better: bool,
-    /// By stack and size.
-    values: BTreeMap<(&'a str, u64), Rounds>,
+    /// By stack, or stack after a history, and size.
+    values: BTreeMap<(String, u64), Rounds>,
 }
 
 impl<'a> Panel<'a> {
@@ -71,8 +115,9 @@ impl<'a> Panel<'a> {
         for sample in here {
             lower_is_better = sample.better() == Better::Lower;
             // Of several of one round the last counts.
-            let key = (sample.stack.as_str(), sample.size_bytes.unwrap_or(0));
-            values.entry(key).or_default().insert(sample.round, sample.value);
+            let history = sample.options.get(HISTORY).and_then(Value::as_str);
+            let stack = history.map_or(sample.stack.clone(), |history| history::after(&sample.stack, history));
+            values.entry((stack, sample.size_bytes.unwrap_or(0))).or_default().insert(sample.round, sample.value);
         }
         Panel { benchmark, claim, link, measured, lower_is_better, values }
     }
@@ -83,7 +128,10 @@ impl<'a> Panel<'a> {
         if sizes.is_empty() { BTreeSet::from([0]) } else { sizes }
     }
 
-    fn judge(&self, size: u64) -> Vec<Verdict> {
+    fn judge(&self, size: u64) -> Vec<RatioVerdict> {
+        if self.benchmark.histories {
+            return self.judge_histories(size);
+        }
         let held = match self.claim.best_of {
             true => self.best(size).into_iter().collect(),
             false => self.claim.against.iter().collect::<Vec<_>>(),
@@ -93,24 +141,56 @@ impl<'a> Panel<'a> {
         held.chain(self.claim.told.iter().map(|peer| self.verdict(size, peer, None))).collect()
     }
 
-    /// The peer that is the best in the median; the first where none was measured.
-    fn best(&self, size: u64) -> Option<&'a String> {
-        let median =
-            |peer: &&String| Some(Spread::of(&self.peer_values(peer, size).into_values().collect::<Vec<_>>())?.median);
-        let measured = self.claim.against.iter().filter_map(|peer| Some((median(&peer)?, peer)));
-        let better = |a: &f64, b: &f64| if self.lower_is_better { b.total_cmp(a) } else { a.total_cmp(b) };
-        measured.max_by(|(a, _), (b, _)| better(a, b)).map(|(_, peer)| peer).or(self.claim.against.first())
+    /// The first stack's own histories, and those of stacks that are told.
+    fn judge_histories(&self, size: u64) -> Vec<RatioVerdict> {
+        let first = &self.benchmark.stacks[0];
+        let held = self.claim.against.iter().map(|_| self.worst_history(size, first, self.claim.limit()));
+        let stack = |peer: &'a String| if peer == HISTORY { first } else { peer };
+        held.chain(self.claim.told.iter().map(|peer| self.worst_history(size, stack(peer), None))).collect()
     }
 
-    fn verdict(&self, size: u64, peer: &str, limit: Option<Limit>) -> Verdict {
+    /// The worst ratio of a history to the best one.
+    fn worst_history(&self, size: u64, stack: &str, limit: Option<Limit>) -> RatioVerdict {
+        let labels = history::names().map(|name| history::after(stack, name));
+        let best = self.best_of(&labels, size);
+        let ratio = |label: &String| finding(&self.stack_values(label, size), &self.stack_values(best?, size));
+        let found: Option<Vec<_>> = labels.iter().map(|label| Some((label, ratio(label)?))).collect();
+        let worse = |a: &Finding, b: &Finding| self.better(b.ratio.median, a.ratio.median);
+        let worst = found.unwrap_or_default().into_iter().max_by(|(_, a), (_, b)| worse(a, b));
+        let (benchmark, link) = (self.benchmark.name.clone(), self.link.to_string());
+        let (stack, peer, finding) = match (worst, best) {
+            (Some((label, finding)), Some(best)) => (label.clone(), best.clone(), Some(finding)),
+            _ => (stack.to_string(), "its histories".to_string(), None),
+        };
+        RatioVerdict { benchmark, link, size, stack, peer, finding, limit }
+    }
+
+    /// The peer that is the best in the median; the first where none was measured.
+    fn best(&self, size: u64) -> Option<&'a String> {
+        self.best_of(&self.claim.against, size).or(self.claim.against.first())
+    }
+
+    fn best_of<'b>(&self, peers: &'b [String], size: u64) -> Option<&'b String> {
+        let median =
+            |peer: &String| Some(Spread::of(&self.peer_values(peer, size).into_values().collect::<Vec<_>>())?.median);
+        let measured = peers.iter().filter_map(|peer| Some((median(peer)?, peer)));
+        measured.max_by(|(a, _), (b, _)| self.better(*a, *b)).map(|(_, peer)| peer)
+    }
+
+    /// The better value is the greater one.
+    fn better(&self, a: f64, b: f64) -> Ordering {
+        if self.lower_is_better { b.total_cmp(&a) } else { a.total_cmp(&b) }
+    }
+
+    fn verdict(&self, size: u64, peer: &str, limit: Option<Limit>) -> RatioVerdict {
         let stack = self.benchmark.stacks[0].clone();
         let finding = finding(&self.stack_values(&stack, size), &self.peer_values(peer, size));
         let (benchmark, link) = (self.benchmark.name.clone(), self.link.to_string());
-        Verdict { benchmark, link, size, stack, peer: peer.to_string(), finding, limit }
+        RatioVerdict { benchmark, link, size, stack, peer: peer.to_string(), finding, limit }
     }
 
     fn stack_values(&self, stack: &str, size: u64) -> Rounds {
-        self.values.get(&(stack, size)).cloned().unwrap_or_default()
+        self.values.get(&(stack.to_string(), size)).cloned().unwrap_or_default()
     }
 
     /// Those of a stack; what is computed is the same in all rounds.
@@ -160,16 +240,35 @@ fn finding(ours: &Rounds, theirs: &Rounds) -> Option<Finding> {
 }
 
 impl Verdict {
-    /// Whether the claim is not shown to hold: it does not, or a value is missing.
+    /// Whether it is not shown to hold.
     pub fn is_missed(&self) -> bool {
-        let holds = |limit: Limit| self.finding.is_some_and(|finding| limit.holds(finding.ratio.median));
-        self.limit.is_some_and(|limit| !holds(limit))
+        match self {
+            Verdict::Ratio(ratio) => ratio.is_missed(),
+            Verdict::Failover(judged) => judged.is_missed(),
+        }
     }
 }
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Verdict { benchmark, link, size, stack, peer, .. } = self;
+        match self {
+            Verdict::Ratio(ratio) => ratio.fmt(f),
+            Verdict::Failover(judged) => judged.fmt(f),
+        }
+    }
+}
+
+impl RatioVerdict {
+    /// Whether the claim is not shown to hold: it does not, or a value is missing.
+    fn is_missed(&self) -> bool {
+        let holds = |limit: Limit| self.finding.is_some_and(|finding| limit.holds(finding.ratio.median));
+        self.limit.is_some_and(|limit| !holds(limit))
+    }
+}
+
+impl fmt::Display for RatioVerdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RatioVerdict { benchmark, link, size, stack, peer, .. } = self;
         write!(f, "{benchmark}, {link}, {size} bytes: ")?;
         let Some(Finding { ours, theirs, ratio }) = self.finding else {
             return write!(f, "{stack} and {peer} were not both measured: {}", self.limit.map_or("told", |_| "MISSED"));
@@ -191,7 +290,7 @@ mod tests {
     use super::*;
 
     /// Verdicts on `holds` at 8 bytes, where stacks have these values in rounds.
-    fn verdicts(program: &str, holds: &str, values: &[(&str, &[f64])]) -> Vec<Verdict> {
+    fn verdicts(program: &str, holds: &str, values: &[(&str, &[f64])]) -> Vec<RatioVerdict> {
         let text = format!(
             "[[benchmarks]]\nname = \"row\"\nprogram = \"{program}\"\nstacks = [\"a\", \"b\", \"c\"]\nholds = {{ {holds} }}\n"
         );
@@ -212,7 +311,7 @@ mod tests {
             link: "lan",
             measured: Some(&link),
             lower_is_better: program == "latency",
-            values: values.iter().map(|(stack, values)| ((*stack, 8), rounds(values))).collect(),
+            values: values.iter().map(|(stack, values)| ((stack.to_string(), 8), rounds(values))).collect(),
         };
         panel.sizes().into_iter().flat_map(|size| panel.judge(size)).collect()
     }
@@ -240,6 +339,25 @@ mod tests {
     }
 
     #[test]
+    fn histories_are_held_against_the_best_one() {
+        let labels = history::names().map(|name| history::after("a", name));
+        let mut values: Vec<(&str, &[f64])> = labels.iter().map(|label| (label.as_str(), &[10.0, 10.0][..])).collect();
+        values[2].1 = &[10.0, 12.0];
+        values[3].1 = &[9.0, 9.5];
+        let holds = |limit: &str| format!("against = [\"history\"], {limit} }}\nhistories = true #");
+        let found = verdicts("latency", &holds("at_most = 1.05"), &values);
+        assert_eq!(found.len(), 1);
+        let expected =
+            "row, lan, 8 bytes: a after large 11.0, a after middle 9.25, ratio 1.187 (1.111-1.263), at most 1.05";
+        assert_eq!(found[0].to_string(), format!("{expected}: MISSED"));
+        let found = verdicts("bandwidth", &holds("at_least = 0.8"), &values);
+        assert!(found[0].to_string().contains("a after middle 9.25, a after large 11.0, ratio 0.846"), "{}", found[0]);
+        values.pop();
+        let found = verdicts("latency", &holds("at_most = 1.05"), &values);
+        assert!(found[0].to_string().ends_with("a and its histories were not both measured: MISSED"), "{}", found[0]);
+    }
+
+    #[test]
     fn what_was_not_measured_is_missed() {
         let found = verdicts("latency", "against = [\"b\"], at_most = 1.0, told = [\"c\"]", &[("a", &[1.0])]);
         assert!(found[0].is_missed() && !found[1].is_missed());
@@ -257,5 +375,31 @@ mod tests {
         assert!((theirs("latency", BOUND) - (20.0 + 8.0 / mb_s)).abs() < 1e-9);
         assert!((theirs("bandwidth", BOUND) - 512.0 / (40.0 + 512.0 / mb_s)).abs() < 1e-9);
         assert!((theirs("bandwidth", SUM) - mb_s / 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_rail_that_failed_is_judged_by_the_longest_time_of_all_rounds() {
+        let text = "rounds = 2\nlinks = [{ name = \"lan\", rails = [{}] }]\n[[benchmarks]]\nname = \"cut\"\nprogram = \"bandwidth\"\n\
+                    stacks = [\"a\"]\nfailover = { resumed_ms = 50, used_again_ms = 2000, full_sum_ms = 1000 }\n";
+        let plan = Plan::parse(text, "plan").unwrap();
+        let sample = |round: u32, metric: &str, value: f64| -> Sample {
+            let fields = serde_json::json!({ "stack": "a", "link": "lan", "benchmark": "cut", "round": round, "ranks": 2,
+                                             "metric": metric, "unit": "ms", "value": value });
+            serde_json::from_value(fields).unwrap()
+        };
+        let samples = [(0, "resumed", 10.0), (1, "resumed", 60.0), (0, "used_again", 300.0), (0, "full_sum", 5.0)];
+        let mut samples: Vec<Sample> =
+            samples.into_iter().map(|(round, metric, value)| sample(round, metric, value)).collect();
+        samples.push(sample(1, "used_again", 400.0));
+        let found = failovers(&plan, &plan.benchmarks[0], &plan.benchmarks[0].failover.unwrap(), "lan", "a", &samples);
+        let shown: Vec<String> = found.iter().map(Judged::to_string).collect();
+        assert_eq!(
+            shown,
+            [
+                "cut, lan, resumed: a 35 ms, greatest 60 ms of 2, at most 50 ms: MISSED",
+                "cut, lan, used again: a 350 ms, greatest 400 ms of 2, at most 2000 ms: holds",
+                "cut, lan, full sum: a not seen in each of 2 rounds, at most 1000 ms: MISSED",
+            ]
+        );
     }
 }

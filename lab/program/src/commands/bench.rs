@@ -13,7 +13,7 @@ use crate::system::child_process::Signals;
 use crate::testbed::isolate;
 use crate::{say, tell};
 
-/// Exit code when all was tried and some cells failed.
+/// Exit code when all cells were tried and some failed.
 const SOME_FAILED: u8 = 3;
 /// Exit code when a claim does not hold.
 const SOME_MISSED: u8 = 4;
@@ -22,20 +22,20 @@ const SOME_MISSED: u8 = 4;
 ///
 /// `fishplate report` makes a page of records. On each link, in each round, for each benchmark, the stacks take turns.
 /// Links are emulated by hosts and rails that exist only for the measurement, as in `fishplate testbed`; with --hosts
-/// the same runs on a real network. What was measured is in the record at once: --resume goes on after whatever ended
-/// it. Benchmarks with a claim (`holds` in the plan) are judged at the end. Exit codes: 0 all went well, 3 some cells
-/// failed (the record says why), 4 a claim is missed, 1 it could not go on, 128 and the signal.
+/// the benchmarks run on a real network. The record has each value at once; --resume continues an interrupted
+/// measurement. Benchmarks with a claim (`holds` in the plan) are judged at the end. Exit codes: 0 success; 3 some cells
+/// failed, with reasons in the record; 4 a claim is missed; 1 another error; 128 + N ended by signal N.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     selection: Selection,
 
-    /// Where the record goes
+    /// File of the record
     #[arg(long, value_name = "FILE", default_value = "record.jsonl", conflicts_with = "resume")]
     record: PathBuf,
 
-    /// Go on with this record; its plan is in it
+    /// Continue this record, with the plan that it contains
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
 
@@ -60,7 +60,7 @@ Examples:
   fishplate bench --hosts node1,node2 --rails eth0,eth1 --network 'two ports'
   salloc -N 2 fishplate bench plan.toml --hosts slurm
 
-The same plan in TOML:
+A plan in TOML:
   stacks = [\"mpich-tcp\", \"fishplate-mpich\"]
   rounds = 5
   [[links]]
@@ -81,7 +81,7 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
     carry_out(&bench, inside, &|| Ok(()))
 }
 
-/// Measures, inside of namespaces where links are emulated; then does what is left to do with the record.
+/// Measures, inside of namespaces where links are emulated; then calls `then`, which evaluates the record.
 pub fn carry_out(bench: &Bench, inside: Option<PathBuf>, then: &dyn Fn() -> Result<()>) -> Result<ExitCode> {
     if inside.is_none() {
         bench.check()?;
@@ -125,9 +125,9 @@ impl Args {
     }
 }
 
-/// Prints what came of the claims, where there are some. Returns whether one is missed.
+/// Prints the verdicts on the plan's claims. Returns whether one is missed.
 fn print_verdicts(bench: &Bench) -> Result<bool> {
-    if bench.plan.benchmarks.iter().all(|benchmark| benchmark.holds.is_none()) {
+    if !bench.plan.benchmarks.iter().any(|benchmark| benchmark.has_claim()) {
         return Ok(false);
     }
     let verdicts = verdict::of(&bench.plan, &record::read(&bench.record)?);

@@ -20,7 +20,7 @@ pub struct Cli {
     #[arg(long, hide = true, value_name = "FOLDER")]
     pub inside: Option<PathBuf>,
 
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
 }

@@ -1,4 +1,4 @@
-//! `fishplate compare`: what changed between two records beyond noise.
+//! `fishplate compare`: changes between two records that exceed noise.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,24 +10,24 @@ use crate::output::terminal;
 use crate::record;
 use crate::tell;
 
-/// Exit code when something is worse, or no longer there.
+/// Exit code when a point is worse, or missing in the later record.
 const WORSE: u8 = 1;
 /// Exit code when the comparison has no result.
 const ERROR: u8 = 2;
 
-/// Tells what changed from one record to another beyond noise.
+/// Lists changes from one record to another that exceed noise.
 ///
 /// The worst comes first. For each stack, link, benchmark and size that both records have: Welch's t test on the
 /// logarithms of the values of all rounds, with Benjamini and Hochberg's correction, since many are tested (at most one
-/// in twenty of the changes told is expected to be noise). Changes smaller than the threshold do not count.
+/// in twenty of the changes listed is expected to be noise). Changes smaller than the threshold do not count.
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub struct Args {
-    /// The record that is compared with
+    /// The earlier record
     #[arg(value_name = "BEFORE")]
     before: PathBuf,
 
-    /// The record that is looked at
+    /// The later record
     #[arg(value_name = "AFTER")]
     after: PathBuf,
 
@@ -35,17 +35,17 @@ pub struct Args {
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = percent)]
     threshold: f64,
 
-    /// What only BEFORE has is named, but is no failure
+    /// Points that only BEFORE has are listed, but are no failure
     #[arg(long)]
     allow_missing: bool,
 
-    /// Show also what did not change
+    /// Also show unchanged points
     #[arg(long)]
     all: bool,
 }
 
 const NOTES: &str = "\
-Exit code: 0 nothing is worse beyond noise; 1 something is, or is missing in AFTER; 2 nothing could be said.
+Exit code: 0 no point is worse beyond noise; 1 a point is worse, or missing in AFTER; 2 no point could be tested.
 
 Examples:
   fishplate compare main.jsonl branch.jsonl

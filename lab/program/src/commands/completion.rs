@@ -1,4 +1,4 @@
-//! `fishplate completion`, and the manual pages: what follows from the command line alone.
+//! `fishplate completion`, and the manual pages.
 
 use std::fs;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use clap_complete::Shell;
 
 use crate::system::{output_file, private_folder};
 
-/// Prints what makes a shell complete the command line of fishplate.
+/// Prints the definitions for a shell to complete the command line of fishplate.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -27,7 +27,7 @@ pub struct Completion {
 /// Writes the manual pages.
 #[derive(clap::Args)]
 pub struct WriteManual {
-    /// Where to; it is made if need be.
+    /// Their folder, which is made if it does not exist
     folder: PathBuf,
 }
 
@@ -51,7 +51,7 @@ pub fn write_manual(args: &WriteManual, program: &Command) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The command line without what the program keeps for itself.
+/// The command line without the hidden subcommands.
 fn shown(program: &Command) -> Command {
     let hidden = program.get_subcommands().filter(|command| command.is_hide_set());
     let mut shown = Command::new("fishplate").version(env!("CARGO_PKG_VERSION")).disable_help_subcommand(true);

@@ -22,13 +22,13 @@ use fishplate_guest::output_file::append;
 ///
 /// Prints a table and writes a page. Makes two hosts and two rails of 1000 and 250 Mbit/s out of network namespaces
 /// (see `fishplate testbed`), and lets MPICH over libfabric tcp, MPICH over UCX, Open MPI over TCP (also with the rates
-/// told to it by hand), and MPICH over Fishplate take turns on them, each at its best settings: latency, bandwidth, and
-/// a whole program (NAS IS). Needs `fishplate setup`, the benchmark programs and the applications: `make demo` does
-/// all. Takes about two minutes, changes nothing outside, leaves nothing behind.
+/// set by hand), and MPICH over Fishplate take turns on them, each at its best settings: latency, bandwidth, and a
+/// whole program (NAS IS). Needs `fishplate setup`, the benchmark programs and the applications: `make demo` does all.
+/// Takes about two minutes, changes nothing outside of the namespaces, leaves nothing behind.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Where the page goes
+    /// File of the page
     #[arg(long, value_name = "FILE", default_value = "demo.html")]
     output: PathBuf,
 
@@ -40,11 +40,11 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     keep_json: Option<PathBuf>,
 
-    /// Also the chart of bandwidth as SVG, for documents: FILE.svg, and FILE-dark.svg for a dark ground
+    /// Also write the chart of bandwidth as SVG: FILE.svg, and FILE-dark.svg for a dark background
     #[arg(long, value_name = "FILE.svg")]
     picture: Option<PathBuf>,
 
-    /// Measure nothing; show again what --keep-json kept
+    /// Show the values of a file of --keep-json instead of measuring
     #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "keep_json"])]
     from: Option<PathBuf>,
 
@@ -60,9 +60,9 @@ Examples:
   fishplate demo --keep-json demo.json && fishplate demo --from demo.json --output again.html";
 
 /// Commands for the user's own program. The second one needs neither Fishplate below the program nor a second rail.
-const NEXT: &str = "  fishplate run -- mpiexec -n 2 -hosts a,b ./app    over all rails; shows what each of them carried
-  fishplate profile -- mpiexec -n 2 ./app           where its time goes, over any network
-  fishplate doctor a b                              whether the hosts and the rails between them are as they should be";
+const NEXT: &str = "  fishplate run -- mpiexec -n 2 -hosts a,b ./app    over all rails; shows the traffic of each
+  fishplate profile -- mpiexec -n 2 ./app           shows where its time goes, over any network
+  fishplate doctor a b                              checks the hosts and the rails between them";
 
 /// The command.
 pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
@@ -118,7 +118,7 @@ fn pictures(file: &Path) -> [(PathBuf, Theme); 2] {
         .map(|(ending, theme)| (file.with_file_name(format!("{stem}{ending}.svg")), theme))
 }
 
-/// Says now what would be a pity after two minutes.
+/// Reports now that a file cannot be written, instead of after the measurement.
 fn check_output(file: &Path) -> Result<()> {
     let existed = file.exists();
     let checked = append(file).and_then(|_| if existed { Ok(()) } else { fs::remove_file(file) });

@@ -1,4 +1,4 @@
-//! `fishplate doctor`: what is wrong on this host and on the way to others, and what to do.
+//! `fishplate doctor`: problems on this host and on the way to others, and their remedies.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,13 +15,13 @@ use crate::mpi::provider_library::{self, provider_file};
 use crate::mpi::stacks::{Catalog, Source, Stack};
 use crate::say;
 
-/// Tells what is wrong on hosts and between them, and what to do.
+/// Finds problems on hosts and between them, and names remedies.
 ///
-/// Looks at this host, and at each HOST that is named. Starts itself on each HOST by ssh (in a testbed by its remote
-/// shell). Every host tries to reach every other over each rail, on ports of FISHPLATE_PORTS if it is set. Needs no
-/// privileges and changes nothing.
+/// Examines this host and each HOST. Starts itself on each HOST by ssh (in a testbed by its remote shell). Every host
+/// tries to reach every other over each rail, on ports of FISHPLATE_PORTS if it is set. Needs no privileges and changes
+/// nothing.
 ///
-/// The exit code is 1 if something prevents programs from running; warnings alone leave it 0.
+/// Exit code: 1 a problem prevents programs from running; 0 otherwise, also with warnings.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -29,7 +29,7 @@ pub struct Args {
     #[arg(value_name = "HOST")]
     hosts: Vec<String>,
 
-    /// Look at this stack's MPI instead of that in PATH (`fishplate stacks` lists them)
+    /// Examine this stack's MPI instead of that in PATH (`fishplate stacks` lists them)
     #[arg(long, value_name = "STACK")]
     mpi: Option<String>,
 
@@ -37,7 +37,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     stacks: Vec<PathBuf>,
 
-    /// Start commands on other hosts by this one, which takes a host and a line [default: ssh]
+    /// Command that starts others on a host; its arguments are the host and a command line [default: ssh]
     #[arg(long, value_name = "COMMAND")]
     remote_shell: Option<String>,
 

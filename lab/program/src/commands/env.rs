@@ -22,7 +22,7 @@ pub struct Args {
     #[command(flatten)]
     options: Options,
 
-    /// Who reads it
+    /// Format of the output
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "sh")]
     format: Format,
 }

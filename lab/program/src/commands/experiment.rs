@@ -17,27 +17,27 @@ use crate::{say, tell};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The experiment.
+    /// The experiment
     #[arg(value_parser = PossibleValuesParser::new(experiments::names()))]
     name: String,
 
-    /// One round with little time for each value: does it work, not how fast is it.
+    /// Measure one round with little time for each value, as a trial
     #[arg(long)]
     quick: bool,
 
-    /// Only these of its benchmarks; statements about the others cannot be tested then.
+    /// Run only these benchmarks of the experiment; statements about the others are not tested
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     benchmarks: Vec<String>,
 
-    /// Where the record goes [default: NAME.jsonl]
+    /// File of the record [default: NAME.jsonl]
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
 
-    /// Goes on with that record.
+    /// Continue the record
     #[arg(long)]
     resume: bool,
 
-    /// Where the page goes [default: NAME.html]
+    /// File of the page [default: NAME.html]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -64,7 +64,7 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
     carry_out(&bench, inside, &|| conclude(experiment, &record, &page))
 }
 
-/// Judges the statements from what was measured, and makes the page.
+/// Judges the statements by the record, and makes the page.
 fn conclude(experiment: &Experiment, file: &Path, page: &Path) -> Result<()> {
     let (mut writer, record) = Writer::resume(file)?;
     for statement in experiment.statements(&record) {
@@ -91,7 +91,7 @@ mod tests {
     use crate::commands::cli::Cli;
 
     #[test]
-    fn an_unknown_benchmark_is_told_with_those_that_there_are() {
+    fn an_unknown_benchmark_is_reported_with_the_known_ones() {
         let (mut plan, _) = crate::experiments::find("endapps-2006").unwrap().plan(false).unwrap();
         let error = plan.choose_benchmarks(&["ft".into()]).unwrap_err().to_string();
         assert!(error.contains("--benchmarks: no benchmark \"ft\"; there are latency, bandwidth, is, cg"), "{error}");
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_experiment_is_told_with_those_that_there_are() {
+    fn an_unknown_experiment_is_reported_with_the_known_ones() {
         let error = Cli::try_parse_from(["fishplate", "lab", "run", "multirail"]).err().unwrap().to_string();
         assert!(error.contains("'multirail'"), "{error}");
         assert!(error.contains("multirail-2004, wan-2008, endapps-2006, pecnit-2007"), "{error}");

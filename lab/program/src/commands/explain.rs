@@ -1,4 +1,4 @@
-//! `fishplate explain`: which way a collective operation would take over clusters, and why.
+//! `fishplate explain`: the algorithm that a collective operation would use over clusters, with reasons.
 
 use std::process::ExitCode;
 
@@ -20,26 +20,26 @@ const MAX_RANKS: usize = 1024;
 const SHOWN_NS: f64 = 500.0;
 const BYTES_PER_S_OF_MBIT: u64 = 125_000;
 
-/// Explains how a collective operation would be carried out over clusters.
+/// Explains the choice of the algorithm for a collective operation over clusters.
 ///
-/// For ranks in clusters and what is said of the links between them, prints the ways there are, with the time that each
-/// would take as a model has it, what would cross between clusters, and which would be chosen. Nothing is measured.
+/// For ranks in clusters, and the given rates and delays of the links between them, prints all algorithms, with the
+/// modelled time of each, its traffic between clusters, and the one that would be chosen. Nothing is measured.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Operation
+    /// The operation
     #[arg(value_enum)]
     operation: Name,
 
-    /// Ranks of each cluster
+    /// Number of ranks of each cluster
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "4,4")]
     clusters: Vec<usize>,
 
-    /// Ranks of a host
+    /// Number of ranks of a host
     #[arg(long, value_name = "N", default_value_t = 1)]
     ranks_per_host: usize,
 
-    /// Length of the buffer; of one block where each rank has or gets a block of its own
+    /// Length of the buffer, or of one rank's block where each rank has a block
     #[arg(long, value_name = "SIZE", default_value = "64K")]
     size: Size,
 
@@ -47,11 +47,11 @@ pub struct Args {
     #[arg(long, value_name = "TIME", default_value = "1ms")]
     delay: Delay,
 
-    /// What one host can send to other clusters, in Mbit/s
+    /// Rate of one host to other clusters, in Mbit/s
     #[arg(long, value_name = "MBIT", default_value = "1000")]
     rate: Rate,
 
-    /// What all hosts of a cluster together can send to another, in Mbit/s; 0: the sum of their rates
+    /// Rate of all hosts of a cluster together to another cluster, in Mbit/s; 0: the sum of their rates
     #[arg(long, value_name = "MBIT", default_value = "0")]
     shared_rate: Rate,
 
@@ -59,31 +59,31 @@ pub struct Args {
     #[arg(long, value_name = "TIME", default_value = "10us")]
     inside_delay: Delay,
 
-    /// What one host can send inside of its cluster, in Mbit/s
+    /// Rate of one host inside of its cluster, in Mbit/s
     #[arg(long, value_name = "MBIT", default_value = "10000")]
     inside_rate: Rate,
 
-    /// What all hosts of a cluster can send each other together, in Mbit/s; 0: the sum of their rates
+    /// Rate of all hosts of a cluster together inside of it, in Mbit/s; 0: the sum of their rates
     #[arg(long, value_name = "MBIT", default_value = "0")]
     inside_shared_rate: Rate,
 
-    /// What one rank can copy, in Mbit/s
+    /// Rate at which one rank copies memory, in Mbit/s
     #[arg(long, value_name = "MBIT", default_value = "32000")]
     copy_rate: Rate,
 
-    /// Root, where the operation has one
+    /// Root of the operation, if it has one
     #[arg(long, value_name = "RANK", default_value_t = 0)]
     root: usize,
 
-    /// Deals ranks out to clusters in turn, instead of one cluster after the other
+    /// Number the ranks over the clusters in turn, instead of one cluster after the other
     #[arg(long)]
     interleaved: bool,
 
-    /// The operator of the reduction does not commute
+    /// The reduction has an operator that does not commute
     #[arg(long)]
     ordered: bool,
 
-    /// Whose own algorithms "native" are
+    /// MPI library whose own algorithm is the candidate "native"
     #[arg(long, value_enum, default_value_t = Mpi::Mpich)]
     mpi: Mpi,
 }
@@ -253,14 +253,14 @@ mod tests {
     }
 
     #[test]
-    fn what_the_mpi_is_known_to_do_counts() {
+    fn the_known_algorithm_of_the_mpi_counts() {
         let small = ["allreduce", "--size", "1K", "--ranks-per-host", "4"];
         assert_eq!(choice(&small).algorithm.to_string(), "coordinators");
         assert_eq!(choice(&[&small[..], &["--mpi", "other"]].concat()).algorithm.to_string(), "native");
     }
 
     #[test]
-    fn all_that_matters_is_told() {
+    fn all_that_matters_is_reported() {
         let text = describe(&choice(&["bcast", "--size", "128K", "--root", "3"]));
         for part in ["native", "coordinators", "(chosen)", "131 072", "WAN crossings", "delay of the WAN 1.000"] {
             assert!(text.contains(part), "no {part} in:\n{text}");
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_an_error() {
+    fn senseless_arguments_are_errors() {
         for (options, expected) in [
             (&["--clusters", "4,0"] as &[_], "--clusters: each cluster has at least one rank"),
             (&["--clusters", "1000,25"], "--clusters: 1025 ranks are more than 1024"),

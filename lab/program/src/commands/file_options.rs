@@ -9,15 +9,15 @@ use crate::simulation::sizes;
 #[derive(clap::Args)]
 #[group(skip)]
 pub struct Args {
-    /// io_*: what is measured
+    /// io_*: the operation
     #[arg(long, requires = "testbed", value_enum, value_name = "WORD", default_value_t = Operation::Read)]
     operation: Operation,
 
-    /// io_threads: threads of each rank
+    /// io_threads: number of threads of each rank
     #[arg(long, requires = "testbed", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65536))]
     threads: u32,
 
-    /// io_threads: in which order each thread takes records
+    /// io_threads: order of each thread's records
     #[arg(long, requires = "testbed", value_enum, value_name = "WORD", default_value_t = Order::Sequential)]
     order: Order,
 
@@ -25,7 +25,7 @@ pub struct Args {
     #[arg(long, requires = "testbed", value_name = "BYTES", default_value = "512M", value_parser = bytes)]
     file_size: u64,
 
-    /// io_tile: tiles side by side and one above the other
+    /// io_tile: numbers of tiles across and down
     #[arg(long, requires = "testbed", value_name = "WxH", default_value = "2x1", value_parser = pair)]
     tiles: (u64, u64),
 
@@ -37,26 +37,26 @@ pub struct Args {
     #[arg(long, requires = "testbed", value_name = "WxH", default_value = "0x0", value_parser = pair)]
     overlap: (u64, u64),
 
-    /// io_tile: of a pixel
+    /// io_tile: size of a pixel
     #[arg(long, requires = "testbed", value_name = "BYTES", default_value_t = 32, value_parser = clap::value_parser!(u64).range(1..=4096))]
     element: u64,
 }
 
-/// What is done to a file.
+/// An operation on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Operation {
-    /// It is written.
+    /// Writes
     Write,
-    /// It is read.
+    /// Reads
     Read,
 }
 
-/// How a thread goes through a file.
+/// The order in which a thread accesses the records of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Order {
-    /// One record after the other.
+    /// One record after the other
     Sequential,
-    /// Any record.
+    /// Records in random order
     Random,
 }
 
@@ -80,7 +80,7 @@ impl Args {
 fn bytes(text: &str) -> Result<u64, String> {
     match sizes::parse(text).map_err(|error| error.to_string())?[..] {
         [one] => Ok(one),
-        _ => Err("one size is wanted, not a list".into()),
+        _ => Err("one size, not a list".into()),
     }
 }
 

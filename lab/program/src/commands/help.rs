@@ -13,7 +13,7 @@ use crate::docs::{self, PAGES};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  fishplate help\n  fishplate help settings\n  fishplate help run | less")]
 pub struct Args {
-    /// What the page is about: a subcommand, or another topic
+    /// Topic of the page: a subcommand, or another one
     #[arg(value_name = "TOPIC")]
     topic: Option<String>,
 
@@ -29,7 +29,7 @@ pub fn run(args: &Args, mut program: Command) -> Result<ExitCode> {
         None => format!("{}\n{}\n{}", program.render_help(), overview::others(&program), list(&program)),
     };
     match io::stdout().write_all(text.as_bytes()) {
-        // The reader has seen enough.
+        // The reader has closed the pipe.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
         result => result?,
     }

@@ -37,7 +37,7 @@ pub struct EmulateLinks {}
 pub struct EnterHost {
     /// Process that holds the host's namespaces, as /proc numbers it.
     holder: u32,
-    /// What to run there.
+    /// Command with its arguments.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<OsString>,
 }
@@ -56,7 +56,7 @@ pub struct StartMpi {
 /// Runs a command, and ends it when the parent of this process is gone.
 #[derive(clap::Args)]
 pub struct TieToParent {
-    /// What to run.
+    /// Command with its arguments.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<OsString>,
 }
@@ -64,9 +64,9 @@ pub struct TieToParent {
 /// Becomes a process of a lab's storage.
 #[derive(clap::Args)]
 pub struct StorageProcess {
-    /// What it needs around it, in JSON.
+    /// Its environment, in JSON.
     surroundings: String,
-    /// What to run.
+    /// Command with its arguments.
     #[arg(required = true, last = true)]
     command: Vec<OsString>,
 }

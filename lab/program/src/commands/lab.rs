@@ -1,4 +1,4 @@
-//! `fishplate lab`: hosts and rails that stay until they are told to go.
+//! `fishplate lab`: hosts and rails that stay until `down`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use crate::{say, tell};
 /// Makes clusters of hosts and rails that stay until `down`.
 ///
 /// The hosts are network namespaces on this machine; rails have rates, delays, queues and loss. Labs stay up until
-/// `down`; nothing outside of them is changed. Works as root, and without where the system lets users make namespaces.
+/// `down`; nothing outside of them is changed. Works as root, and as a user where the system lets users make namespaces.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -47,7 +47,7 @@ enum Action {
     Up(Box<Up>),
     /// Changes rails while traffic runs.
     Set(Set),
-    /// Shows hosts, links, counters, and what was measured.
+    /// Shows hosts, links, counters and measurements.
     Status(Which),
     /// Measures each rail's rate and round trip again.
     Verify(Verify),
@@ -71,11 +71,11 @@ struct Which {
 
 #[derive(clap::Args)]
 struct Up {
-    /// What to build, in TOML; instead of the options below.
+    /// Description of the lab in TOML, instead of the options below.
     #[arg(conflicts_with_all = ["clusters", "hosts", "rails", "wan", "delay", "jitter", "loss", "flip", "path_mtu", "queue", "flow_limit", "port"])]
     file: Option<PathBuf>,
 
-    /// What to call it.
+    /// Name of the lab.
     #[arg(long, default_value = "lab")]
     name: String,
 
@@ -83,7 +83,7 @@ struct Up {
     #[arg(long, default_value_t = 1)]
     clusters: usize,
 
-    /// Hosts of each cluster; 2 in a lab of one cluster, otherwise 1, unless given.
+    /// Number of hosts of each cluster [default: 2 in a lab of one cluster, otherwise 1].
     #[arg(long)]
     hosts: Option<usize>,
 
@@ -91,24 +91,24 @@ struct Up {
     #[arg(long, value_name = "RATE,...", default_value = "1000,250", value_delimiter = ',')]
     rails: Vec<Rate>,
 
-    /// Rate of each link between clusters, which all hosts share; unless given, as the rails.
+    /// Rate of each link between clusters in Mbit/s, which all hosts share [default: as --rails].
     #[arg(long, value_name = "RATE,...", value_delimiter = ',')]
     wan: Vec<Rate>,
 
-    /// The hosts have one port of this rate, and the rails between two clusters are paths over it.
+    /// Give each host one port of this rate in Mbit/s; the rails between two clusters are paths over it.
     #[arg(long, value_name = "RATE", conflicts_with_all = ["clusters", "wan", "storage"])]
     port: Option<Rate>,
 
-    /// Delay one way: of the links between clusters, or of the rails of a single cluster. One for all, or one for each
-    /// rail.
+    /// Delay one way: of the links between clusters, or of the rails of a single cluster. One value for all, or one for
+    /// each rail.
     #[arg(long, value_name = "TIME,...", value_delimiter = ',')]
     delay: Vec<Delay>,
 
-    /// Up to so much more delay, evenly spread.
+    /// Greatest random extra delay, uniformly distributed.
     #[arg(long, value_name = "TIME,...", value_delimiter = ',')]
     jitter: Vec<Delay>,
 
-    /// Probability that a packet gets lost.
+    /// Probability that a packet is lost.
     #[arg(long, value_name = "P,...", value_delimiter = ',')]
     loss: Vec<LossSetting>,
 
@@ -116,23 +116,23 @@ struct Up {
     #[arg(long, value_name = "P,...", value_delimiter = ',')]
     flip: Vec<Flip>,
 
-    /// Bytes of the longest packet that comes through; longer ones vanish, and hosts are not told.
+    /// Longest packet that comes through, in bytes; longer ones are dropped, without an ICMP error.
     #[arg(long, value_name = "BYTES,...", value_delimiter = ',')]
     path_mtu: Vec<u32>,
 
-    /// What may wait to be sent, in bytes.
+    /// Length of the queue, in bytes.
     #[arg(long, value_name = "BYTES,...", value_delimiter = ',')]
     queue: Vec<Size>,
 
-    /// What one flow gets, in Mbit/s, and in how many classes flows are told apart (16): 500:2 is a bond of two ports.
+    /// Rate of one flow in Mbit/s, and the number of classes of flows (default: 16): 500:2 is a bond of two ports.
     #[arg(long, value_name = "RATE[:CLASSES],...", value_delimiter = ',')]
     flow_limit: Vec<FlowLimit>,
 
-    /// Storage, which the last hosts serve: tmpfs, nfs, nfs3, glusterfs, moosefs, path:FOLDER.
+    /// Storage of the lab, which the last hosts serve: tmpfs, nfs, nfs3, glusterfs, moosefs, path:FOLDER.
     #[arg(long, value_name = "NAME[:servers=N][:size_mib=N][:mptcp]", value_parser = Asked::from_str)]
     storage: Option<Asked>,
 
-    /// How rails are emulated.
+    /// Emulator of the rails.
     #[arg(long, value_enum)]
     emulator: Option<Choice>,
 
@@ -151,7 +151,7 @@ struct Set {
     #[arg(long, value_name = "CHANGES", conflicts_with = "changes", required_unless_present = "changes")]
     schedule: Option<String>,
 
-    /// RAIL=RATE, RAIL=down, RAIL=up, RAIL=delay=TIME,loss=P,...; RAIL is r0 or PLACE.r0.
+    /// RAIL=RATE, RAIL=down, RAIL=up, RAIL=reset, RAIL=delay=TIME,loss=P,...; RAIL is r0 or PLACE.r0.
     #[arg(value_name = "CHANGE")]
     changes: Vec<String>,
 }
@@ -162,7 +162,7 @@ struct Verify {
     #[arg(default_value = "lab")]
     name: String,
 
-    /// How long to measure each rate; round trips half as long.
+    /// Duration of the measurement of each rate, in seconds; round trips take half as long.
     #[arg(long, default_value_t = 2.0)]
     seconds: f64,
 }
@@ -173,10 +173,10 @@ struct Exec {
     #[arg(long, default_value = "lab")]
     name: String,
 
-    /// The host; the first unless given.
+    /// The host [default: the first].
     host: Option<String>,
 
-    /// What to run there.
+    /// Command with its arguments.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
@@ -215,7 +215,7 @@ fn up(args: &Up) -> Result<()> {
     if !args.unverified {
         measure(&slot, GLANCE_S)?;
     }
-    let Response::Status(status) = ask(&slot, &Request::Status)? else { bail!("a strange answer") };
+    let Response::Status(status) = ask(&slot, &Request::Status)? else { bail!("an unexpected answer") };
     for note in &status.notes {
         tell!("note: {note}");
     }
@@ -250,7 +250,7 @@ impl Up {
     }
 }
 
-/// Sets something of each rail: nothing given, one for all, or one for each.
+/// Sets a property of each rail, from no values, one for all, or one for each.
 fn each<T: Copy>(rails: &mut [Rail], option: &str, values: &[T], set: impl Fn(&mut Rail, T)) -> Result<()> {
     let count = values.len();
     ensure!(count <= 1 || count == rails.len(), "{option}: {count} values for {} rails", rails.len());
@@ -264,14 +264,14 @@ fn each<T: Copy>(rails: &mut [Rail], option: &str, values: &[T], set: impl Fn(&m
 
 fn set(args: Set) -> Result<()> {
     let request = args.schedule.map_or(Request::Set(args.changes), Request::Schedule);
-    let Response::Done(done) = ask(&Slot::new(&args.name)?, &request)? else { bail!("a strange answer") };
+    let Response::Done(done) = ask(&Slot::new(&args.name)?, &request)? else { bail!("an unexpected answer") };
     done.iter().for_each(|line| say!("{line}"));
     Ok(())
 }
 
 fn status(args: &Which) -> Result<()> {
     let slot = Slot::new(&args.name)?;
-    let Response::Status(status) = ask(&slot, &Request::Status)? else { bail!("a strange answer") };
+    let Response::Status(status) = ask(&slot, &Request::Status)? else { bail!("an unexpected answer") };
     say!("{}", print::status(&status));
     for note in &status.notes {
         say!("note: {note}");
@@ -288,10 +288,10 @@ fn verify(slot: &Slot, seconds: f64) -> Result<ExitCode> {
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Measures and shows it. Whether all is as it should be.
+/// Measures, and shows the measurements. Returns whether all rails are as configured.
 fn measure(slot: &Slot, seconds: f64) -> Result<bool> {
     let Response::Measured { rails, emulator_cpu } = ask(slot, &Request::Measure(seconds))? else {
-        bail!("a strange answer")
+        bail!("an unexpected answer")
     };
     say!("{}", print::measured(&rails));
     if let Some(share) = emulator_cpu {
@@ -299,7 +299,7 @@ fn measure(slot: &Slot, seconds: f64) -> Result<bool> {
     }
     let deviations: Vec<String> = rails.iter().flat_map(Measured::deviations).collect();
     for deviation in &deviations {
-        tell!("warning: {deviation} (is the machine busy?)");
+        tell!("warning: {deviation} (the machine may be busy)");
     }
     Ok(deviations.is_empty())
 }
@@ -320,7 +320,7 @@ fn exec(args: &Exec) -> Result<ExitCode> {
 fn describe(slot: &Slot) -> Result<(Description, i32)> {
     match control::ask(slot, &Request::Describe)? {
         (Response::Description(lab), daemon) => Ok((lab, daemon)),
-        _ => bail!("a strange answer"),
+        _ => bail!("an unexpected answer"),
     }
 }
 

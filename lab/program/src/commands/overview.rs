@@ -29,9 +29,9 @@ pub fn template(program: &Command) -> String {
             .filter_map(|name| program.find_subcommand(name))
             .for_each(|command| line(command, literal, &mut text));
     }
-    text + "\n`fishplate COMMAND --help` tells a command's options, `fishplate help` lists\n\
-            further commands and the pages of the documentation, `fishplate --version` tells\n\
-            the version.\n"
+    text + "\n`fishplate COMMAND --help` shows a command's options, `fishplate help` lists\n\
+            further commands and the pages of the documentation, `fishplate --version`\n\
+            shows the version.\n"
 }
 
 /// A heading with the commands that users may call and `--help` does not list.

@@ -7,7 +7,7 @@ use fishplate_sim::suite::{Neighbourhood, Pattern};
 /// Longest computation, in us, as the benchmark programs have it.
 const MAX_US: u64 = 60_000_000;
 
-/// What ranks compute, and with whom they exchange.
+/// Computation and neighbours of ranks.
 #[derive(clap::Args)]
 #[group(skip)]
 pub struct Args {
@@ -16,19 +16,19 @@ pub struct Args {
     #[arg(long, requires = "testbed", value_name = "US", value_parser = clap::value_parser!(u64).range(0..=MAX_US))]
     compute: Option<u64>,
 
-    /// exchange: up to so many us more, random for each rank and iteration
+    /// exchange: greatest random extra computation of each rank and iteration, in us
     #[arg(long, requires = "testbed", value_name = "US", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=MAX_US))]
     imbalance: u64,
 
-    /// exchange: of the grid of ranks; two neighbours in each
+    /// exchange: dimensions of the grid of ranks; a rank has two neighbours in each
     #[arg(long, requires = "testbed", value_name = "D", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=3))]
     dimensions: u32,
 
-    /// exchange: instead of a grid, N messages between pairs of ranks
+    /// exchange: number of messages between pairs of ranks, instead of a grid
     #[arg(long, requires = "testbed", value_name = "N", conflicts_with = "dimensions", value_parser = clap::value_parser!(u32).range(1..=6))]
     neighbours: Option<u32>,
 
-    /// exchange: a send ends before the next begins, or not
+    /// exchange: call that sends
     #[arg(long, requires = "testbed", value_enum, value_name = "WORD", default_value_t = Send::Blocking)]
     send: Send,
 }

@@ -1,4 +1,4 @@
-//! `fishplate predict`: how long a recorded program takes on networks that need not exist.
+//! `fishplate predict`: run times of a recorded program on modelled networks.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,12 +20,12 @@ use crate::{say, tell};
 ///
 /// Replays a trace (`fishplate profile --trace DIR`) in simulation: each rank computes for as long as it did, and
 /// communicates over modelled hosts, adapters and links with Fishplate's own protocol engine. Prints run time, time in
-/// MPI, and with --sensitivity what would help. The same trace, networks and seed give the same answer.
+/// MPI, and with --sensitivity the effects of faster components. Equal traces, networks and seeds give equal results.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Folder with the traces of all ranks; or a program in GOAL (the format of LogGOPSim and ATLAHS), or a
-    /// time-independent trace of SimGrid's
+    /// time-independent trace of SimGrid
     trace: PathBuf,
 
     /// Testbeds (`fishplate simulate --testbeds` lists them; a file; NAME:STACK), or emulated rails of these rates in
@@ -33,7 +33,7 @@ pub struct Args {
     #[arg(required = true, value_name = "TESTBED|NAME=RATE+RATE...[/DELAY]")]
     networks: Vec<String>,
 
-    /// Stack of all testbeds that none is named for [default: each one's own]
+    /// Stack of all testbeds that are given without one [default: that of the testbed]
     #[arg(long, value_name = "STACK")]
     stack: Option<String>,
 
@@ -41,20 +41,20 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     ranks_per_node: Option<u32>,
 
-    /// Processors so many times as fast as those of the trace
+    /// Speed of processors, as a multiple of the speed of those of the trace
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     compute_scale: f64,
 
-    /// What counts as computation between calls: processor time of the thread, or all time that elapsed [default:
-    /// elapsed, where every rank had a processor of its own]
+    /// Measure of computation between calls: processor time of the thread, or elapsed time [default: elapsed, where
+    /// every rank had a processor of its own]
     #[arg(long, value_name = "KIND", value_parser = ["processor", "elapsed"])]
     computation: Option<String>,
 
-    /// Processors that all ranks share, as those of emulated hosts of one machine do [default: each has one of its own]
+    /// Number of processors that all ranks share, as on emulated hosts of one machine [default: one for each rank]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     processors: Option<u32>,
 
-    /// What a processor does in a second, for traces of SimGrid's, which tell computation in floating-point operations
+    /// Floating-point operations per second of a processor, for traces of SimGrid, which count these operations
     #[arg(long, value_name = "SPEED")]
     flops: Option<f64>,
 
@@ -70,16 +70,16 @@ pub struct Args {
     #[arg(long, value_name = "PATH=VALUE,VALUE...")]
     sweep: Vec<String>,
 
-    /// Keep each prediction in this folder, and predict only what is not there. Processes that `srun` or `mpiexec` has
-    /// started share the networks; a call without these shows all
+    /// Keep each prediction in this folder, and predict only those that are missing there. Processes that `srun` or
+    /// `mpiexec` has started share the networks; a call without these shows all
     #[arg(long, value_name = "FOLDER", conflicts_with = "page")]
     results: Option<PathBuf>,
 
-    /// Seed of what is random
+    /// Seed of random numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// Also write a page: what `fishplate profile` shows of a real run, for each network
+    /// Also write a page with the profile of each network, as `fishplate profile` shows it for a real run
     #[arg(long, value_name = "FILE.html")]
     page: Option<PathBuf>,
 

@@ -1,4 +1,4 @@
-//! `fishplate profile`: what an MPI program asks of its network.
+//! `fishplate profile`: an MPI program's use of its network.
 
 use std::ffi::OsString;
 use std::fs;
@@ -24,20 +24,20 @@ use crate::tell;
 const PAGE: &str = "html";
 const RECORD: &str = "json";
 
-/// Tells where a program's time goes, and for whom it waits.
+/// Shows where a program's time goes, and which ranks it waits for.
 ///
-/// Runs COMMAND, over whatever network its MPI uses, with a library in front of MPI that counts calls; passes signals
+/// Runs COMMAND, over any network that its MPI uses, with a library in front of MPI that counts calls; passes signals
 /// and its exit code on. Then prints tables on the error output, and writes a record (profile.json) and a page beside
-/// it. Works for programs of MPICH's kind and Open MPI as they are; what was recorded survives a program that is killed.
+/// it. Works for unmodified programs of MPICH, its relatives and Open MPI; the recording survives a killed program.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Where the record goes, a folder that all hosts of the program can write to; the page goes beside it
+    /// File of the record, in a folder that all hosts of the program can write to; the page is beside it
     /// [default: profile.json]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// How many calls and places the tables show; of interfaces at most 8
+    /// Number of calls and places in the tables; they show at most 8 interfaces
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
     top: u16,
 
@@ -49,15 +49,15 @@ pub struct Args {
     #[arg(long, value_name = "FILE", requires = "mpi")]
     stacks: Vec<PathBuf>,
 
-    /// Also write down every call into this folder, which all hosts of the program can write to, for `fishplate predict`
+    /// Also record every call in this folder, which all hosts of the program can write to, for `fishplate predict`
     #[arg(long, value_name = "DIR", conflicts_with = "read")]
     trace: Option<PathBuf>,
 
-    /// Show a record again; or make one of the folder that is left where `fishplate profile` itself was killed
+    /// Show a record again; or make one of the folder that a killed `fishplate profile` has left
     #[arg(long, value_name = "RECORD", conflicts_with = "command")]
     read: Option<PathBuf>,
 
-    /// What to run
+    /// Command with its arguments
     #[arg(
         required_unless_present = "read",
         trailing_var_arg = true,
@@ -109,7 +109,7 @@ fn first(args: &Args, output: &Path) -> Result<ExitCode> {
     let kept = || {
         let folder = folder.display();
         format!(
-            "what was recorded is kept in {folder}: `fishplate profile --read {folder} --output FILE` makes a record of it"
+            "the recording is kept in {folder}: `fishplate profile --read {folder} --output FILE` makes a record of it"
         )
     };
     // The program has run as it would have; its exit code is what counts.
@@ -195,6 +195,6 @@ fn again(args: &Args, read: &Path) -> Result<ExitCode> {
         read.display()
     );
     tell!("{}", print::table::render(&profile, args.top.into()));
-    write(&profile, &output).context("the folder stays as it is")?;
+    write(&profile, &output).context("the folder is not changed")?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! `fishplate rails`: which interfaces would be rails, and why others would not.
+//! `fishplate rails`: interfaces that would be rails, and the reasons against the others.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -17,14 +17,14 @@ use crate::counters::live::Flows;
 use crate::output::text;
 use crate::say;
 
-/// Shows the rails that would be used, and why others would not.
+/// Shows the rails that would be used, and the reasons against others.
 ///
-/// Follows FISHPLATE_RAILS. With --peer it also shows over which rails a host would be reached, by which pairs of
-/// addresses, and how long a round trip takes: the host is asked for a TCP connection to port 9.
+/// Follows FISHPLATE_RAILS. With --peer it also shows the rails and the pairs of addresses over which a host would be
+/// reached, and round-trip times, which TCP connections to port 9 of the host measure.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Address of a host, or several, separated by commas: is it reachable from each rail, and how far away?
+    /// Addresses of a host, separated by commas, to be reached from each rail
     #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
     peer: Vec<IpAddr>,
 
@@ -65,10 +65,10 @@ struct Row {
     /// Its connections, from running programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     flows: Option<Flows>,
-    /// Why it carries nothing at present.
+    /// The reason why it carries nothing at present.
     #[serde(skip_serializing_if = "Option::is_none")]
     outage: Option<&'static str>,
-    /// Why it is not a rail.
+    /// The reason why it is not a rail.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     /// Obstacles, with advice.

@@ -12,34 +12,34 @@ use crate::report::{self, Report};
 use crate::system::output_file;
 use crate::tell;
 
-/// Makes a page of records: who is how much faster, charts, links.
+/// Makes a page of records: ratios of stacks, charts, links.
 ///
-/// Links are shown as asked and as measured. The page is one file that needs no network. Ratios are paired by round and
-/// have confidence intervals. The same records give the same bytes.
+/// Links are shown as configured and as measured. The page is one file that needs no network. Ratios are paired by
+/// round and have confidence intervals. Equal records give equal bytes.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Records: what `fishplate bench` and the ready experiments write
+    /// Records of `fishplate bench` or of ready experiments
     #[arg(required = true, value_name = "RECORD")]
     records: Vec<PathBuf>,
 
-    /// Where the page goes [default: report.html, unless --csv or --markdown is given]
+    /// File of the page [default: report.html, unless --csv or --markdown is given]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// All points as comma-separated values; "-" is standard output
+    /// File of all points as comma-separated values; "-" is standard output
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
-    /// The report as Markdown; "-" is standard output
+    /// File of the report as Markdown; "-" is standard output
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
 
-    /// Stack that the others are compared with [default: what the record says, or its first]
+    /// Stack that the others are compared with [default: that of the record, or its first]
     #[arg(long, value_name = "STACK")]
     reference: Option<String>,
 
-    /// Title of the report [default: what the record says]
+    /// Title of the report [default: that of the record]
     #[arg(long)]
     title: Option<String>,
 }

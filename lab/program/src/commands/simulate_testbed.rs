@@ -1,6 +1,6 @@
 //! `fishplate simulate TESTBED BENCHMARK`: the suite on a modelled machine.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
 
@@ -29,7 +29,7 @@ const VALUE_WIDTH: usize = 18;
 #[derive(clap::Args)]
 #[group(skip)]
 pub struct Args {
-    /// A modelled machine instead of seeds: a name (--testbeds tells them) or a file
+    /// A modelled machine instead of seeds: a name (--testbeds lists them) or a file
     #[arg(value_name = "TESTBED", requires = "benchmark")]
     pub testbed: Option<String>,
 
@@ -37,11 +37,11 @@ pub struct Args {
     #[arg(value_name = "BENCHMARK")]
     benchmark: Option<String>,
 
-    /// Tell the modelled machines that come with the program
+    /// List the modelled machines that come with the program
     #[arg(long, exclusive = true)]
     testbeds: bool,
 
-    /// Stack of the testbed [default: what it says]
+    /// Stack of the testbed [default: that of the testbed]
     #[arg(long, requires = "testbed", value_name = "NAME")]
     stack: Option<String>,
 
@@ -49,27 +49,27 @@ pub struct Args {
     #[arg(long, requires = "testbed", value_name = "LIST")]
     sizes: Option<String>,
 
-    /// Messages before an acknowledgement, or operations before a flush [default: 64; atomic operations: 1]
+    /// Number of messages before an acknowledgement, or of operations before a flush [default: 64; atomic operations: 1]
     #[arg(long, requires = "testbed", value_name = "W")]
     window: Option<u32>,
 
-    /// Iterations per size [default: 4; where chance plays a part, up to 200, fewer with long messages]
+    /// Iterations per size [default: 4; with randomness up to 200, fewer with long messages]
     #[arg(long, requires = "testbed", value_name = "N")]
     iterations: Option<u32>,
 
-    /// Iterations before, not counted [default: half of those]
+    /// Iterations of warm-up per size [default: half of --iterations]
     #[arg(long, requires = "testbed", value_name = "N")]
     warmup: Option<u32>,
 
-    /// Ranks; io_*: clients, beside which the servers come
+    /// Number of ranks; io_*: number of clients, without the servers
     #[arg(long, requires = "testbed", value_name = "N", default_value_t = 2)]
     ranks: u32,
 
-    /// Ranks on each node
+    /// Number of ranks on each node
     #[arg(long, requires = "testbed", value_name = "N", default_value_t = 1)]
     per_node: u32,
 
-    /// Broadcast: mpich, binomial or scatter-allgather
+    /// Algorithm of a broadcast: mpich, binomial or scatter-allgather
     #[arg(long, requires = "testbed", value_name = "WORD", default_value = "mpich")]
     broadcast: String,
 
@@ -79,8 +79,8 @@ pub struct Args {
     #[command(flatten)]
     files: file_options::Args,
 
-    /// Collectives by a schedule that knows the clusters: coordinators, shared or direct; coordinators:8 cuts into 8
-    /// segments, with direct:2 an alltoall sends 2 messages ahead of what it has received
+    /// Algorithm over clusters for a collective operation: coordinators, shared or direct; coordinators:8 cuts a message
+    /// into 8 segments, with direct:2 an alltoall sends at most 2 messages more than it has received
     #[arg(long, requires = "testbed", value_name = "WORD[:N]", conflicts_with = "broadcast")]
     algorithm: Option<String>,
 
@@ -149,12 +149,16 @@ pub fn run(args: &Args, seed: u64) -> Result<ExitCode> {
         samples.push(sample);
     }
     if let Some(file) = &args.record {
-        let title = format!("{}, simulated", testbed.name);
-        let mut writer = Writer::create(file, &simulated::manifest(&title, &samples, seed))?;
-        writer.append(&simulated::link(&testbed.name))?;
-        samples.into_iter().try_for_each(|sample| writer.append(&Line::Sample(sample)))?;
+        write_record(file, &testbed.name, samples, seed)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn write_record(file: &Path, testbed: &str, samples: Vec<Sample>, seed: u64) -> Result<()> {
+    let title = format!("{testbed}, simulated");
+    let mut writer = Writer::create(file, &simulated::manifest(&title, &samples, seed))?;
+    writer.append(&simulated::link(testbed))?;
+    samples.into_iter().try_for_each(|sample| writer.append(&Line::Sample(sample)))
 }
 
 fn sizes_of(args: &Args, benchmark: Benchmark, files: &FileAccess) -> Result<Vec<u64>> {

@@ -1,4 +1,4 @@
-//! `fishplate stacks`: which stacks there are, what is missing for them, and how each is run.
+//! `fishplate stacks`: the stacks, their missing parts, and their command lines.
 
 use std::env;
 use std::path::PathBuf;
@@ -15,12 +15,12 @@ use crate::testbed::MANAGEMENT;
 
 /// Lists the stacks, or shows how one of them compiles and runs a program.
 ///
-/// Stacks are what can be compared, and what `fishplate run --mpi` can use. Those of your own are described in TOML, in
+/// `fishplate bench` compares stacks, and `fishplate run --mpi` uses one. Stacks of your own are described in TOML, in
 /// files given with --stacks, or in the folder `stacks` of ${XDG_CONFIG_HOME:-~/.config}/fishplate.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Show the command lines of this one, as a shell takes them
+    /// Show the command lines of this stack, as a shell takes them
     stack: Option<String>,
 
     /// File, or folder of files, that describes stacks of your own (may be repeated)
@@ -35,7 +35,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', requires = "stack")]
     hosts: Vec<String>,
 
-    /// Which rank goes to which host
+    /// Order of ranks over hosts
     #[arg(long, default_value = "blocks", requires = "stack")]
     spread: Order,
 
@@ -43,7 +43,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', requires = "stack")]
     rails: Vec<String>,
 
-    /// A machine runs more ranks than it has cores
+    /// Settings for more ranks than cores on a machine
     #[arg(long, requires = "stack")]
     oversubscribed: bool,
 
@@ -51,7 +51,7 @@ pub struct Args {
     #[arg(long, value_name = "FOLDER", requires = "out", conflicts_with = "program")]
     compile: Option<PathBuf>,
 
-    /// Where compiled programs go
+    /// Folder of the compiled programs
     #[arg(long, value_name = "FOLDER", requires = "compile")]
     out: Option<PathBuf>,
 
@@ -63,9 +63,9 @@ pub struct Args {
 /// [`Spread`] on the command line.
 #[derive(Clone, Copy, ValueEnum)]
 enum Order {
-    /// As many in a row on each host as it takes
+    /// Consecutive ranks on each host
     Blocks,
-    /// One on each host in turn
+    /// One rank on each host in turn
     InTurn,
 }
 
@@ -110,7 +110,7 @@ impl Args {
         let program = if self.program.is_empty() { vec!["PROGRAM".into()] } else { self.program.clone() };
         Job {
             ranks: self.ranks.into(),
-            hosts: Hosts { names: self.hosts.clone(), remote_shell, interface },
+            hosts: Hosts { names: self.hosts.clone(), ranks: Vec::new(), remote_shell, interface },
             spread,
             rails: self.rails.clone(),
             oversubscribed: self.oversubscribed,

@@ -1,4 +1,4 @@
-//! `fishplate testbed`: hosts and rails out of nothing, for the time of one command.
+//! `fishplate testbed`: emulated hosts and rails, for the time of one command.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use crate::testbed::{Burst, FlowLimit, MAX_RAILS, Rate, isolate, rail_names};
 /// The hosts are network namespaces on this machine, the rails virtual Ethernet links shaped to the rates given, in
 /// both directions. COMMAND runs on the first host. A plain `mpiexec` in it, of MPICH or of Open MPI, starts its ranks
 /// on the hosts in turn. Nothing outside is changed, and nothing stays behind, however the command ends. Works as root,
-/// and without where the system lets users make namespaces.
+/// and as a user where the system lets users make namespaces.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -28,16 +28,17 @@ pub struct Args {
     #[arg(long, value_name = "RATE,...", default_value = "1000,250", value_delimiter = ',')]
     rails: Vec<Rate>,
 
-    /// What a shaped rail that has idled lets pass at once: 200 us at its rate, or a packet as network interfaces do.
+    /// Burst that a shaped rail lets pass after idling: 200 us at its rate, or one packet, as of network interfaces.
     #[arg(long, value_enum, default_value_t)]
     burst: Burst,
 
-    /// What one flow gets of each shaped rail, in Mbit/s, and in how many classes flows are told apart (16): 500:2 is a bond
-    /// of two ports.
+    /// Rate of one flow on each shaped rail in Mbit/s, and the number of classes of flows (default: 16): 500:2 is a bond of
+    /// two ports.
     #[arg(long, value_name = "RATE[:CLASSES]")]
     flow_limit: Option<FlowLimit>,
 
-    /// The hosts have one port of this rate, and the rails are paths over it between two sites with half of the hosts each.
+    /// Give each host one port of this rate in Mbit/s; the rails are paths over it between two sites with half of the hosts
+    /// each.
     #[arg(long, value_name = "RATE", conflicts_with = "storage")]
     port: Option<Rate>,
 
@@ -53,7 +54,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME[:servers=N][:size_mib=N][:mptcp]", value_parser = Asked::from_str)]
     storage: Option<Asked>,
 
-    /// What to run on the first host.
+    /// Command with its arguments, for the first host.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }

@@ -1,4 +1,4 @@
-//! `fishplate top`: what the rails of running MPI programs carry.
+//! `fishplate top`: traffic on the rails of running MPI programs.
 
 use std::io::{IsTerminal, Write, stdout};
 use std::path::Path;
@@ -17,22 +17,22 @@ use crate::counters::hidden;
 use crate::counters::live::{Row, Watch};
 use crate::output::text;
 
-/// Shows what the rails of running programs carry.
+/// Shows the traffic on the rails of running programs.
 ///
-/// Shows rates, shares, round trips and segments sent again, of all processes of this user on this machine, those in
-/// testbeds and labs as well; root sees everybody's. `q` ends it.
+/// Shows rates, shares, round trips and retransmitted segments of all processes of this user on this machine, also of
+/// those in testbeds and labs; of root, the processes of all users. `q` ends it.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// One table, then end (also where the output is no terminal)
+    /// Print one table and end (also where the output is no terminal)
     #[arg(long)]
     once: bool,
 
-    /// A line of JSON for each look instead of a table; with --once only one
+    /// Print a line of JSON at each interval instead of a table; with --once only one
     #[arg(long)]
     json: bool,
 
-    /// Seconds from look to look
+    /// Interval, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
     every: f64,
 }
@@ -88,7 +88,7 @@ impl Screen {
         Ok(screen)
     }
 
-    /// As much of `text` as there is room for.
+    /// The part of `text` that fits the terminal.
     fn draw(&self, text: &str) -> Result<()> {
         // Some terminals do not know their size.
         let (width, height) = terminal::size().ok().filter(|size| size.0 > 0 && size.1 > 0).unwrap_or((80, 24));

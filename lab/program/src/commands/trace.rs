@@ -1,4 +1,4 @@
-//! `fishplate trace`: what is in traces.
+//! `fishplate trace`: contents of traces.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -10,25 +10,23 @@ use fishplate_trace::read;
 use crate::output::terminal;
 use crate::trace::{export, show, summary, time_independent};
 
-/// Shows what ranks did, as `fishplate profile` has recorded it.
-///
-/// `fishplate profile --trace DIR` records.
+/// Shows the calls of ranks in a trace of `fishplate profile --trace`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// What to do
+    /// The subcommand
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Numbers of all ranks: calls, computation, size on disk
+    /// Sums for all ranks: calls, computation, size on disk
     Stat {
         /// Folder with the traces of all ranks
         trace: PathBuf,
     },
-    /// Call by call: rank, computation before the call in microseconds (processor time, and what elapsed beyond), what
-    /// the call does
+    /// All calls: rank, computation before the call in microseconds (processor time, and further elapsed time), and the
+    /// call's operation
     Show {
         /// Folder with the traces of all ranks
         trace: PathBuf,
@@ -37,21 +35,21 @@ enum Command {
         #[arg(long, value_name = "N")]
         rank: Option<u32>,
 
-        /// At most so many calls of each rank
+        /// Greatest number of calls of each rank
         #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
         calls: usize,
     },
-    /// In the format of others: as a program in GOAL, of LogGOPSim and ATLAHS (messages and computation, collective
-    /// operations expanded); or as time-independent traces of SimGrid's
+    /// Exports to the format of another simulator: a program in GOAL, of LogGOPSim and ATLAHS (messages and computation,
+    /// collective operations expanded); or time-independent traces of SimGrid
     Export {
         /// Folder with the traces of all ranks
         trace: PathBuf,
 
-        /// Which format
+        /// The format
         #[arg(long, value_name = "FORMAT", default_value = "goal", value_parser = ["goal", "ti"])]
         format: String,
 
-        /// Where it goes; of time-independent traces the file with the names of those of ranks, beside it
+        /// The output file; with `ti` the list of the ranks' files, which are beside it
         #[arg(short, long, value_name = "FILE")]
         output: PathBuf,
     },
@@ -77,7 +75,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             let mut out = io::BufWriter::new(io::stdout().lock());
             for shown in trace.ranks.iter().filter(|one| rank.is_none_or(|rank| one.header.rank == rank)) {
                 for line in show::lines(shown).take(*calls) {
-                    // Whoever reads may have seen enough.
+                    // The reader may have closed the pipe.
                     if writeln!(out, "{line}").is_err() {
                         return Ok(ExitCode::SUCCESS);
                     }

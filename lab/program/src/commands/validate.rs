@@ -14,11 +14,11 @@ use crate::say;
 use crate::system::output_file;
 use crate::validate::{self, Validation};
 
-/// Measures Fishplate on emulated links, simulates the same, and tells how far the model is off.
+/// Measures Fishplate on emulated links, simulates the measurements, and shows the errors of the model.
 ///
-/// A few points of the measurement set the costs of the model (calibration), and count for nothing; all others are
-/// predicted. Exit codes: 0 half of the predicted points are nearer than 5 %, nine of ten than 12 %; 1 they are not, or it
-/// could not go on; 3 some cells failed, so nothing is judged.
+/// A few points of the measurement set the costs of the model (calibration), and are not judged; all others are
+/// predicted. Exit codes: 0 half of the predicted points have errors below 5 %, and nine of ten below 12 %; 1 they have
+/// not, or another error; 3 some cells failed, so that nothing is judged.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -26,19 +26,19 @@ pub struct Args {
     #[arg(long, value_name = "RECORD", conflicts_with_all = ["quick", "record", "resume", "sources"])]
     from: Option<PathBuf>,
 
-    /// One round with little time for each value: does it work, not how good is the model
+    /// Measure one round with little time for each value, as a trial
     #[arg(long)]
     quick: bool,
 
-    /// Where the record goes
+    /// File of the record
     #[arg(long, value_name = "FILE", default_value = "validate.jsonl")]
     record: PathBuf,
 
-    /// Go on with that record
+    /// Continue the record
     #[arg(long)]
     resume: bool,
 
-    /// Where the page goes [default: validate.html; with --from: none]
+    /// File of the page [default: validate.html; with --from: none]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -73,7 +73,7 @@ fn code(holds: bool) -> ExitCode {
     if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Tells how far the model is off, and makes the page. Whether the goal is met.
+/// Prints the errors of the model, and makes the page. Returns whether the goal is met.
 fn conclude(file: &Path, page: Option<&Path>) -> Result<bool> {
     let record = record::read(file)?;
     let validation = Validation::of(&record)?;

@@ -1,4 +1,4 @@
-//! `fishplate lab verdicts`: what records of ready experiments say of the published statements.
+//! `fishplate lab verdicts`: published statements judged by records of ready experiments.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub struct Args {
     #[arg(required = true, value_name = "RECORD")]
     records: Vec<PathBuf>,
 
-    /// Writes records of what the verdicts rest on into this folder, as EXPERIMENT.jsonl; nothing is printed.
+    /// Write the values that decide into records in this folder, as EXPERIMENT.jsonl; print nothing
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
 }
@@ -37,7 +37,7 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The manifest without the plan, the links, and the samples that decide, without what no rule reads.
+/// Writes the manifest without the plan, the links, and the samples that decide, without fields that no rule reads.
 fn keep(experiment: &Experiment, record: &Record, folder: &Path) -> Result<()> {
     let file = folder.join(format!("{}.jsonl", experiment.name()));
     let is_source =

@@ -22,7 +22,7 @@ pub fn render(comparison: &Comparison, threshold: f64, all: bool) -> String {
     }
     let count = |verdict| comparison.count(verdict);
     text += &format!(
-        "{} worse, {} better, {} the same within noise and {} %",
+        "{} worse, {} better, {} unchanged within noise and {} %",
         count(Verdict::Worse),
         count(Verdict::Better),
         count(Verdict::Same),

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_several_processes_know_of_a_rail_is_the_most_that_one_of_them_does() {
+    fn of_several_processes_the_greatest_rate_of_a_rail_counts() {
         let rail = |streams, flow_rate, port_rate| {
             let (_, page) = page(1.0, [(0, 0), (0, 0)]);
             live::Rail { streams, flow_rate, port_rate, ..page.rails[0].clone() }
@@ -206,12 +206,12 @@ mod tests {
         let all = [rail(9, None, None), rail(4, Some(31_000_000), Some(1)), rail(1, None, Some(125_000_000))];
         let flows = Flows::of_rails(all.into_iter())["r0"];
         assert_eq!(flows, Flows { streams: 4, flow_rate: Some(31_000_000), port_rate: Some(125_000_000) });
-        let told = "a connection gets 31.0 MB/s, its port gives 125 MB/s over the 4 connections of running programs";
-        assert_eq!(flows.to_string(), told);
+        let text = "a connection gets 31.0 MB/s, its port gives 125 MB/s over the 4 connections of running programs";
+        assert_eq!(flows.to_string(), text);
     }
 
     #[test]
-    fn hosts_with_one_name_are_told_apart() {
+    fn hosts_with_one_name_are_distinguished() {
         let of = |file: &str, host: u64| {
             let (_, page) = page(1.0, [(0, 0), (0, 0)]);
             (file.to_string(), Page { host_id: HostId::of_number(host), ..page })
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(labels(&[of("x", 1), of("y", 1), of("z", 2)]), ["a (1)", "a (1)", "a (2)"]);
         // Numbers stay while others come and go.
         assert_eq!(labels(&[of("z", 2)]), ["a (2)"]);
-        // A page of before tells its name alone.
+        // An older page has only its name.
         assert_eq!(labels(&[of("old", 0)]), ["a (3)"]);
     }
 

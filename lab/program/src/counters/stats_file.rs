@@ -208,10 +208,10 @@ mod tests {
     }
 
     #[test]
-    fn hosts_and_processes_are_not_told_apart_by_names_and_process_numbers() {
+    fn hosts_and_processes_are_not_distinguished_by_names_and_process_numbers() {
         let of = |host: &str, process: &str, rail: &str| {
-            let told = format!(r#""host_id":"{host:0>16}","process":"{process}","rail":"#);
-            line("node", 1, rail, 400, 0, 2.0).replace(r#""rail":"#, &told)
+            let identity = format!(r#""host_id":"{host:0>16}","process":"{process}","rail":"#);
+            line("node", 1, rail, 400, 0, 2.0).replace(r#""rail":"#, &identity)
         };
         let summary = |lines: &[String]| summarize(&parse(&lines.join("\n")));
         // Two ranks on a host, one on another that has its name; each is process 1 of a namespace, and none has a rank.
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_line_is_left_out() {
+    fn incomplete_lines_are_left_out() {
         let whole = line("a", 1, "r0", 1, 1, 0.0);
         let text = format!("\nnoise\n{{\"schema\":\"other\"}}\n{whole}\n{}", &whole[..whole.len() / 2]);
         let summary = summarize(&parse(&text));

@@ -32,7 +32,7 @@ pub fn all(rails: usize) -> Result<Vec<DemoStack>> {
     let demo_stack = |name, stack: &str, rails| -> Result<DemoStack> {
         Ok(DemoStack { name, rails, rates_given: false, stack: catalog.find(stack)?, passed_rails: names.clone() })
     };
-    let mut by_hand = demo_stack("Open MPI, rates by hand", "openmpi-tcp", "both rails, told each rate")?;
+    let mut by_hand = demo_stack("Open MPI, rates by hand", "openmpi-tcp", "both rails, with given rates")?;
     by_hand.rates_given = true;
     // It weighs rails by the speeds that their drivers report, which virtual ones do not.
     by_hand.stack.arguments.extend(RAILS_MBIT.iter().enumerate().flat_map(|(rail, mbit)| {
@@ -49,7 +49,7 @@ pub fn all(rails: usize) -> Result<Vec<DemoStack>> {
 }
 
 impl DemoStack {
-    /// Two ranks of `program`, on the hosts that the testbed's environment tells `mpiexec`.
+    /// Two ranks of `program`, on the hosts that the testbed's environment gives to `mpiexec`.
     pub fn invocation(&self, program: &[String]) -> Result<Invocation> {
         self.stack.run(&Job { ranks: 2, rails: self.passed_rails.clone(), program: program.to_vec(), ..Job::default() })
     }

@@ -129,7 +129,7 @@ fn judge(examined: &[Examined], settings: &Settings, provider: Option<&Path>) ->
         findings.extend(mpi::judge(name, &facts.mpi));
         findings.extend(rails::judge(name, &facts.rails, examined.len() > 1));
         if let Err(why) = &facts.offer {
-            let to_do = "see to that first: ranks would fail in the same way".to_string();
+            let to_do = "solve this first: ranks would fail for this reason".to_string();
             findings.push(Finding::prevents("ports", name, why.clone(), to_do));
         }
         for (other, trials) in &host.ways {
@@ -180,18 +180,16 @@ fn unexamined(host: &str, why: Unexamined) -> Finding {
             )
         }
         Unexamined::Absent => (
-            "Fishplate is not there: neither at the same place as here nor in PATH".into(),
-            "install it there at the same place as here, so that programs find the provider".into(),
+            "Fishplate is not installed there: neither in the folder that it has here nor in PATH".into(),
+            "install it there in the folder that it has here, so that programs find the provider".into(),
         ),
         Unexamined::Other { program, said } => (
             format!("\"{program}\" there does not understand this one, which is {}: {said}", env!("CARGO_PKG_VERSION")),
-            "install the same on both".into(),
+            "install one version on both hosts".into(),
         ),
         Unexamined::Silent(patience) => (
             format!("it does not answer within {} s", patience.as_secs()),
-            format!(
-                "see whether it hangs: a file system, or its name service; `fishplate doctor` on {host} itself tells more"
-            ),
+            format!("check whether its file systems or its name service hang; run `fishplate doctor` on {host} itself"),
         ),
     };
     Finding::prevents("hosts", host, found, to_do)
@@ -202,15 +200,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_keeps_a_host_from_being_looked_at_is_told_with_the_way_out() {
+    fn a_host_that_cannot_be_examined_is_reported_with_a_remedy() {
         let said = "Could not resolve hostname b".to_string();
         for (why, parts) in [
             (Unexamined::NoShell { program: "ssh".into(), said }, ["Could not resolve hostname b", "`ssh b true`"]),
             (Unexamined::NoShell { program: "ssh".into(), said: String::new() }, ["without a word", "--remote-shell"]),
-            (Unexamined::Absent, ["Fishplate is not there", "install it there"]),
+            (Unexamined::Absent, ["Fishplate is not installed there", "install it there"]),
             (
                 Unexamined::Other { program: "fishplate 0.1.0".into(), said: "unrecognized".into() },
-                ["\"fishplate 0.1.0\" there does not understand", "install the same"],
+                ["\"fishplate 0.1.0\" there does not understand", "install one version"],
             ),
             (Unexamined::Silent(std::time::Duration::from_secs(60)), ["within 60 s", "on b itself"]),
         ] {

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_worst_comes_first_and_what_is_the_same_everywhere_once() {
+    fn the_worst_comes_first_and_equal_findings_of_all_hosts_come_once() {
         let yama = |host| Finding::warning("memory", host, "Yama".into(), "sysctl".into());
         let down = Finding::prevents("rails", "b", "down".into(), "up".into());
         let fine = Finding::fine("mpi", "a", "MPICH".into());

@@ -1,4 +1,4 @@
-//! Looks at this host and others as somebody would who is asked for help, and says what to do (docs/guide/doctor.md).
+//! Examines this host and others, and finds problems and remedies (docs/guide/doctor.md).
 //!
 //! [`examination`] goes through it: every host gathers its [`facts`], here directly, elsewhere in this program at the other
 //! end of a [`remote_shell`] ([`remote_host`]). Then every host tries the ways to all others (`fishplate_rails::trial`). The

@@ -10,7 +10,7 @@ use crate::output::text;
 
 /// A table, and a line below it.
 pub fn table(report: &Report) -> String {
-    let mut table = text::table(&["", "host", "check", "found", "what to do"], usize::MAX);
+    let mut table = text::table(&["", "host", "check", "finding", "remedy"], usize::MAX);
     for finding in &report.findings {
         let word = match finding.severity {
             Severity::Prevents => "prevents",
@@ -31,10 +31,10 @@ pub fn table(report: &Report) -> String {
     let (prevents, warnings) = (count(Severity::Prevents), count(Severity::Warning));
     // Writing to a string does not fail.
     let _ = match (prevents, warnings) {
-        (0, 0) => write!(shown, "\n{hosts}: nothing is wrong"),
-        (0, _) => write!(shown, "\n{hosts}: programs run; {} to see to", text::plural(warnings, "warning")),
+        (0, 0) => write!(shown, "\n{hosts}: no problems"),
+        (0, _) => write!(shown, "\n{hosts}: programs run, with {}", text::plural(warnings, "warning")),
         _ => {
-            let those = if prevents == 1 { "thing that prevents" } else { "things that prevent" };
+            let those = if prevents == 1 { "problem prevents" } else { "problems prevent" };
             let beside = if warnings == 0 { String::new() } else { format!(", {}", text::plural(warnings, "warning")) };
             write!(shown, "\n{hosts}: {prevents} {those} programs from running{beside}")
         }
@@ -59,11 +59,11 @@ mod tests {
         let fine = Finding::fine("rails", "a", "r0".into());
         let warning = Finding::warning("rails", "a", "down".into(), "up".into());
         let prevents = Finding::prevents("paths", "a", "no".into(), "yes".into());
-        assert_eq!(last(vec![fine.clone()]), "2 hosts: nothing is wrong");
-        assert_eq!(last(vec![warning.clone(), fine]), "2 hosts: programs run; 1 warning to see to");
+        assert_eq!(last(vec![fine.clone()]), "2 hosts: no problems");
+        assert_eq!(last(vec![warning.clone(), fine]), "2 hosts: programs run, with 1 warning");
         assert!(last(vec![prevents.clone()]).ends_with("from running"));
         let both = vec![prevents, warning];
-        assert_eq!(last(both.clone()), "2 hosts: 1 thing that prevents programs from running, 1 warning");
+        assert_eq!(last(both.clone()), "2 hosts: 1 problem prevents programs from running, 1 warning");
         let json = json(&report(both)).unwrap();
         assert!(json.contains("\"severity\": \"prevents\"") && json.contains("\"to_do\": \"yes\""), "{json}");
     }

@@ -41,7 +41,7 @@ pub enum Unexamined {
     NoShell {
         /// The remote shell.
         program: String,
-        /// What it says.
+        /// Its output.
         said: String,
     },
     /// Fishplate is not there.
@@ -193,13 +193,13 @@ fn script(own: &str) -> String {
 /// Main function of `fishplate examine-host`, which runs on the remote host.
 pub fn examine() -> Result<()> {
     let mut lines = std::io::stdin().lines();
-    let mut request = || lines.next().transpose().context("cannot read what is asked for");
+    let mut request = || lines.next().transpose().context("cannot read the request");
     let Some(assignment) = request()? else { return Ok(()) };
-    let assignment: Assignment = serde_json::from_str(&assignment).context("cannot read what is asked for")?;
+    let assignment: Assignment = serde_json::from_str(&assignment).context("cannot read the request")?;
     let (facts, here) = facts::gather(&assignment)?;
     answer(&facts)?;
     while let Some(offers) = request()? {
-        let offers: Vec<(String, Offer)> = serde_json::from_str(&offers).context("cannot read what is asked for")?;
+        let offers: Vec<(String, Offer)> = serde_json::from_str(&offers).context("cannot read the request")?;
         answer(&here.try_ways(&offers))?;
     }
     Ok(())

@@ -52,7 +52,7 @@ pub const FACTS: &[Fact] = &[
     },
     Fact {
         id: "E7",
-        text: "NAS: of what InfiniBand brings striping brings 90 to 100 % to MG, EP, LU, SP, BT, about 55 % to IS, CG",
+        text: "NAS: striping has 90 to 100 % of the gain of InfiniBand with MG, EP, LU, SP, BT, about 55 % with IS, CG",
         null: Null::BandwidthAlone,
         decide: relative_improvements,
     },
@@ -64,7 +64,7 @@ pub const FACTS: &[Fact] = &[
     },
     Fact {
         id: "E9",
-        text: "GROMACS: striping brings 55 to 92 % of what InfiniBand brings",
+        text: "GROMACS: striping has 55 to 92 % of the gain of InfiniBand",
         null: Null::Untested,
         decide: gromacs,
     },
@@ -77,7 +77,7 @@ pub const FACTS: &[Fact] = &[
     Fact { id: "E11", text: "mpi-tile-io, read: 1119, 764, 756 Mbit/s", null: Null::Alike, decide: tiles },
     Fact {
         id: "E12",
-        text: "MPI-BLAST, 1 GB: 112, 94, 86 s, so 67 % of what InfiniBand brings",
+        text: "MPI-BLAST, 1 GB: 112, 94, 86 s, so 67 % of the gain of InfiniBand",
         null: Null::BandwidthAlone,
         decide: search_times,
     },

@@ -45,7 +45,7 @@ pub struct Found {
 }
 
 impl Fact {
-    /// As a record tells it, with the samples that decided.
+    /// As a line of a record, with the samples that decided.
     pub fn judge(&self, record: &Record) -> (Statement, BTreeSet<usize>) {
         let values = Values::of(record);
         let (id, text) = (self.id.to_string(), self.text.to_string());

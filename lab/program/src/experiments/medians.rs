@@ -104,7 +104,7 @@ impl<'a> Values<'a> {
         Ok(self.median(above, at)? / self.median(below, at)?)
     }
 
-    /// What TCP can carry over each rail of a link as asked, in MB/s, the first rail first. Not what was measured: other
+    /// Rate of TCP over each rail of a link as configured, in MB/s, the first rail first. Not the measured rate: other
     /// load on the machine in that half second would change the verdict.
     pub fn rails_mb_per_s(&self, link: &str) -> Result<Vec<f64>, String> {
         let found = self.record.links.iter().rfind(|known| known.name == link);

@@ -91,8 +91,8 @@ mod tests {
         }
     }
 
-    /// As published, but nothing of what a statement claims is there: its rule refuses it. What only links make hold is told
-    /// apart.
+    /// Values without the effect that a statement claims, and otherwise as published: its rule refuses them. Rules that hold by
+    /// links alone are listed apart.
     #[test]
     fn every_rule_refuses_its_null_hypothesis() {
         for (name, published) in [

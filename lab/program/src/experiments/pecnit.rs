@@ -248,7 +248,7 @@ pub mod tests {
     }
 
     #[test]
-    fn what_was_published_holds() {
+    fn published_values_hold() {
         let all = FACTS.iter().map(|fact| (fact.id.to_string(), true)).collect::<Vec<_>>();
         assert_eq!(verdicts("pecnit-2007", &as_published()), all);
     }
@@ -262,7 +262,7 @@ pub mod tests {
     }
 
     #[test]
-    fn a_peer_or_a_distance_that_stands_out_is_told() {
+    fn a_peer_or_a_distance_that_stands_out_is_reported() {
         let mut uneven = as_published();
         let last = |given: &&mut Given| matches!(given.option, Some(("peer", 3) | ("distance", 2)));
         uneven

@@ -69,7 +69,7 @@ pub fn record(experiment: &str, values: &[Given]) -> Record {
     Record { links, samples: values.iter().map(sample).collect(), ..Record::synthetic(json!({})) }
 }
 
-/// What is judged of a record of these values: ids, and whether they hold.
+/// Verdicts on a record of these values: ids, and whether they hold.
 pub fn verdicts(experiment: &str, values: &[Given]) -> Vec<(String, bool)> {
     values.iter().for_each(|given| given.check(experiment));
     let statements = find(experiment).unwrap().statements(&record(experiment, values));
@@ -77,7 +77,7 @@ pub fn verdicts(experiment: &str, values: &[Given]) -> Vec<(String, bool)> {
     judged.map(|statement| (statement.id, statement.verdict != Verdict::DoesNotHold)).collect()
 }
 
-/// The same values as they would be under a hypothesis.
+/// These values as they would be under a hypothesis.
 pub fn under(null: Null, values: &[Given]) -> Vec<Given> {
     let place = |of: fn(&Given) -> String, given: &Given| {
         let all: BTreeSet<String> = values.iter().map(of).collect();

@@ -25,6 +25,8 @@ pub enum Change {
     Down,
     /// It is brought up.
     Up,
+    /// The TCP connections over it are reset.
+    Reset,
 }
 
 /// Changed properties of a rail; the others stay.
@@ -40,7 +42,7 @@ pub struct Update {
 }
 
 const CHANGE_FORM: &str = "a change reads like r0=250 or r0=1000,delay=10ms,jitter=0,loss=0.01,flip=0.001,path-mtu=1300,queue=1M or \
-                           r0=delay=1ms or r0=down or r0=up";
+                           r0=delay=1ms or r0=down or r0=up or r0=reset";
 
 impl Update {
     /// The rail with what changes.
@@ -88,6 +90,7 @@ pub fn parse_change(word: &str) -> Result<(Target, Change), String> {
     let change = match value {
         "down" => Change::Down,
         "up" => Change::Up,
+        "reset" => Change::Reset,
         "" => return Err(wrong("")),
         parts => {
             let mut update = Update::default();
@@ -126,6 +129,7 @@ impl fmt::Display for Change {
         match self {
             Change::Down => f.write_str("down"),
             Change::Up => f.write_str("up"),
+            Change::Reset => f.write_str("reset"),
             Change::Rail(Update { rate, delay, jitter, loss, flip, path_mtu, queue }) => {
                 let parts = [
                     rate.map(|rate| rate.to_string()),
@@ -160,6 +164,13 @@ mod tests {
         }
         let (_, Change::Rail(update)) = parse_change("r0=unshaped,queue=usual").unwrap() else { panic!() };
         assert_eq!(update.applied_to(rail), Rail::default());
+    }
+
+    #[test]
+    fn what_happens_to_rails_is_told_in_its_own_word() {
+        for word in ["down", "up", "reset"] {
+            assert_eq!(parse_change(&format!("a.r1={word}")).unwrap().1.to_string(), word);
+        }
     }
 
     #[test]

@@ -88,11 +88,11 @@ pub struct Status {
     pub emulated: Option<Emulated>,
     /// Share of a core that it took since the last time.
     pub emulator_cpu: Option<f64>,
-    /// What is wrong with it.
+    /// Its problem.
     pub emulator_error: Option<String>,
     /// Storage: what it is, and where.
     pub storage: Option<String>,
-    /// What is wrong with it.
+    /// Its problem.
     pub storage_failures: Vec<String>,
     /// Changes that are still to come.
     pub scheduled: usize,
@@ -116,7 +116,7 @@ pub fn ask(slot: &Slot, request: &Request) -> Result<(Response, i32)> {
     slot.expect_up()?;
     let gone = || format!("lab {} does not answer (its messages: {})", slot.name, slot.log().display());
     let mut stream = UnixStream::connect(slot.socket()).with_context(gone)?;
-    let daemon = getsockopt(&stream, PeerCredentials).context("cannot tell who answers")?.pid();
+    let daemon = getsockopt(&stream, PeerCredentials).context("cannot find the process that answers")?.pid();
     let mut line = serde_json::to_vec(request)?;
     line.push(b'\n');
     stream.write_all(&line).with_context(gone)?;

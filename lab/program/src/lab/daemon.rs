@@ -51,7 +51,7 @@ pub fn run(slot: &Slot, topology: &Topology) -> Result<()> {
     listener.set_nonblocking(true).context("cannot listen")?;
     let mut daemon = Daemon { lab, listener, signals, measured: Vec::new(), scheduled: RunningSchedule::default() };
     enter::untie()?;
-    writeln!(std::io::stdout(), "ready").context("nobody waits for this lab")?;
+    writeln!(std::io::stdout(), "ready").context("the command that started this lab has ended")?;
     daemon.serve()
 }
 

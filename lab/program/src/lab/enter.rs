@@ -43,7 +43,7 @@ fn enter(process: i32) -> Result<()> {
         files.push((File::open(path(kind)).context("cannot open the namespaces of the lab")?, flag));
     }
     for (file, flag) in files {
-        setns(file, flag).context("cannot enter the lab: it takes the user who made it")?;
+        setns(file, flag).context("cannot enter the lab: only the user who made it can")?;
     }
     Ok(())
 }

@@ -193,8 +193,8 @@ impl Lab {
         rates
     }
 
-    /// Starts this program's own subcommand on a host; ahead of other programs, where that is permitted, since what
-    /// they do is not what is measured.
+    /// Starts this program's own subcommand on a host; ahead of other programs, where that is permitted, since their
+    /// load is not to be measured.
     fn probe(&self, host: usize, words: &[String]) -> Result<Child> {
         let program = std::env::current_exe().context("cannot find this program's own file")?;
         let mut line: Vec<OsString> = Vec::new();
@@ -219,7 +219,7 @@ fn read_result<T: for<'a> Deserialize<'a>>(probe: Child) -> Result<T> {
     if !output.status.success() {
         bail!("{}", String::from_utf8_lossy(&output.stderr).trim().trim_start_matches("fishplate: "));
     }
-    serde_json::from_slice(&output.stdout).context("a measurement says what nobody understands")
+    serde_json::from_slice(&output.stdout).context("a measurement's output is not understood")
 }
 
 /// Ends a probe, which may have ended by itself.

@@ -23,6 +23,7 @@ pub mod stream;
 mod topology;
 mod units;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -52,6 +53,8 @@ pub struct Lab {
     folder: PathBuf,
     notes: Vec<String>,
     storage: Option<Storage>,
+    /// Names of links whose ends drop all that comes.
+    deaf: BTreeSet<String>,
 }
 
 impl Lab {
@@ -73,6 +76,7 @@ impl Lab {
             folder: folder.to_path_buf(),
             notes: Vec::new(),
             storage,
+            deaf: BTreeSet::new(),
         };
         lab.make_management()?;
         lab.make_rails()?;
@@ -183,6 +187,7 @@ impl Lab {
                     }
                     self.links[number].up = up;
                 }
+                Change::Reset => self.reset_connections(&self.links[number])?,
                 Change::Rail(update) => {
                     let before = self.links[number].asked;
                     self.links[number].asked = update.applied_to(before);

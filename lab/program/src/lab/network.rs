@@ -5,6 +5,7 @@
 //! hosts (proxy ARP), since packets that are routed can wait for the emulator and those that are bridged cannot.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -160,7 +161,7 @@ impl Lab {
         Ok(())
     }
 
-    /// Waits until every link has noticed that its other end is up, which the kernel tells with a delay.
+    /// Waits until every link has noticed that its other end is up, which the kernel reports with a delay.
     fn await_carriers(&self) -> Result<()> {
         let deadline = Instant::now() + CARRIER_LIMIT;
         for host in self.hosts.iter().chain(&self.switches) {
@@ -169,6 +170,29 @@ impl Lab {
                 ensure!(Instant::now() < deadline, "the links of host {} do not come up", host.name);
                 std::thread::sleep(Duration::from_millis(20));
             }
+        }
+        Ok(())
+    }
+
+    /// Resets the TCP connections over a link, at one of their ends.
+    pub(super) fn reset_connections(&self, link: &Link) -> Result<()> {
+        let (hosts, peers) = match link.kind {
+            Kind::Direct => (0..1, 0..0),
+            Kind::Port(host) => (host..host + 1, 0..0),
+            Kind::Wan(wan) => {
+                let [one, other] = self.topology.clusters_of(&self.topology.wans[wan]);
+                (self.topology.hosts_of(one), self.topology.hosts_of(other))
+            }
+        };
+        let peers: Vec<String> =
+            self.hosts[peers].iter().map(|peer| format!("dst {}", peer.rail_address(link.rail))).collect();
+        let peers = if peers.is_empty() { String::new() } else { format!("and ( {} )", peers.join(" or ")) };
+        for host in &self.hosts[hosts] {
+            let words = format!("-H --kill --tcp state established src {} {peers}", host.rail_address(link.rail));
+            let words = words.split_whitespace().map(OsString::from);
+            let line: Vec<OsString> = std::iter::once(programs::iproute2("ss")?.into()).chain(words).collect();
+            let problem = || format!("cannot reset the connections over rail {}", link.name);
+            programs::run_quietly(host.command(&line), "").with_context(problem)?;
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ pub fn switch_lines(switch: &Host, paths: usize) -> String {
     (0..paths).map(|path| format!("address add {}/24 dev {port}\n", switch.rail_address(path))).collect()
 }
 
-/// Lines that give a host an address for each path, and send what leaves from it to that path's gateway. What is for a
+/// Lines that give a host an address for each path, and send packets from it to that path's gateway. What is for a
 /// path's far addresses leaves from the path's own, unless a program chooses another.
 pub fn host_lines(host: &Host, switch: &Host, paths: usize) -> String {
     let port = rail_name(0);

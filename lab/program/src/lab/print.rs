@@ -6,7 +6,8 @@ use crate::output::text;
 
 /// Asked beside measured.
 pub fn measured(all: &[Measured]) -> String {
-    let titles = ["rail", "Mbit/s asked", "measured", "off", "round trip us asked", "mean", "p99", "plain veth"];
+    let titles =
+        ["rail", "Mbit/s configured", "measured", "off", "round trip us configured", "mean", "p99", "plain veth"];
     let mut table = text::table(&titles, 1);
     for rail in all {
         let off = rail.asked_mbit.map(|asked| format!("{:+.1} %", (rail.measured_mbit / asked - 1.0) * 100.0));
@@ -33,7 +34,7 @@ pub fn status(status: &Status) -> String {
     text += &format!("\n\nlinks by {}", status.shaping);
     if let (Some(emulated), Some(cpu)) = (&status.emulated, status.emulator_cpu) {
         text += &format!(
-            "; the emulator took {:.1} % of a core since last asked, {:.1} s in all",
+            "; the emulator took {:.1} % of a core since the last status, {:.1} s in all",
             cpu * 100.0,
             emulated.user_s + emulated.system_s
         );

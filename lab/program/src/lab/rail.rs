@@ -100,6 +100,11 @@ impl Rail {
         *self == Rail { burst: self.burst, flow_limit: self.flow_limit, ..Rail::of_rate(self.rate_mbit) }
     }
 
+    /// Whether it has a rate alone, and loses all packets.
+    pub fn loses_all_alone(&self) -> bool {
+        self.loss == LossSetting::independent(1.0) && Rail { loss: LossSetting::default(), ..*self }.is_rate_alone()
+    }
+
     /// Whether nothing is asked of it.
     pub fn is_plain(&self) -> bool {
         self.is_rate_alone() && self.rate_mbit.is_unshaped()

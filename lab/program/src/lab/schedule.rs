@@ -34,6 +34,8 @@ pub struct Entry {
 pub struct RunningSchedule {
     /// Changes to come.
     left: VecDeque<(Instant, Entry)>,
+    /// What begins again with the last change.
+    repeated: Option<Schedule>,
 }
 
 const FORM: &str = "a schedule reads like \"3s r0=250; 6s r0=1000,delay=10ms r1=down; 8.5s r1=up\"";
@@ -41,8 +43,21 @@ const FORM: &str = "a schedule reads like \"3s r0=250; 6s r0=1000,delay=10ms r1=
 impl Schedule {
     /// Begins now.
     pub fn begin(self) -> RunningSchedule {
-        let start = Instant::now();
-        RunningSchedule { left: self.entries.into_iter().map(|entry| (start + entry.at, entry)).collect() }
+        RunningSchedule { left: self.since(Instant::now()), repeated: None }
+    }
+
+    /// Begins now, and again each time that it is over.
+    pub fn begin_repeatedly(self) -> RunningSchedule {
+        RunningSchedule { left: self.since(Instant::now()), repeated: Some(self) }
+    }
+
+    /// How long it takes: until its last change.
+    pub fn length(&self) -> Duration {
+        self.entries.last().map_or(Duration::ZERO, |entry| entry.at)
+    }
+
+    fn since(&self, start: Instant) -> VecDeque<(Instant, Entry)> {
+        self.entries.iter().cloned().map(|entry| (start + entry.at, entry)).collect()
     }
 }
 
@@ -58,7 +73,11 @@ impl RunningSchedule {
         if *at > Instant::now() {
             return None;
         }
-        self.left.pop_front().map(|(_, entry)| entry)
+        let (at, entry) = self.left.pop_front()?;
+        if let (true, Some(schedule)) = (self.left.is_empty(), &self.repeated) {
+            self.left = schedule.since(at);
+        }
+        Some(entry)
     }
 
     /// Number of changes to come.
@@ -144,5 +163,17 @@ mod tests {
         assert_eq!((playing.due(), playing.left()), (None, 1));
         assert!(playing.wait().unwrap() > Duration::from_secs(900));
         assert_eq!(RunningSchedule::default().wait(), None);
+    }
+
+    #[test]
+    fn repeated_changes_begin_again_with_the_last_one() {
+        let schedule: Schedule = "0s r0=1; 1000s r0=2".parse().unwrap();
+        assert_eq!(schedule.length(), Duration::from_secs(1000));
+        let mut playing = schedule.begin_repeatedly();
+        let (first, last) = (playing.due().unwrap(), playing.left.pop_front().unwrap());
+        // As if the time had come.
+        playing.left.push_back((last.0 - last.1.at, last.1));
+        assert_eq!(playing.due().unwrap().at, Duration::from_secs(1000));
+        assert_eq!((playing.due(), playing.left()), (Some(first), 1));
     }
 }

@@ -11,6 +11,9 @@ use super::link::{At, End, Kind, Link};
 use super::rail::Rail;
 use super::topology::Choice;
 
+/// One instruction of the kernel's packet filter: whatever comes is dropped.
+const DROP: &str = "'1,6 0 0 2'";
+
 /// An emulator and what it serves.
 pub struct Emulation {
     pub emulator: Emulator,
@@ -74,6 +77,11 @@ impl Lab {
     /// Makes a link what it is asked to be now.
     pub(super) fn apply(&mut self, number: usize) -> Result<()> {
         let link = self.links[number].clone();
+        let deaf = !self.is_emulated(&link) && link.asked.loses_all_alone() && self.drop_all(&link, true).is_ok();
+        if deaf {
+            return Ok(());
+        }
+        self.drop_all(&link, false)?;
         if !self.is_emulated(&link) && !link.asked.is_rate_alone() {
             self.emulate_also(&link)?;
         }
@@ -91,6 +99,28 @@ impl Lab {
             self.shape(&link.b, &link.asked)?;
         }
         self.limit_offload(link.rail)
+    }
+
+    /// Has the ends of a link drop all that comes, which needs no emulator, or no longer.
+    fn drop_all(&mut self, link: &Link, drop: bool) -> Result<()> {
+        if self.deaf.contains(&link.name) == drop {
+            return Ok(());
+        }
+        for End { at, interface } in link.ends() {
+            let lines = match drop {
+                true => format!(
+                    "qdisc add dev {interface} clsact\nfilter add dev {interface} ingress bpf da bytecode {DROP}\n"
+                ),
+                false => format!("qdisc del dev {interface} clsact\n"),
+            };
+            self.batch(*at, "tc", &lines).with_context(|| format!("cannot drop packets of rail {}", link.name))?;
+        }
+        if drop {
+            self.deaf.insert(link.name.clone())
+        } else {
+            self.deaf.remove(&link.name)
+        };
+        Ok(())
     }
 
     /// Lets an emulator take over a link that the kernel's shaper had.

@@ -56,7 +56,7 @@ pub fn live(slot: &Slot) -> Result<()> {
     // Until the lab is up: nobody would know of half a lab.
     enter::tie()?;
     isolate::settle_alone()?;
-    let plan = fs::read(slot.folder.join(PLAN)).context("cannot read what to build")?;
+    let plan = fs::read(slot.folder.join(PLAN)).context("cannot read the description")?;
     daemon::run(slot, &serde_json::from_slice(&plan)?)?;
     // Best effort: the command that waits, or the next lab of this name, removes the rest.
     let _ = fs::remove_dir_all(&slot.folder);

@@ -45,13 +45,12 @@ pub struct Topology {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Choice {
-    /// Rates alone by the kernel's shaper (HTB), anything else by packets that wait in NFQUEUE, or where the kernel
-    /// has no NFQUEUE by TAP devices.
+    /// The kernel's shaper (HTB) for rates alone; otherwise NFQUEUE, or TAP devices where the kernel has no NFQUEUE.
     #[default]
     Auto,
-    /// By packets that wait in NFQUEUE.
+    /// Packets wait in NFQUEUE.
     Nfqueue,
-    /// By TAP devices.
+    /// Packets pass TAP devices.
     Tap,
 }
 
@@ -59,7 +58,7 @@ pub enum Choice {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cluster {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Number of hosts.
     pub hosts: usize,
@@ -107,7 +106,7 @@ impl Topology {
         Topology { one_port: true, ..Topology::clusters(2, hosts, vec![port], paths) }
     }
 
-    /// So many hosts, and rails of these rates.
+    /// A number of hosts, and rails of these rates.
     pub fn of_rates(hosts: usize, rates: &[Rate]) -> Topology {
         Topology::cluster(hosts, rates.iter().copied().map(Rail::of_rate).collect())
     }
@@ -240,7 +239,7 @@ impl Topology {
 }
 
 impl Wan {
-    /// What it is called.
+    /// Its name.
     pub fn name(&self) -> String {
         self.between.join("-")
     }
@@ -300,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn impossible_topologies_are_refused() {
         let refusal = |from: &str, to: &str| {
             let text = TWO_CLUSTERS.replace(from, to);
             match toml::from_str::<Topology>(&text) {

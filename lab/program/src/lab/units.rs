@@ -35,7 +35,7 @@ enum Written {
 }
 
 impl Delay {
-    /// So many nanoseconds.
+    /// From nanoseconds.
     pub const fn of_ns(ns: u64) -> Delay {
         Delay { ns }
     }

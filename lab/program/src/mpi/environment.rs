@@ -15,31 +15,31 @@ use super::stacks::{self, Catalog, Stack};
 /// Settings that can be given on the command line; each wins over its variable.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Interfaces (or their addresses) to use as rails [FISHPLATE_RAILS; default: found by themselves]
+    /// Interfaces (or their addresses) to use as rails [FISHPLATE_RAILS; default: found automatically]
     #[arg(long, value_name = "NAME,...")]
     pub rails: Option<String>,
 
-    /// TCP connections for each rail and peer (auto: as many as needed) [FISHPLATE_STREAMS; default: auto]
+    /// TCP connections for each rail and peer (auto: by need) [FISHPLATE_STREAMS; default: auto]
     #[arg(long, value_name = "N|auto")]
     pub streams: Option<String>,
 
-    /// How a long message is cut over the rails [FISHPLATE_STRIPING; default: earliest]
+    /// Policy that cuts a long message over the rails [FISHPLATE_STRIPING; default: earliest]
     #[arg(long, value_name = "POLICY")]
     pub striping: Option<String>,
 
-    /// How whole messages are spread over the rails [FISHPLATE_MULTIPLEXING; default: earliest]
+    /// Policy that spreads whole messages over the rails [FISHPLATE_MULTIPLEXING; default: earliest]
     #[arg(long, value_name = "POLICY")]
     pub multiplexing: Option<String>,
 
-    /// Encrypt what passes over the rails: on or off, the same for all processes [FISHPLATE_ENCRYPTION; default: off]
+    /// Encrypt traffic over the rails: on or off, equal for all processes [FISHPLATE_ENCRYPTION; default: off]
     #[arg(long, value_name = "SWITCH", num_args = 0..=1, default_missing_value = "on")]
     pub encryption: Option<String>,
 
-    /// Checksums of all frames: on or off, the same for all processes [FISHPLATE_CHECKSUM; default: off]
+    /// Checksums of all frames: on or off, equal for all processes [FISHPLATE_CHECKSUM; default: off]
     #[arg(long, value_name = "SWITCH", num_args = 0..=1, default_missing_value = "on")]
     pub checksum: Option<String>,
 
-    /// File with a secret that connections need, the same for all processes [FISHPLATE_SECRET_FILE; default: none]
+    /// File with a secret that connections need, equal for all processes [FISHPLATE_SECRET_FILE; default: none]
     #[arg(long, value_name = "FILE")]
     pub secret_file: Option<String>,
 
@@ -64,13 +64,13 @@ pub struct Options {
     pub notes: Option<PathBuf>,
 }
 
-/// Variables to set, and what they mean.
+/// Variables to set, and the settings that result.
 pub struct Environment {
     /// Names and values.
     pub variables: Vec<(String, String)>,
     /// The settings that result.
     pub settings: Settings,
-    /// The stack that was asked for.
+    /// The stack of `--mpi`.
     pub stack: Option<Stack>,
 }
 
@@ -98,7 +98,7 @@ impl Options {
         Ok(Environment { variables, settings, stack })
     }
 
-    /// The stack that was asked for.
+    /// The stack of `--mpi`.
     fn stack(&self) -> Result<Option<Stack>> {
         let find = |name: &String| Catalog::load(&self.stacks)?.find_with_fishplate(name);
         self.mpi.as_ref().map(find).transpose()

@@ -113,7 +113,7 @@ mod tests {
         "",
     ];
 
-    /// What `shell` prints of each value, once it has read it in `format`; nothing where it is not installed.
+    /// Each value as `shell` prints it, once it has read it in `format`; `None` where it is not installed.
     fn read_back(format: Format, shell: &str, script: &str, values: &[&str]) {
         if programs::find(shell).is_none() {
             eprintln!("skipped, {shell} is not installed");
@@ -150,8 +150,8 @@ mod tests {
         for value in VALUES.iter().copied().chain(["a\nb"]) {
             let line = Format::Modulefile.write(&[("NAME_1".into(), value.to_string())]).unwrap();
             let script = format!("proc setenv {{name value}} {{ puts -nonewline \"$name=$value|\" }}\n{line}");
-            let told = programs::run_quietly(Command::new("tclsh"), &script).unwrap();
-            assert_eq!(told, format!("NAME_1={value}|"));
+            let output = programs::run_quietly(Command::new("tclsh"), &script).unwrap();
+            assert_eq!(output, format!("NAME_1={value}|"));
         }
     }
 
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_format_cannot_say_is_told() {
+    fn calls_that_a_format_cannot_express_are_reported() {
         let error = |format: Format, value: &str| {
             format.write(&[("FISHPLATE_STATS".into(), value.to_string())]).unwrap_err().to_string()
         };

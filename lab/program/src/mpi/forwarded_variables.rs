@@ -38,8 +38,7 @@ pub fn names(variables: &[(String, String)]) -> String {
 }
 
 /// Options for the launcher that `command`, behind the words of `prefix`, begins with. Open MPI 4 refuses the list beside
-/// options for the same: where the user gives such options, what the list has is taken out of `variables` and becomes
-/// options too.
+/// such options: where the user gives them, the list's variables are taken out of `variables` and become options too.
 pub fn options(prefix: &[String], command: &[OsString], variables: &mut Vec<(String, String)>) -> Vec<OsString> {
     let name = |word: &str| word.split('=').next().unwrap_or(word).to_string();
     let options = command.windows(2).filter(|words| words[0] == OPTION);

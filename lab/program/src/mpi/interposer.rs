@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_user_loads_stays_in_front() {
+    fn libraries_of_the_user_stay_in_front() {
         assert_eq!(preload(None, "/x/ours.so"), "/x/ours.so");
         assert_eq!(preload(Some("theirs.so".into()), "/x/ours.so"), "theirs.so:/x/ours.so");
         assert_eq!(preload(Some("/x/ours.so:theirs.so".into()), "/x/ours.so"), "/x/ours.so:theirs.so");

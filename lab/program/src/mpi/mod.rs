@@ -4,7 +4,7 @@
 //! command of the user's, with [`provider_library`] and [`interposer`] (the two shared libraries),
 //! [`forwarded_variables`] (what launchers pass on to other hosts) and [`one_host`] (what stays with the MPI);
 //! [`command_line`] puts them around it, [`environment_format`] and [`module_file`] write them for shells and others;
-//! [`unseen`] tells why programs have used neither library. Commands, `bench`, `rpi` and `demo` call
+//! [`unseen`] finds the reasons why programs have used neither library. Commands, `bench`, `rpi` and `demo` call
 //! these.
 
 pub mod command_line;

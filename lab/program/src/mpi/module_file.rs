@@ -9,8 +9,8 @@ use super::interposer::PRELOAD;
 /// Lists of paths, to which a module adds Fishplate's: the user's entries are known only when it is loaded.
 const LISTS: [&str; 3] = ["FI_PROVIDER_PATH", PRELOAD, "PATH"];
 
-/// A module that sets `variables`. What is in lists of the caller's environment, as `inherited` says, is none of the
-/// module's unless it is in one of the folders `ours`.
+/// A module that sets `variables`. It omits entries of lists that the caller's environment has, as `inherited` returns it,
+/// unless they are in one of the folders `ours`.
 pub fn write(variables: &[(String, String)], inherited: impl Fn(&str) -> Option<String>, ours: &[PathBuf]) -> String {
     let title = format!("Fishplate {}: all network rails for MPI programs", env!("CARGO_PKG_VERSION"));
     let mut text = format!("#%Module1.0\nmodule-whatis {}\nconflict fishplate\n", tcl_quote(&title));
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_get_what_is_ours_and_other_variables_their_value() {
+    fn lists_are_extended_and_other_variables_are_set() {
         let variables = [
             ("FI_PROVIDER_PATH", "/f/lib:/theirs"),
             ("FISHPLATE_RAILS", "a,b"),

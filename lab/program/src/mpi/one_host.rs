@@ -93,8 +93,8 @@ fn installation(words: &[OsString], stack: Option<&Stack>) -> Vec<PathBuf> {
     beside.into_iter().chain([PathBuf::from(SYSTEM_FOLDER)]).collect()
 }
 
-/// Whether a command is a launcher that nothing tells of other hosts: no option, no file, no batch system. What is not known
-/// counts as another host.
+/// Whether a command is a launcher that has no other hosts: from no option, file or batch system. An unknown word counts as
+/// another host.
 fn keeps_to_this_host(words: &[OsString], settings: &[PathBuf], variable: impl Fn(&str) -> Option<OsString>) -> bool {
     let defaults = settings.iter().flat_map(|folder| DEFAULT_HOST_FILES.map(|name| folder.join(name)));
     let defaults = defaults.filter(|file| file.exists());

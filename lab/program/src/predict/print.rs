@@ -15,7 +15,7 @@ pub fn table(predictions: &[Prediction], base: &Prediction) -> String {
     for prediction in predictions {
         table.add_row(std::iter::once(prediction.network.clone()).chain(times(prediction, base)));
     }
-    let table = format!("{table}\n\nWhat limits it, of the run time\n\n{}", limits(predictions));
+    let table = format!("{table}\n\nLimits, in percent of the run time\n\n{}", limits(predictions));
     let table = match Worth::of(predictions) {
         Some(worth) => format!("{table}\n\n{}\n\n{}", worth::explanation(&worth), worth_table(&worth)),
         None => table,

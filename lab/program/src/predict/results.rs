@@ -1,7 +1,7 @@
 //! Predictions in a folder: a file for each, so that many processes can share a sweep, and one that was stopped goes on.
 //!
 //! A file is put in its place once it is whole; its name says what was asked, so nothing is ever found that answers another
-//! question, and what two processes predict twice is the same.
+//! question, and predictions that two processes make twice are equal.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};

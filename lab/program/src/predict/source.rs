@@ -34,8 +34,8 @@ impl Source {
             if spawned > 0 {
                 let ranks = text::plural(spawned as u64, "rank");
                 tell!(
-                    "fishplate: {ranks} that others have started (MPI_Comm_spawn) left out: what passes between several \
-                     worlds is in no trace"
+                    "fishplate: {ranks} that others have started (MPI_Comm_spawn) left out: messages between several \
+                     worlds are in no trace"
                 );
             }
             return Ok(Source::Trace(Arc::new(trace)));

@@ -44,7 +44,10 @@ impl Worth {
 
 /// Meaning of the numbers.
 pub fn explanation(worth: &Worth) -> String {
-    format!("RPI: of what {} gains over {}, in MPI and in all, the part that each has", worth.best, worth.base)
+    format!(
+        "RPI: share of the gain of {} over {} that each network has, in MPI and in run time",
+        worth.best, worth.base
+    )
 }
 
 /// `100 (X - Y) / (X - Z)`; undefined if the best network is not better than the base.

@@ -34,7 +34,7 @@ pub fn profile(mut raw: Raw, exit_code: Option<u8>) -> Profile {
     }
 }
 
-/// Hosts with equal names are told apart, by numbers in the order of ranks.
+/// Hosts with equal names get numbers in the order of ranks.
 fn label_hosts(raw: &mut Raw) {
     let mut ranks: Vec<&RawRank> = raw.ranks.iter().collect();
     ranks.sort_by_key(|rank| rank.counts.rank);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_told_apart_by_more_than_names() {
+    fn hosts_are_distinguished_by_more_than_names() {
         let at = |number: usize, name: &str, host: &str| {
             let mut rank = rank(number, 4);
             (rank.counts.host, rank.counts.host_id, rank.counts.pid) = (name.into(), host_id(host), 1);
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_that_run_again_and_others_are_told_apart() {
+    fn programs_that_run_again_and_others_are_distinguished() {
         let mut ranks = vec![rank(0, 2), rank(1, 2), rank(0, 3), rank(1, 2), rank(0, 2)];
         ranks.push(rank(1, 3));
         let sizes: Vec<(usize, usize)> = of(ranks).worlds.iter().map(|w| (w.size, w.ranks.len())).collect();

@@ -50,7 +50,7 @@ impl Clocks {
     }
 }
 
-/// A clock as the time of day tells: `ahead_ns` is that of its zero before 1970.
+/// A clock by the time of day: `ahead_ns` is that of its zero before 1970.
 fn from_time_of_day(clock: usize, of_rank: &[usize], ranks: &[RawRank]) -> Clock {
     let own = ranks.iter().zip(of_rank).filter(|(_, of)| **of == clock).map(|(rank, _)| &rank.counts);
     let mut hosts: Vec<String> = own.clone().map(|rank| rank.host.clone()).collect();
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_in_both_directions_tell_the_difference() {
+    fn messages_in_both_directions_show_the_difference() {
         let mut ranks = two(5_000_000, true);
         // The time of day is wrong by a second.
         ranks[1].counts.started_realtime_ns += 1_000_000_000;

@@ -122,7 +122,7 @@ impl Counterparts {
         Waiting { late, by_call_ns }
     }
 
-    /// Until when an event waited for somebody, by the common time. Outer nothing: it tells nothing; inner nothing: the
+    /// End of an event's waiting for a peer, by the common time. Outer `None`: it is unknown; inner `None`: the
     /// other side has recorded nothing.
     fn until(&self, event: &Event) -> Option<(Cause, Option<i64>)> {
         let id = (event.key, event.number);
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_other_side_has_not_recorded_is_unknown() {
+    fn times_without_a_recording_of_the_other_side_are_unknown() {
         let receiver = rank(1, 2).event(event::RECEIVE, "MPI_Recv", 4, [1100, 1100, 1300]);
         let ranks = [receiver];
         let waiting = waiting(&ranks, &Clocks::estimate(&ranks));

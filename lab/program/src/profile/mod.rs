@@ -2,7 +2,7 @@
 //!
 //! [`launch`] makes the folder into which ranks write while the program runs. Then [`raw`] reads it, [`worlds`] finds out
 //! which processes belong together, and [`analysis`] makes a profile ([`schema`]) of it: with [`clocks`] in one time for
-//! all, [`late`] tells who waited for whom, [`places`] where calls are in the source. [`record`] writes and reads
+//! all, [`late`] finds the ranks that waited for others, [`places`] where calls are in the source. [`record`] writes and reads
 //! profiles, [`summary`] adds ranks up, `print` shows them. [`times`] and [`rails_over_time`] are what measurements take
 //! of one.
 

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_told_by_its_address() {
+    fn unreadable_memory_is_reported_by_its_address() {
         let mut places = Places::default();
         let modules =
             [Module { base: 0x1000, file: "/gone/libx.so".into() }, Module { base: 0x9000, file: "/y".into() }];

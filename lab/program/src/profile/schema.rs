@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::packed;
 
-/// What records call their schema.
+/// Name of the schema in records.
 pub const SCHEMA: &str = "fishplate-profile/1";
 
 /// A profile of one command.
@@ -15,11 +15,11 @@ pub struct Profile {
     pub schema: String,
     /// Version of Fishplate.
     pub fishplate: String,
-    /// What was run; empty where that is not known.
+    /// The command; empty where it is not known.
     pub command: Vec<String>,
     /// Start time in UTC, as in RFC 3339.
     pub started: String,
-    /// What a shell reports of its end; nothing where that is not known.
+    /// Its exit code as a shell reports it; `None` where it is not known.
     pub exit_code: Option<u8>,
     /// MPI programs: each MPI_COMM_WORLD is one, in the order in which they began.
     pub worlds: Vec<World>,
@@ -39,7 +39,7 @@ pub struct World {
     pub size: usize,
     /// Files of the program, several where ranks differ.
     pub programs: Vec<String>,
-    /// What its MPI library says of itself.
+    /// Version text of its MPI library.
     pub library: String,
     /// How the clocks of machines differ.
     pub clocks: Vec<Clock>,
@@ -78,12 +78,12 @@ pub struct Place {
     pub line: Option<u32>,
 }
 
-/// What one rank has recorded.
+/// Recording of one rank.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rank {
     /// In MPI_COMM_WORLD.
     pub rank: usize,
-    /// What its host is called: its name, with a number where several hosts have one name.
+    /// Name of its host, with a number where several hosts have one name.
     pub host: String,
     /// Which host that is; records of before do not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -108,7 +108,7 @@ pub struct Rank {
     pub waited_ns: u64,
     /// Of the time in MPI, what it waited for others.
     pub late: Late,
-    /// What found no place in its tables.
+    /// Numbers of entries without a place in its tables.
     pub lost: Lost,
     /// By call.
     pub calls: Vec<Call>,
@@ -162,7 +162,7 @@ pub struct Late {
     pub sampling: u32,
 }
 
-/// What found no place in the tables of a rank.
+/// Numbers of entries without a place in the tables of a rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
     /// Requests.
@@ -222,7 +222,7 @@ pub enum Way {
     Sent,
     /// Received from one.
     Received,
-    /// What a collective operation sends for this rank.
+    /// Bytes that a collective operation sends for this rank.
     Collective,
     /// Put, got and accumulated.
     OneSided,
@@ -269,7 +269,7 @@ pub struct Peer {
 /// A communicator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Communicator {
-    /// The same on all its ranks.
+    /// Equal on all its ranks.
     pub id: u64,
     /// Its name; empty for none.
     pub name: String,
@@ -288,7 +288,7 @@ pub struct Communicator {
 /// Numbers over time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Series {
-    /// What the host is called that it was recorded on, as with ranks.
+    /// Name of the host that it was recorded on, as with ranks.
     pub host: String,
     /// Which host that is; records of before do not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -299,14 +299,14 @@ pub struct Series {
     pub first_step: u64,
     /// Whether the disk was full before the end.
     pub is_cut: bool,
-    /// What is counted.
+    /// The counted quantity.
     pub columns: Vec<Column>,
 }
 
 /// A number for each step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Column {
-    /// What it counts.
+    /// Events that it counts.
     pub name: String,
     /// The numbers.
     #[serde(with = "packed")]

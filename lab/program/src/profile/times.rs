@@ -22,7 +22,7 @@ pub struct Times {
     pub run: f64,
     /// In MPI, mean over the ranks.
     pub communication: f64,
-    /// The same, of the rank with most.
+    /// In MPI, of the rank with most.
     pub communication_greatest: f64,
     /// Of the time in MPI, waiting for ranks that were late; mean over the ranks.
     pub late: f64,
@@ -42,7 +42,7 @@ impl Times {
             bail!("a rank's file cannot be read: {problem}");
         }
         ensure!(!profile.worlds.is_empty(), "{}", unseen::line(profile));
-        ensure!(profile.worlds.len() == 1, "{} MPI programs ran, and the times of one are meant", profile.worlds.len());
+        ensure!(profile.worlds.len() == 1, "{} MPI programs ran; the times of one are needed", profile.worlds.len());
         let world = &profile.worlds[0];
         ensure!(world.ranks.len() == world.size, "{}", unseen::absent(world).join("; "));
         Ok(Times::of_world(world))

@@ -11,7 +11,7 @@ use crate::output::text::{self, named_ranks};
 use crate::system::free_space;
 
 /// Adds findings about ranks without recordings to the profile of a folder. `is_new`: the run has ended just now; later
-/// the folder's disk tells nothing about it.
+/// the folder's disk has no data about it.
 pub fn explain(profile: &mut Profile, folder: &Path, is_new: bool) {
     let notes = Notes::read(folder);
     let storage = if is_new { full_disk(folder).or_else(|| unwritable(folder)) } else { None };
@@ -53,13 +53,13 @@ fn why_absent(world: &World, profile: &Profile, notes: &Notes, storage: Option<&
     let line = |ranks: &[usize], why: &dyn Fn() -> String| {
         (!ranks.is_empty()).then(|| format!("{} of {} left nothing: {}", named_ranks(ranks), world.size, why()))
     };
-    let no_file = "MPI_Init returned, and no file could be made for what follows";
+    let no_file = "MPI_Init returned, and no file could be made for the recording";
     let or_unexplained = || {
         let found = storage.map_or_else(|| unseen::in_command(&profile.command), |storage| vec![storage.to_string()]);
         if found.is_empty() { UNEXPLAINED.into() } else { found.join("; ") }
     };
     let lines = [
-        line(&stuck, &|| "called MPI_Init, and did not come out of it".into()),
+        line(&stuck, &|| "called MPI_Init, which did not return".into()),
         line(&failed, &|| storage.unwrap_or(no_file).into()),
         line(&silent, &or_unexplained),
     ];
@@ -97,14 +97,14 @@ mod tests {
     use fishplate_profile::notes::{Began, Library};
 
     #[test]
-    fn a_disk_without_room_for_a_rank_is_told() {
+    fn a_disk_without_room_for_a_rank_is_reported() {
         let of = |free| too_full(Path::new("here"), free);
         assert!(of(1 << 10).unwrap().contains("the disk of here has"));
         assert_eq!(of(1 << 30), None);
     }
 
     #[test]
-    fn a_folder_that_cannot_be_written_is_told() {
+    fn a_folder_that_cannot_be_written_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(unwritable(folder.path()), None);
         assert!(unwritable(Path::new("/proc/self")).unwrap().starts_with("/proc/self cannot be written: "));
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(absent(&profile.worlds[0]), ["ranks 1-4 of 5 left nothing"], "of a record of before");
         explain(&mut profile, folder.path(), true);
         let lines = absent(&profile.worlds[0]);
-        assert_eq!(lines[0], "ranks 1-2 of 5 left nothing: called MPI_Init, and did not come out of it");
+        assert_eq!(lines[0], "ranks 1-2 of 5 left nothing: called MPI_Init, which did not return");
         assert!(lines[1].starts_with("rank 3 of 5 left nothing: MPI_Init returned, and no file"), "{lines:?}");
         assert!(lines[2].starts_with("rank 4 of 5 left nothing: no process of theirs called MPI_Init"), "{lines:?}");
         assert_eq!(Times::of(&profile).unwrap_err().to_string(), lines.join("; "));

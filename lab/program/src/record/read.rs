@@ -134,7 +134,7 @@ pub fn links_agree(records: &[&Record]) -> Result<()> {
             let (other, rails) = known.entry(&link.name).or_insert_with(|| (record, asked(link)));
             ensure!(
                 *rails == asked(link),
-                "the link {} is not the same in {} and in {}",
+                "the link {} differs between {} and {}",
                 link.name,
                 other.file.display(),
                 record.file.display()

@@ -134,7 +134,7 @@ pub struct Storage {
     pub servers: u32,
 }
 
-/// A rail of a link. What is absent was not asked, or not measured.
+/// A rail of a link. Absent values were not configured, or not measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rail {
     /// Name.
@@ -203,7 +203,7 @@ pub struct Sample {
     /// Message size in bytes, where there is one.
     #[serde(default)]
     pub size_bytes: Option<u64>,
-    /// What was measured.
+    /// The measured quantity.
     pub metric: String,
     /// In which unit.
     pub unit: String,

@@ -31,28 +31,11 @@ fn manifest() -> Manifest {
     }
 }
 
-/// One line of each kind but the manifest.
-fn lines() -> Vec<Line> {
-    let (stack, link, benchmark) = ("tcp".to_string(), "lan".to_string(), "latency".to_string());
-    let rail = Rail {
-        name: "r0".into(),
-        rate_mbit: Some(1000.0),
-        round_trip_us: Some(RoundTrip { mean: 40.5, p99: 61.0 }),
-        ..Rail::default()
-    };
-    let share = RailShare {
-        name: "r0".into(),
-        bytes: 1,
-        messages: 1,
-        share: 1.0,
-        retransmitted: 0,
-        rate_bytes_per_s: 1e8,
-        sent_over_time: vec![0, 1],
-    };
-    let sample = Sample {
-        stack: stack.clone(),
-        link: link.clone(),
-        benchmark: benchmark.clone(),
+fn sample() -> Sample {
+    Sample {
+        stack: "tcp".into(),
+        link: "lan".into(),
+        benchmark: "latency".into(),
         round: 0,
         ranks: 2,
         size_bytes: Some(8),
@@ -64,16 +47,39 @@ fn lines() -> Vec<Line> {
         iterations: Some(1000),
         checked: true,
         options: BTreeMap::from([("window".into(), 64.into())]),
+    }
+}
+
+fn share() -> RailShare {
+    RailShare {
+        name: "r0".into(),
+        bytes: 1,
+        messages: 1,
+        share: 1.0,
+        retransmitted: 0,
+        rate_bytes_per_s: 1e8,
+        sent_over_time: vec![0, 1],
+    }
+}
+
+/// One line of each kind but the manifest.
+fn lines() -> Vec<Line> {
+    let (stack, link, benchmark) = ("tcp".to_string(), "lan".to_string(), "latency".to_string());
+    let rail = Rail {
+        name: "r0".into(),
+        rate_mbit: Some(1000.0),
+        round_trip_us: Some(RoundTrip { mean: 40.5, p99: 61.0 }),
+        ..Rail::default()
     };
     vec![
         Line::Link(Link { name: link.clone(), rails: vec![rail], emulator_cpu: Some(0.25), storage: None }),
-        Line::Sample(sample),
+        Line::Sample(sample()),
         Line::Rails(Rails {
             stack: stack.clone(),
             link: link.clone(),
             benchmark: benchmark.clone(),
             round: 0,
-            rails: vec![share],
+            rails: vec![share()],
             step_s: Some(0.05),
         }),
         Line::Skipped(Skipped {
@@ -120,7 +126,7 @@ fn append(path: &std::path::Path, text: &str) {
 }
 
 #[test]
-fn what_was_written_is_read() {
+fn written_records_are_read() {
     let (_folder, path) = place();
     write_all(&path);
     let record = read(&path).unwrap();
@@ -130,7 +136,7 @@ fn what_was_written_is_read() {
 }
 
 #[test]
-fn a_torn_last_line_is_told_and_cut_wherever_it_tears() {
+fn a_torn_last_line_is_reported_and_cut_wherever_it_tears() {
     let (_folder, path) = place();
     write_all(&path);
     let whole = fs::read(&path).unwrap();
@@ -168,7 +174,7 @@ fn malformed_lines_are_named() {
 }
 
 #[test]
-fn what_is_no_record_is_told() {
+fn files_that_are_no_records_are_reported() {
     let (_folder, path) = place();
     let mut first = serde_json::to_value(Line::Manifest(Box::new(manifest()))).unwrap();
     first["schema"] = "fishplate-record/2".into();
@@ -211,7 +217,7 @@ fn there_is_one_writer_and_nothing_is_overwritten() {
 }
 
 #[test]
-fn a_full_disk_is_told_with_the_file() {
+fn a_full_disk_is_reported_with_the_file() {
     let mut writer = Writer::to_full_disk();
     let error = format!("{:#}", writer.append(&lines()[0]).unwrap_err());
     assert!(error.contains("/dev/full") && error.contains("No space left on device"), "{error}");

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stacks_and_links_that_lack_something_for_one_reason_are_told_together() {
+    fn stacks_and_links_that_lack_something_for_one_reason_are_reported_together() {
         let gap = |stack: &str, link: &str, reason: &str| Gap {
             stack: stack.into(),
             link: link.into(),

@@ -35,7 +35,7 @@ pub struct Place(pub f64);
 pub struct Panel {
     /// Index into [`Model::benchmarks`].
     pub benchmark: usize,
-    /// What was measured.
+    /// The measured quantity.
     pub metric: String,
     /// In which unit.
     pub unit: String,
@@ -72,7 +72,7 @@ pub struct Model {
     pub links: Vec<String>,
     /// Benchmarks, in the order of the manifests.
     pub benchmarks: Vec<Benchmark>,
-    /// What was measured.
+    /// The measured quantity.
     pub panels: BTreeMap<Panel, Points>,
     /// Links by their position along an axis of links, by benchmark.
     links_at: BTreeMap<(usize, Place), usize>,

@@ -23,7 +23,7 @@ pub struct Evaluation {
     pub notes: Vec<String>,
 }
 
-/// A network and what it brings.
+/// A network and its gain.
 pub struct Rated {
     /// The network.
     pub network: AskedNetwork,
@@ -171,13 +171,11 @@ fn words(why: Obstacle, what: &str, asked: &Asked, own: &str) -> String {
         Obstacle::Missing => format!("no round has a run on each of {base}, {own} and {best}"),
         Obstacle::NoGain(gain) => {
             let more = units::digits(-gain);
-            format!(
-                "no difference to divide by: the {what} on {best} is not below that on {base} (by {more} s above it)"
-            )
+            format!("the {what} on {best} is {more} s above that on {base}, which is no gain")
         }
         Obstacle::Noise(gain) => format!(
-            "the {what} on {best} is {} s below that on {base} in the mean, which may be chance at {:.0} %: more \
-             --repeats may tell",
+            "the {what} on {best} is {} s below that on {base} in the mean, which is not significant at {:.0} %: use more \
+             --repeats",
             units::digits(gain),
             100.0 * CONFIDENCE
         ),

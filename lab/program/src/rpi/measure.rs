@@ -123,7 +123,7 @@ impl Measurement {
             schema: record::SCHEMA.into(),
             fishplate: env!("CARGO_PKG_VERSION").into(),
             started: conditions::now(),
-            title: Some(format!("What networks are worth to {program}")),
+            title: Some(format!("Gain of {program} from better networks")),
             machine: conditions::machine(),
             load: conditions::load(),
             stacks,
@@ -144,7 +144,7 @@ impl Running<'_> {
         let command = &self.what.asked.command;
         let profiled = Profiled::prepare(site.folder(), command)?;
         let (ranks, variables) = (self.what.asked.ranks, profiled.variables()?);
-        let work = Work { ranks, variables, program: command.clone(), folder: None };
+        let work = Work { ranks, ranks_by_host: Vec::new(), variables, program: command.clone(), folder: None };
         let invocation = site.run(&network.stack, work)?;
         let executor = Executor { signals: self.signals, folder: site.folder().to_path_buf() };
         let start = Instant::now();

@@ -2,7 +2,7 @@
 //!
 //! [`networks`] says which ones; [`measure`] runs the program on each, takes its times from its profiles
 //! (`profile/`), and writes them to a record; [`asked`] is what a record knows of the question. [`evaluate`] makes of a
-//! record how much each network brings of what the best one does, and the bounds; [`published`] is what was found
+//! record the share of the best network's gain that each network has, and the bounds; [`published`] is what was found
 //! elsewhere. `print` shows it all.
 
 mod asked;

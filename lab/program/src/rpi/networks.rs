@@ -160,7 +160,7 @@ mod tests {
         named.find(&Catalog::load(&[]).unwrap())
     }
 
-    fn told(networks: &[Network]) -> Vec<[String; 3]> {
+    fn described(networks: &[Network]) -> Vec<[String; 3]> {
         networks.iter().map(Network::asked).map(|asked| [asked.name, asked.what, asked.stack]).collect()
     }
 
@@ -172,20 +172,20 @@ mod tests {
             ["two", "100 Mbit/s + 100 Mbit/s", "mpich-tcp"],
             ["fast", "800 Mbit/s", "mpich-ucx"],
         ];
-        assert_eq!(told(&links), expected.map(|row| row.map(String::from)));
+        assert_eq!(described(&links), expected.map(|row| row.map(String::from)));
         let rails = find("one=eth0,both=eth0+eth1,any", "any:openmpi-tcp", &["a", "b"]).unwrap();
         let expected = [
             ["one", "eth0", "fishplate-mpich"],
             ["both", "eth0 + eth1", "fishplate-mpich"],
             ["any", "as it is", "openmpi-tcp"],
         ];
-        assert_eq!(told(&rails), expected.map(|row| row.map(String::from)));
+        assert_eq!(described(&rails), expected.map(|row| row.map(String::from)));
         assert_eq!(ends(&rails, None, None).unwrap(), ("one".into(), "any".into()));
         assert_eq!(ends(&rails, Some("both"), Some("one")).unwrap(), ("both".into(), "one".into()));
     }
 
     #[test]
-    fn mistakes_are_told() {
+    fn mistakes_are_reported() {
         let error = |networks: &str, stacks: &str, hosts: &[&str]| {
             format!("{:#}", find(networks, stacks, hosts).err().expect("an error"))
         };

@@ -42,7 +42,7 @@ fn version(application: &'static Application) -> Result<String> {
     let words: Vec<&str> = application.version.arguments.iter().map(String::as_str).collect();
     let said = start(application, &words, None).with_context(|| format!("{} does not run", application.name))?;
     let line = said.lines().map(str::trim).find_map(|line| line.strip_prefix(application.version.line.as_str()));
-    let line = line.with_context(|| format!("{} does not tell its version", application.name))?;
+    let line = line.with_context(|| format!("{} does not print its version", application.name))?;
     Ok(line.trim_matches(|c: char| c == '-' || c.is_whitespace()).to_string())
 }
 

@@ -1,6 +1,6 @@
 //! Installs for `fishplate setup`: packages of PyPI into folders of their own ([`packages`]), MPI libraries ([`mpi`]),
 //! and applications with their inputs ([`application`]), and storages from Debian ([`storage`], [`apt_lists`]).
-//! [`server`] tells why nothing could be fetched.
+//! [`server`] finds the reason for a failed download.
 
 pub mod application;
 mod apt_lists;

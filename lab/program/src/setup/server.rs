@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_is_told() {
+    fn the_state_of_a_server_is_described() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         assert_eq!(answers(("127.0.0.1", port)), format!("127.0.0.1 answers at port {port}"));

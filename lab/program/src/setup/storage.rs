@@ -39,7 +39,7 @@ pub fn install(described: &Description, force: bool) -> Result<()> {
     // Only the stamp makes it count.
     super::packages::clear(&folder)?;
     let progress = Progress::start(name);
-    progress.step("asking apt what it takes");
+    progress.step("asking apt for dependencies");
     let versions = needed(described)?;
     progress.step(&format!("fetching {} packages of Debian. Licence: {}", versions.len(), described.licence));
     let archives = fetch(&progress, &versions)?;
@@ -109,8 +109,8 @@ fn give_to_apt(folder: &Path) {
 fn archive(versions: &[String]) -> Option<String> {
     let mut apt = Command::new("apt-get");
     apt.args(["download", "--print-uris", "-o", "Debug::NoLocking=1"]).args(versions.first()).env("LC_ALL", "C");
-    let told = programs::run_quietly(apt, "").ok()?;
-    Some(told.strip_prefix('\'')?.split('\'').next()?.to_string())
+    let output = programs::run_quietly(apt, "").ok()?;
+    Some(output.strip_prefix('\'')?.split('\'').next()?.to_string())
 }
 
 /// Unpacks all archives into the folder.
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_apt_would_install_is_read() {
+    fn planned_installations_of_apt_are_read() {
         let line = "Inst libnfs13 [4.0.0-1] (4.0.0-1+deb12u1 Debian-Security:12/oldstable-security [amd64])";
         assert_eq!(installed(line).unwrap(), ("libnfs13".to_string(), "4.0.0-1+deb12u1".to_string()));
         assert_eq!(installed("Conf libaio1 (0.3.113-4 Debian:12.15/oldstable [amd64])"), None);

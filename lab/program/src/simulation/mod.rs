@@ -24,7 +24,7 @@ pub fn open(name: &str) -> Result<Description> {
     Description::parse(&text).map_err(|error| anyhow!("{name}: {error}"))
 }
 
-/// The same with other values of parameters, each `PATH=VALUE`, as `--set` has them.
+/// A testbed with other values of parameters, each `PATH=VALUE`, as `--set` has them.
 ///
 /// # Errors
 /// When there is none, or no such parameter.

@@ -41,11 +41,11 @@ pub fn text(rows: &[Judged]) -> String {
 fn summary(rows: &[Judged]) -> String {
     let mut text = String::new();
     for (kind, name) in KINDS {
-        let [told, given] = [false, true].map(|given| tally(rows, kind, given));
-        if told.rows.all + given.rows.all == 0 {
+        let [predicted, given] = [false, true].map(|given| tally(rows, kind, given));
+        if predicted.rows.all + given.rows.all == 0 {
             continue;
         }
-        text.push_str(&format!("{name}: {}", counted(&told)));
+        text.push_str(&format!("{name}: {}", counted(&predicted)));
         if given.rows.all + given.numbers.all > 0 {
             text.push_str(&format!("; by construction: {}", counted(&given)));
         }
@@ -71,9 +71,9 @@ pub fn markdown(rows: &[Judged]) -> String {
     let mut text = "| | rows that hold | numbers within their tolerance | by construction: rows | numbers |\n|---|---|---|---|---|\n"
         .to_string();
     for (kind, _) in KINDS {
-        let [told, given] = [false, true].map(|given| tally(rows, kind, given));
+        let [predicted, given] = [false, true].map(|given| tally(rows, kind, given));
         let of = |tally: Tally| if tally.all == 0 { "-".into() } else { format!("{} of {}", tally.holding, tally.all) };
-        let cells = [told.rows, told.numbers, given.rows, given.numbers].map(of).join(" | ");
+        let cells = [predicted.rows, predicted.numbers, given.rows, given.numbers].map(of).join(" | ");
         text.push_str(&format!("| {kind:?} | {cells} |\n"));
     }
     text.push_str("\n| row that does not hold | paper | simulated | why |\n|---|---|---|---|\n");

@@ -51,7 +51,7 @@ pub fn link(name: &str) -> Line {
     Line::Link(Link { name: name.into(), rails: vec![rail], emulator_cpu: None, storage: None })
 }
 
-/// A unit, and what is measured in it.
+/// The metric of a benchmark, and its unit.
 pub fn metric(benchmark: Benchmark) -> (&'static str, &'static str) {
     match benchmark.unit() {
         Unit::Us => ("latency", "us"),

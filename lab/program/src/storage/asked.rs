@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_ones_say_what_is_allowed() {
+    fn wrong_values_are_reported_with_the_allowed_ones() {
         let error = |text: &str| text.parse::<Asked>().unwrap_err();
         assert_eq!(error("nfs:servers=2"), "\"nfs:servers=2\": nfs has 1 servers, not 2");
         assert!(error("glusterfs:servers=99").contains("glusterfs has 1 to 15 servers, not 99"));

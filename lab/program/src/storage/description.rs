@@ -34,7 +34,7 @@ pub struct Description {
     pub title: String,
     /// How programs reach it.
     pub reach: Reach,
-    /// Debian's packages that it consists of, the first of which tells its version.
+    /// Debian's packages that it consists of, the first of which has its version.
     #[serde(default)]
     pub packages: Vec<String>,
     /// Under which conditions they may be used.
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_file_and_line() {
+    fn mistakes_are_reported_with_file_and_line() {
         let error = |text: &str| format!("{:#}", parse("mine", text, "mine.toml").unwrap_err());
         assert!(error("title = \"x\"\nreech = \"mount\"").starts_with("mine.toml, line 2: unknown field `reech`"));
         assert!(error("title = \"x\"\nreach = \"mount\"").contains("goes with a process that is ready when mounted"));

@@ -58,7 +58,7 @@ pub fn mount_memory(folder: &Path, size_mib: u64) -> Result<()> {
 
 /// Makes later mounts at `folder` in child namespaces visible in this namespace too (shared propagation).
 fn share(folder: &Path) -> Result<()> {
-    let problem = || format!("cannot share what is mounted at {}", folder.display());
+    let problem = || format!("cannot share mounts at {}", folder.display());
     mount(Some(folder), folder, None::<&str>, MsFlags::MS_BIND, None::<&str>).with_context(problem)?;
     mount(None::<&str>, folder, None::<&str>, MsFlags::MS_SHARED, None::<&str>).with_context(problem)
 }

@@ -19,7 +19,7 @@ use crate::mpi::interposer::PRELOAD;
 use crate::testbed::host::Host;
 use crate::testbed::multipath;
 
-/// Variable that tells programs where the storage is: a folder, or a URL.
+/// Variable with the place of the storage for programs: a folder, or a URL.
 pub const STORAGE: &str = "FISHPLATE_STORAGE";
 /// Variable with the names of the hosts that serve it.
 const SERVERS: &str = "FISHPLATE_STORAGE_SERVERS";

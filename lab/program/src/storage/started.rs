@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_does_not_start_is_told_in_its_own_words() {
+    fn a_server_that_does_not_start_is_reported_in_its_own_words() {
         let folder = tempfile::tempdir().unwrap();
         let mut started = shell("echo cannot bind >&2; exit 3", Ready::Port(1), folder.path());
         let error = started.await_ready(Duration::from_secs(60)).unwrap_err().to_string();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_killed_later_is_told_too() {
+    fn one_that_is_killed_later_is_reported_too() {
         let folder = tempfile::tempdir().unwrap();
         let mut started = shell("echo up; exec sleep 1000", Ready::Says("up".into()), folder.path());
         started.await_ready(Duration::from_secs(60)).unwrap();

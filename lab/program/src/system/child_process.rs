@@ -22,7 +22,7 @@ use nix::unistd::Pid;
 pub const GRACE: Duration = Duration::from_secs(2);
 /// Polling interval for the end of a process.
 const LOOK: Duration = Duration::from_millis(200);
-/// The same for one that is done in no time.
+/// Polling interval for a process that ends soon.
 const LOOK_SOON: Duration = Duration::from_millis(5);
 
 /// `si_code` of a signal from another process. The terminal, in contrast, signals the child as well.
@@ -218,7 +218,7 @@ impl Ended {
         }
     }
 
-    /// The same, to end with.
+    /// That code, for the end of this process.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.code())
     }
@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_printed_is_returned_and_what_takes_too_long_is_killed() {
+    fn output_is_returned_and_a_program_past_its_time_is_killed() {
         let shell = |line: &str| {
             let mut command = Command::new("sh");
             command.args(["-c", line]);

@@ -38,15 +38,15 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     #[test]
-    fn links_of_others_are_told_by_name() {
+    fn links_of_others_are_reported_by_name() {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
         let [file, link, own] = ["file", "link", "own"].map(|name| folder.path().join(name));
         symlink(&file, &link).unwrap();
-        let told = "it is a link that other users may have put there: remove it, or choose another folder";
+        let problem = "it is a link that other users may have put there: remove it, or choose another folder";
         let error = format!("{:#}", put(&link, "text").unwrap_err());
-        assert_eq!(error, format!("cannot write {}: {told}", link.display()));
-        assert_eq!(make_folder(&link).unwrap_err().to_string(), told);
+        assert_eq!(error, format!("cannot write {}: {problem}", link.display()));
+        assert_eq!(make_folder(&link).unwrap_err().to_string(), problem);
         assert!(!file.exists());
         make_folder(&own).unwrap();
         put(&own.join("file"), "text").unwrap();

@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_leaves_what_was_there() {
+    fn a_failed_write_leaves_the_old_file() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         text(&file, "old").unwrap();
@@ -70,15 +70,15 @@ mod tests {
     }
 
     #[test]
-    fn a_link_of_others_is_told() {
+    fn a_link_of_others_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
         let [file, link] = ["file", "link"].map(|name| folder.path().join(name));
         text(&file, "old").unwrap();
         symlink(&file, &link).unwrap();
         let error = format!("{:#}", text(&link, "new").unwrap_err());
-        let told = "it is a link that other users may have put there: remove it, or choose another folder";
-        assert_eq!(error, format!("cannot write {}: {told}", link.display()));
+        let problem = "it is a link that other users may have put there: remove it, or choose another folder";
+        assert_eq!(error, format!("cannot write {}: {problem}", link.display()));
         assert_eq!(fs::read_to_string(&file).unwrap(), "old");
     }
 

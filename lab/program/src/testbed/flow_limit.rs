@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_get_their_limit_and_what_is_sure_of_the_total() {
+    fn classes_get_their_limit_and_their_guaranteed_share_of_the_total() {
         let lines = "500:2".parse::<FlowLimit>().unwrap().tc_lines("r0", 1000, Burst::Packet);
         assert_eq!(lines.lines().count(), 3);
         let first = "class replace dev r0 parent 1:1 classid 1:10 htb rate 500mbit ceil 500mbit burst 2048 cburst 2048";

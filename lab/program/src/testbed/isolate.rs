@@ -64,7 +64,7 @@ pub fn settle() -> Result<()> {
     settle_alone()
 }
 
-/// The same for a program that outlives its parent.
+/// As [`settle`], for a program that outlives its parent.
 pub fn settle_alone() -> Result<()> {
     unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET).map_err(refused)?;
     make_mounts_private()?;
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_refuses_namespaces_is_named() {
+    fn the_reason_for_refused_namespaces_is_named() {
         let proc = tempfile::tempdir().unwrap();
         let put = |file: &str, text: &str| {
             let path = proc.path().join(file);

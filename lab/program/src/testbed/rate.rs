@@ -17,7 +17,7 @@ const QUEUE: u64 = 4 << 20;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "i64", into = "i64")]
 pub enum Rate {
-    /// So many Mbit/s.
+    /// A rate in Mbit/s.
     Mbit(u32),
     /// Not limited.
     #[default]

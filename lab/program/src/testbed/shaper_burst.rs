@@ -14,10 +14,10 @@ const PACKET_BUCKET: u64 = 2_048;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Burst {
-    /// 200 us at its rate: late timers cost nothing of it.
+    /// 200 us at the rail's rate, so that late timers do not reduce the rate.
     #[default]
     Default,
-    /// A packet, or a frame that segmentation offload will cut, as a network interface does.
+    /// One packet, or one frame for segmentation offload, as of network interfaces.
     Packet,
 }
 

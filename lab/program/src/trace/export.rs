@@ -20,7 +20,7 @@ const SEED: u64 = 1;
 /// Writes it as a program in GOAL.
 ///
 /// # Errors
-/// When there is something that GOAL has no words for, or the file cannot be written.
+/// When GOAL cannot express a call, or the file cannot be written.
 pub fn goal(trace: Trace, output: &Path) -> Result<()> {
     let testbed = simulation::changed(emulated::TESTBED, &[])?;
     let ranks = trace.ranks.len() as u32;

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_told_apart_by_more_than_names() {
+    fn hosts_are_distinguished_by_more_than_names() {
         let labels = |trace: &Trace| trace.ranks.iter().map(host_labels(trace)).collect::<Vec<_>>();
         let cloned = trace(&[("b1", 1, "node"), ("b1", 1, "node"), ("b2", 2, "node")]);
         assert_eq!((ranks_per_host(&cloned), is_oversubscribed(&cloned)), (2, true));

@@ -38,7 +38,7 @@ pub fn files(path: &Path, text: &str) -> Result<Option<Vec<(String, String)>>> {
 /// Writes `output`, and beside it a file for each rank.
 ///
 /// # Errors
-/// When there is something that these traces have no words for, or a file cannot be written.
+/// When these traces cannot express a call, or a file cannot be written.
 pub fn write(trace: &Trace, output: &Path) -> Result<()> {
     let stem = output.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let with_idle = !facts::is_oversubscribed(trace);

@@ -24,7 +24,7 @@ pub enum Role {
 /// A measured value and a simulated one.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// A sample of it, for all that tells it apart.
+    /// A sample of it, which has all that identifies it.
     pub sample: Sample,
     /// The benchmark's program.
     pub program: String,

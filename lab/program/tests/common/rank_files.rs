@@ -106,7 +106,7 @@ impl RankFile {
         self
     }
 
-    /// It was in this call when it ended, since so many milliseconds from its start.
+    /// It was in this call when it ended, since this time after its start, in milliseconds.
     pub fn stuck_in(self, name: &str, since_ms: u64, caller: u64) -> RankFile {
         self.with(header::STATE, State::RUNNING)
             .with(header::CURRENT_CALL, number(name) as u64 + 1)

@@ -86,7 +86,7 @@ fn parse(text: &str) -> File {
     file
 }
 
-/// A statement that ends with a `use` declaration: what is in front of it, its tree, and whether it re-exports.
+/// A statement that ends with a `use` declaration: the text in front of it, its tree, and whether it re-exports.
 fn declaration(statement: &str) -> Option<(&str, &str, bool)> {
     let tree = statement.strip_suffix(';')?;
     let at = if tree.starts_with("use ") { 0 } else { tree.rfind("\nuse ").or(tree.rfind(" use "))? + 1 };

@@ -116,7 +116,7 @@ fn applications_that_cannot_be_had() {
     ]);
 
     script(&fake.mpiexec(), "#!/bin/sh\necho something else\n");
-    fake.setup(&["--app", "lammps"]).fails_saying(&["lammps does not tell its version"]);
+    fake.setup(&["--app", "lammps"]).fails_saying(&["lammps does not print its version"]);
     script(&fake.mpiexec(), "#!/bin/sh\necho no such library >&2\nexit 127\n");
     fake.setup(&["--app", "lammps"]).fails_saying(&["lammps does not run", "no such library"]);
     script(&fake.mpiexec(), MPIEXEC);

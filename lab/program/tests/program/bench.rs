@@ -1,4 +1,4 @@
-//! `fishplate bench`: what is wrong is told before anything is built.
+//! `fishplate bench`: errors are reported before anything is built.
 
 use std::fs;
 

@@ -21,7 +21,7 @@ fn one(values: &[f64]) -> Vec<Value> {
 fn noise_is_no_change() {
     let ran = compare(&one(STEADY), &one(&[100.2, 98.9, 101.1, 99.8, 100.4]), &[]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
-    assert_eq!(ran.out, "0 worse, 0 better, 1 the same within noise and 5.00 %.\n");
+    assert_eq!(ran.out, "0 worse, 0 better, 1 unchanged within noise and 5.00 %.\n");
     // As far apart as a regression, but noise would explain it.
     let ran = compare(&one(&[100.0, 140.0, 70.0]), &one(&[80.0, 120.0, 60.0]), &["--all"]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
@@ -29,7 +29,7 @@ fn noise_is_no_change() {
 }
 
 #[test]
-fn a_regression_is_told_and_an_improvement_is_none() {
+fn a_regression_is_reported_and_an_improvement_is_none() {
     let slower: Vec<f64> = STEADY.iter().map(|value| value * 0.8).collect();
     let ran = compare(&one(STEADY), &one(&slower), &[]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
@@ -76,7 +76,7 @@ fn the_worst_comes_first() {
 }
 
 #[test]
-fn what_is_missing_is_named_and_counts_unless_allowed() {
+fn missing_points_are_named_and_count_unless_allowed() {
     let both = records::of(&[("tcp", STEADY), ("ucx", STEADY)]);
     let ran = compare(&both, &one(STEADY), &[]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
@@ -88,7 +88,7 @@ fn what_is_missing_is_named_and_counts_unless_allowed() {
 }
 
 #[test]
-fn what_cannot_be_told_is_an_error() {
+fn an_unknown_value_is_an_error() {
     let ran = compare(&one(&[100.0]), &one(&[50.0]), &[]);
     assert_eq!(ran.code, Some(2), "{}", ran.out);
     ran.fails_saying(&["nothing could be tested", "two rounds"]);
@@ -99,7 +99,7 @@ fn what_cannot_be_told_is_an_error() {
     other[1] = records::link(10);
     let ran = compare(&one(STEADY), &other, &[]);
     assert_eq!(ran.code, Some(2));
-    ran.fails_saying(&["the link lan is not the same"]);
+    ran.fails_saying(&["the link lan differs"]);
     let ran = Installed::new().run(&["compare", "a.jsonl", "b.jsonl"]);
     assert_eq!(ran.code, Some(2));
     ran.fails_saying(&["cannot read the record a.jsonl"]);

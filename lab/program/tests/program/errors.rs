@@ -1,4 +1,4 @@
-//! Every error that a user can cause is told clearly.
+//! Every error that a user can cause has a clear message.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -83,7 +83,7 @@ fn hosts_that_the_doctor_cannot_look_at() {
     assert!(missing.contains("command not found: no-such-shell") && missing.contains("--remote-shell"), "{missing}");
     // Machines without Fishplate, with another one, and with nothing to say.
     for (name, text, said) in [
-        ("bare", "echo 'fishplate-doctor absent'", "Fishplate is not there"),
+        ("bare", "echo 'fishplate-doctor absent'", "Fishplate is not installed there"),
         ("old", "echo 'fishplate-doctor is fishplate 0.1.0'; echo unrecognized >&2", "\"fishplate 0.1.0\" there"),
         ("mute", "exit 3", "it ends without a word"),
     ] {

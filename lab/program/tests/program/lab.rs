@@ -42,12 +42,12 @@ impl Labs {
         processes(|line| line.contains(program.to_str().unwrap()) && line.contains(word))
     }
 
-    /// Waits until a lab whose processes are gone is told to have been killed. A process that ends has no command line any
+    /// Waits until a lab whose processes are gone is reported as killed. A process that ends has no command line any
     /// more before it closes its files, among which is the lab's lock.
     #[track_caller]
     fn await_killed(&self) {
         let told = ["lab lab was killed", "fishplate lab down lab"];
-        await_that("it is told", || told.iter().all(|words| self.lab(&["status"]).err.contains(words)));
+        await_that("it is reported", || told.iter().all(|words| self.lab(&["status"]).err.contains(words)));
     }
 
     /// Mean round trip from the first host to an address of the second, in microseconds.
@@ -138,7 +138,7 @@ fn a_lab_is_entered_and_changed_and_goes() {
 }
 
 #[test]
-fn mistakes_are_told() {
+fn mistakes_are_reported() {
     let labs = Labs::new();
     for command in [&["status"][..], &["down"], &["exec", "--", "true"], &["set", "r0=1"]] {
         labs.lab(command).fails_saying(&["no lab lab is up", "fishplate lab up"]);
@@ -158,7 +158,7 @@ fn mistakes_are_told() {
 }
 
 #[test]
-fn a_killed_daemon_leaves_nothing_and_is_told() {
+fn a_killed_daemon_leaves_nothing_and_is_reported() {
     let labs = Labs::new();
     if !labs.up(&["--delay", "1ms"]) {
         return;
@@ -209,7 +209,7 @@ fn a_killed_exec_ends_its_command_alone() {
 }
 
 #[test]
-fn a_killed_emulator_is_told() {
+fn a_killed_emulator_is_reported() {
     let labs = Labs::new();
     if !labs.up(&["--delay", "1ms"]) {
         return;
@@ -217,7 +217,7 @@ fn a_killed_emulator_is_told() {
     let emulators = labs.processes("emulate-links");
     assert_eq!(emulators.len(), 1);
     kill_9(emulators[0]);
-    await_that("it is told", || labs.lab(&["status"]).code != Some(0));
+    await_that("it is reported", || labs.lab(&["status"]).code != Some(0));
     labs.lab(&["status"]).fails_saying(&["its rails are cut", "start the lab again"]);
 }
 
@@ -248,6 +248,44 @@ fn two_clusters_are_never_faster_than_asked() {
     labs.lab(&["set", "north.r0=5"]).fails_saying(&["no rail north.r0", "c0-c1.r0"]);
     assert_eq!(labs.lab(&["set", "c0-c1.r0=delay=15ms"]).code, Some(0));
     assert!(labs.round_trip_us("10.77.0.2") >= 30_000.0);
+}
+
+#[test]
+fn all_packets_are_lost_without_an_emulator() {
+    let labs = Labs::new();
+    if !labs.up(&["--rails", "100,100"]) {
+        return;
+    }
+    assert_eq!(labs.lab(&["set", "r0=loss=1"]).code, Some(0));
+    assert!(labs.processes("emulate-links").is_empty());
+    let program = labs.fishplate.path("bin/fishplate");
+    let program = program.to_str().unwrap();
+    let reflector = labs.start(&["exec", "node1", "--", program, "reflect-datagrams", "10.77.0.2"]);
+    let ran = labs.lab(&["exec", "--", program, "measure-round-trips", "10.77.0.2", "0.1"]);
+    assert_ne!(ran.code, Some(0), "{}", ran.out);
+    drop(reflector);
+    assert_eq!(labs.lab(&["set", "r0=loss=0"]).code, Some(0));
+    assert!(labs.round_trip_us("10.77.0.2") > 0.0);
+    assert!(labs.processes("emulate-links").is_empty());
+}
+
+#[test]
+fn connections_between_clusters_are_reset() {
+    let labs = Labs::new();
+    if !labs.up(&["--clusters", "2", "--hosts", "2", "--rails", "0", "--wan", "100", "--delay", "1ms"]) {
+        return;
+    }
+    let program = labs.fishplate.path("bin/fishplate");
+    let program = program.to_str().unwrap();
+    let receive = ["exec", "node2", "--", program, "receive-streams", "--warm-up", "0", "1000", "10.77.0.3"];
+    let _receiver = labs.start(&receive);
+    let receives = || !labs.processes("receive-streams --warm-up").is_empty();
+    await_that("it listens", receives);
+    let _sender = labs.start(&["exec", "node0", "--", program, "send-streams", "10.77.0.3"]);
+    await_that("the connection is reset", || {
+        assert_eq!(labs.lab(&["set", "r0=reset"]).code, Some(0));
+        !receives()
+    });
 }
 
 #[test]

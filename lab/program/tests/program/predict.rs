@@ -54,7 +54,7 @@ fn a_program_on_three_networks() {
         line.split_whitespace().nth(1).unwrap().parse().unwrap()
     };
     assert!(ran.out.lines().all(|line| line.chars().count() <= 100), "{}", ran.out);
-    assert!(ran.out.contains("What limits it, of the run time"), "{}", ran.out);
+    assert!(ran.out.contains("Limits, in percent of the run time"), "{}", ran.out);
     // 10 MB at 1 Gbit/s are 80 ms, with headers 84; and 2 ms of computation.
     let (one, two, fast) = (run_ms("one"), run_ms("two"), run_ms("ib-2x400"));
     assert!((84.0..90.0).contains(&one) && (42.0..50.0).contains(&two) && fast < 3.0, "{one} {two} {fast}");
@@ -119,7 +119,7 @@ fn a_sweep_in_shares() {
     assert_eq!(files(), 2);
     // It was stopped, and goes on: nothing is left to do.
     assert_eq!(with("0").out, "process 0 of 2: 0 networks predicted, in kept\n");
-    // Whoever calls last has what is missing done, and shows all.
+    // The last call makes the missing predictions, and shows all.
     let last = fishplate.run(&sweep(&["--results", "kept"]));
     assert_eq!((last.out.as_str(), files()), (whole.as_str(), 3), "{}", last.err);
     // Another question is another one.
@@ -138,15 +138,19 @@ fn a_page() {
     let networks = ["one=1000", "two=1000+250", "three=1000+1000"];
     let ran = fishplate.run(&[&["predict", "run"], &networks[..], &["--page", "page.html"]].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.err);
-    assert!(ran.out.contains("RPI: of what three gains over one, in MPI and in all"), "{}", ran.out);
+    assert!(
+        ran.out.contains("RPI: share of the gain of three over one that each network has, in MPI and in run time"),
+        "{}",
+        ran.out
+    );
     let page = fs::read_to_string(fishplate.path("page.html")).unwrap();
     let parts = [
         "Prediction for heat",
-        "What limits it",
-        "What a network is worth",
+        "Limits of the run time",
+        "Gain of each network",
         "Critical path",
         "MPI_Send",
-        "Who sends to whom",
+        "Messages between ranks",
         "rank 0 on node0",
         "r1 sent",
     ];
@@ -166,7 +170,7 @@ fn a_page() {
 }
 
 #[test]
-fn what_is_in_a_trace() {
+fn a_trace_is_shown() {
     let fishplate = Installed::new();
     two_ranks(&fishplate.path("run"));
     let stat = fishplate.run(&["trace", "stat", "run"]);
@@ -177,7 +181,7 @@ fn what_is_in_a_trace() {
 }
 
 #[test]
-fn what_cannot_be_predicted_is_told() {
+fn unpredictable_calls_are_reported() {
     let fishplate = Installed::new();
     two_ranks(&fishplate.path("run"));
     write(&fishplate.path("half"), 1, 2, &[]);
@@ -277,7 +281,7 @@ fn traces_of_simgrid() {
         (&["predict", "bad.ti", "one=1000"], "bad.ti, line 2: there is no action \"dance\""),
         (
             &["trace", "export", "put", "--format", "ti", "-o", "x.ti"],
-            "rank 0, call 2: time-independent traces have no words for one-sided operations",
+            "rank 0, call 2: time-independent traces cannot express one-sided operations",
         ),
         (&["trace", "export", "run", "--format", "ti", "-o", "no/x.ti"], "cannot write no/x.0.txt: No such file"),
     ];

@@ -17,7 +17,7 @@ fn installed() -> (Installed, PathBuf) {
     (fishplate, files)
 }
 
-/// Runs a program that writes what is in the folder `files`.
+/// Runs a program that writes copies of the files in the folder `files`.
 fn profile(fishplate: &Installed, options: &[&str], script: &str) -> Ran {
     let script = format!("cp files/* \"$FISHPLATE_PROFILE\"; {script}");
     let args = [&["profile"], options, &["--", "sh", "-c", &script]].concat();
@@ -49,7 +49,7 @@ fn a_program_and_its_record() {
     }
     let long = ran.err.lines().find(|line| line.chars().count() > 100 && !line.starts_with('!'));
     assert_eq!(long.filter(|line| !line.contains(": /")), None);
-    // The raw files go, the record tells the same again.
+    // The raw files are removed; the record gives equal tables.
     assert!(!fishplate.path("profile.ranks").exists());
     let again = fishplate.run(&["profile", "--read", "profile.json"]);
     let told = ran.err.split("\nrecord: ").next().unwrap().trim();
@@ -72,7 +72,7 @@ fn a_program_that_was_killed() {
 }
 
 #[test]
-fn what_is_left_where_it_was_killed_itself() {
+fn files_of_a_killed_profile_are_read() {
     let (fishplate, _) = installed();
     let left = fishplate.path("left.ranks");
     fs::create_dir(&left).unwrap();
@@ -121,7 +121,7 @@ fn a_record_that_cannot_be_written_does_not_lose_anything() {
 }
 
 #[test]
-fn two_programs_of_one_command_are_told_apart() {
+fn two_programs_of_one_command_are_distinguished() {
     let (fishplate, files) = installed();
     two_ranks(&files);
     let more = "mkdir again; for f in files/*; do cp \"$f\" \"$FISHPLATE_PROFILE/again.${f#files/}\"; done";
@@ -131,7 +131,7 @@ fn two_programs_of_one_command_are_told_apart() {
 }
 
 #[test]
-fn what_it_sets_reaches_the_program_and_the_others_stay() {
+fn variables_reach_the_program_and_others_are_unchanged() {
     let (fishplate, _) = installed();
     let script =
         "printf '%s\\n' \"$LD_PRELOAD\" \"$FISHPLATE_PROFILE\" \"$OMPI_MCA_mca_base_env_list\" \"$FI_PROVIDER\"";

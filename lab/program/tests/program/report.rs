@@ -66,7 +66,7 @@ fn everything_as_markdown() {
 }
 
 #[test]
-fn rails_over_time_are_on_the_page_where_a_record_tells_them() {
+fn rails_over_time_are_on_the_page_where_a_record_has_them() {
     let fishplate = Installed::new();
     let page = |step_s: Value| {
         let mut lines = lines();
@@ -113,7 +113,7 @@ fn a_killed_writer_costs_its_last_line_only() {
 }
 
 #[test]
-fn what_was_not_completed_is_told() {
+fn incomplete_operations_are_reported() {
     let fishplate = Installed::new();
     let mut lines = lines();
     lines.retain(|line| line["kind"] != "skipped" && !(line["kind"] == "cell" && line["round"] == 1));
@@ -193,7 +193,7 @@ fn bad_records_and_options() {
     let mut other = lines();
     other[1] = records::link(500);
     records::write(&fishplate.path("other.jsonl"), &other);
-    report(&["r.jsonl", "other.jsonl"]).fails_saying(&["the link lan is not the same in r.jsonl and in other.jsonl"]);
+    report(&["r.jsonl", "other.jsonl"]).fails_saying(&["the link lan differs between r.jsonl and other.jsonl"]);
 }
 
 #[test]

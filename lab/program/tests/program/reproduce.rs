@@ -1,11 +1,11 @@
-//! docs/papers/reproduce.md tells the rows that hold, and those that do not, as the command finds them.
+//! docs/papers/reproduce.md lists the rows that hold, and those that do not, as the command finds them.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 #[test]
-fn what_is_reproduced_is_documented_as_it_comes_out() {
+fn documented_results_of_reproduce_are_current() {
     let ran = Command::new(env!("CARGO_BIN_EXE_fishplate")).args(["reproduce", "--markdown"]).output().unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     let printed = String::from_utf8(ran.stdout).unwrap();

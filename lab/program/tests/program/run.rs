@@ -138,12 +138,12 @@ fn counters_become_a_table() {
 }
 
 #[test]
-fn a_program_that_did_not_use_it_is_told_so() {
+fn a_program_that_did_not_use_it_is_reported() {
     let fishplate = Installed::new();
     let ran = fishplate.run(&["run", "--", "true"]);
     assert_eq!(ran.code, Some(0));
     assert!(ran.err.contains("no process of this program used Fishplate: "), "{}", ran.err);
-    assert!(ran.err.contains("none of what is checked explains it") || ran.err.contains("native"), "{}", ran.err);
+    assert!(ran.err.contains("no check explains it explains it") || ran.err.contains("native"), "{}", ran.err);
     // What failed has its own message.
     assert_eq!(fishplate.run(&["run", "--", "false"]).err, "");
 }
@@ -192,7 +192,7 @@ fn open_mpi_s_options_for_variables_keep_working() {
 #[test]
 fn a_stack_of_modules_loads_them_around_the_command() {
     let fishplate = Installed::new();
-    // A site's `module`, and what it brings: an mpiexec that tells what it sees. It brings no mpicc, and neither does the
+    // A site's `module`, and what it brings: an mpiexec that prints its environment. It brings no mpicc, and neither does the
     // machine that the test runs on.
     std::fs::create_dir(fishplate.path("site")).unwrap();
     symlink("/usr/bin/env", fishplate.path("site/env")).unwrap();

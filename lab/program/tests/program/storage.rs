@@ -47,7 +47,7 @@ fn a_folder_of_the_users_is_left_as_it_is() {
     assert_eq!(fs::read_to_string(folder.path().join("f")).unwrap(), "hello\n");
 }
 
-/// Servers are hosts on which launchers start nothing, and one that is killed is told.
+/// Servers are hosts on which launchers start nothing, and one that is killed is reported.
 #[test]
 fn servers_are_the_last_hosts() {
     let fishplate = Installed::new();
@@ -97,7 +97,7 @@ fn nothing_is_left_behind_by_force() {
 }
 
 #[test]
-fn what_cannot_be_is_told() {
+fn impossible_descriptions_are_reported() {
     let fishplate = Installed::new();
     let testbed = |storage: &str| fishplate.run(&["testbed", "--storage", storage, "--", "true"]);
     testbed("nsf").fails_saying(&[

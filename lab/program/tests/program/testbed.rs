@@ -97,7 +97,7 @@ fn bursts_are_those_asked_for() {
         ran.out
     };
     assert!(bursts(&[]).contains("burst 12500b"));
-    // As `tc` tells it, which counts bytes by the time that they take.
+    // As `tc` shows it, which counts bytes by the time that they take.
     assert!(bursts(&["--burst", "packet"]).contains("burst 20"));
 }
 

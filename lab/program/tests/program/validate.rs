@@ -64,7 +64,7 @@ fn the_same_record_gives_the_same_table_and_page() {
 }
 
 #[test]
-fn a_model_that_is_off_is_told_by_the_exit_code() {
+fn a_model_that_is_off_is_reported_by_the_exit_code() {
     let fishplate = Installed::new();
     let mut off = WHOLE;
     off[3].4 *= 1.5;
@@ -76,7 +76,7 @@ fn a_model_that_is_off_is_told_by_the_exit_code() {
 }
 
 #[test]
-fn what_cannot_be_judged_is_told() {
+fn statements_that_cannot_be_judged_are_reported() {
     let fishplate = Installed::new();
     let judge = |file: &str| fishplate.run(&["validate", "--from", file]);
     judge("missing.jsonl").fails_saying(&["cannot read the record missing.jsonl"]);

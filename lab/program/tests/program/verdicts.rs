@@ -1,4 +1,4 @@
-//! docs/papers/experiments.md tells the verdicts that the records in the repository give by the rules as they are.
+//! docs/papers/experiments.md lists the verdicts that the records in the repository give by the rules as they are.
 
 use std::fs;
 use std::path::PathBuf;
@@ -26,15 +26,15 @@ fn printed(ran: Output) -> String {
 }
 
 #[test]
-fn what_was_measured_is_documented_as_its_records_are_judged() {
+fn documented_verdicts_are_those_of_the_records() {
     let printed = printed(verdicts(records()));
     let documented = fs::read_to_string(papers().join("experiments.md")).unwrap();
     assert!(documented.contains(&printed), "`fishplate lab verdicts docs/papers/records/*` prints:\n{printed}");
 }
 
-/// What is kept of a record is enough for the same verdicts, and nothing is kept that decides nothing.
+/// The kept part of a record is enough for equal verdicts, and each of its values decides one.
 #[test]
-fn what_is_kept_of_a_record_is_judged_alike() {
+fn a_kept_record_has_equal_verdicts() {
     let folder = tempfile::tempdir().unwrap();
     let all = records();
     assert!(!all.is_empty());

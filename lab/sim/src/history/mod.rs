@@ -1,4 +1,4 @@
-//! What was sent before must not matter: a pattern after each of several histories takes as long as after the best of them.
+//! Earlier traffic must not matter: a pattern after each of several histories takes as long as after the best of them.
 //!
 //! A [`Case`] is a pattern, rails, a delay and a size; with one of the [`Before`]s it is a cell of the table. In each cell
 //! two hosts that know nothing of each other begin with the history, then run the pattern for a bounded number of messages,

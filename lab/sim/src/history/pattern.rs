@@ -53,7 +53,7 @@ impl Pattern {
         if self == Alltoall { (4, 2) } else { (2, 1) }
     }
 
-    /// Longest message of the table, in bytes: a window of longer ones tells nothing that one of these does not.
+    /// Longest message of the table, in bytes: a window of longer ones shows nothing more.
     pub(super) fn longest(self) -> u64 {
         match self {
             Window64 => 256 << 10,

@@ -123,7 +123,7 @@ impl std::fmt::Display for Summary {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Summary { cells, by_history, by_alone, misses, worst } = self;
         let mut text = String::new();
-        let _ = write!(text, "{cells} cells, {misses} miss: {by_history} by what was sent before (above {HISTORY}");
+        let _ = write!(text, "{cells} cells, {misses} miss: {by_history} by earlier traffic (above {HISTORY}");
         let _ = write!(text, ", worst {:.2}), {by_alone} by the best rail alone (above {ALONE}, worst", worst.0);
         write!(f, "{text} {:.2})", worst.1)
     }

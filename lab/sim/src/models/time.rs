@@ -11,12 +11,12 @@ const PS_PER_NS: u64 = 1000;
 pub struct Time(pub u64);
 
 impl Time {
-    /// So many nanoseconds, rounded to picoseconds.
+    /// From nanoseconds, rounded to picoseconds.
     pub fn ns(ns: f64) -> Time {
         Time((ns * PS_PER_NS as f64).round() as u64)
     }
 
-    /// So many milliseconds.
+    /// From milliseconds.
     pub const fn ms(ms: u64) -> Time {
         Time(ms * 1_000_000 * PS_PER_NS)
     }

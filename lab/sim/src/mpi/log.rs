@@ -3,7 +3,7 @@
 use super::rank::{Request, Tag};
 use crate::models::time::Time;
 
-/// What a rank does in order: its program, and beside that each collective operation that it does not wait for at once.
+/// A sequence of a rank: its program, and beside that each collective operation that it does not wait for at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Strand(pub u32);
 
@@ -14,7 +14,7 @@ pub enum Entry {
     Compute(Time),
     /// It began to send.
     Send {
-        /// What it can wait for.
+        /// The request that it can wait for.
         request: Request,
         /// To whom.
         to: u32,
@@ -25,7 +25,7 @@ pub enum Entry {
     },
     /// It began to receive.
     Receive {
-        /// What it can wait for.
+        /// The request that it can wait for.
         request: Request,
         /// From whom, unless from anybody.
         from: Option<u32>,

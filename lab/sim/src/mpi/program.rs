@@ -262,7 +262,7 @@ impl Mpi {
         self.irecv_any(Some(from), (tag, 0), bytes).await
     }
 
-    /// The same from any rank, if none is given, and with any tag that differs only in the bits of the second number.
+    /// Begins to receive, from any rank if none is given, with any tag that differs only in the bits of the second number.
     pub async fn irecv_any(&self, from: Option<u32>, (tag, ignore): (Tag, Tag), bytes: u64) -> Request {
         self.call().await;
         let mut world = self.world.borrow_mut();

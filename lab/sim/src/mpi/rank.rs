@@ -25,7 +25,7 @@ pub struct Request(pub u32);
 pub struct Unanswered {
     /// The request that received it.
     pub receive: Request,
-    /// Whom to answer.
+    /// The rank to answer.
     pub asked: Asked,
 }
 

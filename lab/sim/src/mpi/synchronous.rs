@@ -3,7 +3,7 @@
 /// Tag bit of answers, which no tag of a program has.
 pub const ANSWER: u64 = 1 << 62;
 
-/// Who asks, in the immediate data of a message.
+/// The asking rank, in the immediate data of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
     /// The sender.

@@ -16,7 +16,7 @@ const SEGMENT: u64 = 1448;
 /// Longest round trip of a near connection, in nanoseconds.
 const NEAR_NS: u64 = 300_000;
 
-/// What kernels measure, by flow: of near connections, where the engines' own acknowledgements do not tell it. A pair of
+/// Kernels' measurements, by flow: of near connections, where the engines' own acknowledgements do not measure it. A pair of
 /// flows, there and back, have numbers that differ in the last bit.
 pub struct Kernels {
     connections: Vec<Option<Box<Connection>>>,
@@ -45,7 +45,7 @@ impl Kernels {
         self.of(FlowId(flow.0 ^ 1)).into_iter().for_each(|connection| connection.reverse_segment_sent(now));
     }
 
-    /// So many bytes that were sent at `sent` have arrived; an acknowledgement that leaves now queues for `back`.
+    /// Bytes that were sent at `sent` have arrived; an acknowledgement that leaves now queues for `back`.
     pub fn arrived(&mut self, now: Time, flow: FlowId, (sent, back): (Time, Time), bytes: u64) {
         self.of(flow).into_iter().for_each(|connection| connection.arrived(now, (sent, back), bytes));
     }
@@ -95,7 +95,7 @@ impl Connection {
         self.is_used = true;
     }
 
-    /// So many bytes that were sent at `sent` have arrived.
+    /// Bytes that were sent at `sent` have arrived.
     fn arrived(&mut self, now: Time, (sent, back): (Time, Time), bytes: u64) {
         self.expire_delayed_acknowledgement(now);
         if self.last == now {

@@ -1,4 +1,4 @@
-//! Communicators of ranks, as their traces define them. Ranks that know the same one share what does not depend on the rank.
+//! Communicators of ranks, as their traces define them. Ranks of one communicator share data that do not depend on the rank.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -15,12 +15,12 @@ use crate::suite::Machine;
 /// Creates the program. The machine only determines the order of concurrent collective operations.
 ///
 /// # Errors
-/// When ranks wait for ever, or there is something that GOAL has no words for.
+/// When ranks wait for ever, or GOAL cannot express a call.
 pub fn goal(machine: &Machine, trace: &Arc<Trace>, computation: Computation) -> Result<Program, String> {
     let (_, log, _) = replayed(machine, trace, computation, Wanted::Log)?;
     let mut tags = Tags::default();
     let rank = |(number, entries): (usize, Vec<(Strand, Entry)>)| {
-        graph(&entries, &mut tags).map_err(|what| format!("rank {number}: GOAL has no words for {what}"))
+        graph(&entries, &mut tags).map_err(|what| format!("rank {number}: GOAL cannot express {what}"))
     };
     Ok(Program { ranks: log.into_iter().enumerate().map(rank).collect::<Result<_, String>>()? })
 }

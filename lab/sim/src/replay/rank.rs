@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use fishplate_trace::{Epoch, Mode, Operation, RankTrace, Receive, Send, Step};
+use fishplate_trace::{Collective, Epoch, Mode, Operation, RankTrace, Receive, Send, Step};
 
 use super::communicators::{AllMembers, Communicators, OWN_BITS};
 use super::processors::Processors;
@@ -105,17 +105,7 @@ impl Rank {
             Operation::Wait(completed) => {
                 self.requests.wait(&self.mpi, completed.iter().map(|one| one.request)).await;
             }
-            Operation::Collective(operation) => {
-                let communicator = self.communicators.get(operation.communicator);
-                let mut begin = |mpi: &Mpi| collective::task(mpi, communicator, operation);
-                match operation.request {
-                    Some(slot) => {
-                        self.requests.add_collective(slot, &self.mpi, begin);
-                        self.requests.finish(Vec::new()).await;
-                    }
-                    None => self.requests.finish(vec![begin(&self.mpi)]).await,
-                }
-            }
+            Operation::Collective(operation) => self.collective(operation).await,
             Operation::OneSided { window, target, written, read, request } => {
                 self.one_sided((*window, *target), [*written, *read], *request).await;
             }
@@ -152,6 +142,18 @@ impl Rank {
             None => (communicator.tag(0), (1 << OWN_BITS) - 1),
         };
         self.mpi.irecv_any(receive.from, tag, receive.bytes).await
+    }
+
+    async fn collective(&mut self, operation: &Collective) {
+        let communicator = self.communicators.get(operation.communicator);
+        let mut begin = |mpi: &Mpi| collective::task(mpi, communicator, operation);
+        match operation.request {
+            Some(slot) => {
+                self.requests.add_collective(slot, &self.mpi, begin);
+                self.requests.finish(Vec::new()).await;
+            }
+            None => self.requests.finish(vec![begin(&self.mpi)]).await,
+        }
     }
 
     /// A call that creates a request returns at once; others wait.

@@ -19,7 +19,7 @@ pub struct Curve {
     pub testbed: String,
     /// Stack.
     pub stack: String,
-    /// What was changed of the testbed, for people; empty: nothing.
+    /// Changes of the testbed, for people; empty: none.
     pub setting: String,
     /// Benchmark.
     pub benchmark: Benchmark,
@@ -54,7 +54,7 @@ impl Ranks {
     /// Two, in two clusters.
     pub const APART: Ranks = Ranks { count: 2, per_node: 1, clusters: 2 };
 
-    /// So many of one cluster.
+    /// This number of hosts of one cluster.
     pub fn of(count: u32, per_node: u32) -> Ranks {
         Ranks { count, per_node, clusters: 1 }
     }

@@ -111,7 +111,7 @@ impl Fact {
     /// Whether the rule refuses its null hypothesis, and each of its numbers does: a rule that holds of it tests nothing.
     ///
     /// # Errors
-    /// When not, or no such hypothesis is told.
+    /// When they do not, or when there is no such hypothesis.
     fn check_null(&self) -> Result<(), String> {
         if self.kind == Kind::C || self.is_given() {
             return Ok(());

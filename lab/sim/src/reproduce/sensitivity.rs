@@ -58,7 +58,7 @@ impl Chosen<'_> {
     }
 }
 
-/// Varies every assumption of the testbeds of the chosen rows over its range. `told` hears of each.
+/// Varies every assumption of the testbeds of the chosen rows over its range. `told` is called for each.
 ///
 /// # Errors
 /// When a row cannot be simulated.
@@ -98,7 +98,7 @@ pub fn sensitivity(
     Ok((all, reaches))
 }
 
-/// Widens what is known of the values that do not hold as assumed; the first time they are those.
+/// Widens the ranges of the values that do not hold as assumed; the first call sets them.
 fn merge(reaches: &mut Vec<Reach>, rows: &[Judged], with: &str) {
     for (row, check) in rows.iter().flat_map(|row| row.checks.iter().map(move |check| (row, check))) {
         let Some(value) = check.simulated else { continue };

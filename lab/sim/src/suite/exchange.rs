@@ -101,7 +101,7 @@ pub(super) async fn bandwidth(mpi: &Mpi, options: &Options, both: bool, found: &
     }
 }
 
-/// Whom this rank sends to and receives from.
+/// The ranks that this rank sends to and receives from.
 fn partners(mpi: &Mpi, options: &Options) -> (Option<u32>, Option<u32>) {
     let half = mpi.ranks() / 2;
     let usual = || (0..half).map(|rank| (rank, rank + half)).collect();

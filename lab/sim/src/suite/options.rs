@@ -47,7 +47,7 @@ pub struct Options {
     pub median: bool,
     /// Senders and receivers where a benchmark has them, instead of rank i and i + n/2.
     pub pairs: Option<Vec<(u32, u32)>>,
-    /// What `exchange` and `overlap` compute, and with whom.
+    /// Computation and neighbours of `exchange` and `overlap`.
     pub pattern: Pattern,
     /// How files are accessed.
     pub files: FileAccess,

@@ -30,7 +30,7 @@ pub fn sweep(machine: &Machine, benchmark: Benchmark, turns: &[Options]) -> Resu
     let (least, most) = benchmark.ranks();
     if ranks < least || ranks > most {
         return Err(format!(
-            "{} wants {least} ranks{}, not {ranks}",
+            "{} needs {least} ranks{}, not {ranks}",
             benchmark.name(),
             if most > least { " or more" } else { "" }
         ));

@@ -32,5 +32,5 @@ pub(super) fn typical(mut times: Vec<Time>, options: &Options) -> Time {
     Time(counted.iter().map(|time| time.0).sum::<u64>() / (counted.len() as u64).max(1))
 }
 
-/// What programs tell while they run: (what it belongs to, value).
+/// Values that programs report while they run: (name of the part, value).
 pub(super) type Measurements = Rc<RefCell<Vec<(u64, f64)>>>;

@@ -85,7 +85,7 @@ impl Testbed {
             return Err(format!("rail {}: it has either `emulated`, or bus, adapter, link and switch", rail.name));
         }
         if !self.stack.contains_key(&self.default_stack) {
-            return Err(format!("default_stack: there is no stack {}", self.default_stack));
+            return Err(format!("default_stack: no stack {}", self.default_stack));
         }
         for (name, stack) in &self.stack {
             let problem = |what: String| Err(format!("stack.{name}: {what}"));

@@ -195,7 +195,7 @@ pub struct LinkModel {
     pub mbit: Parameter,
     /// Payload of a packet.
     pub mtu_bytes: Parameter,
-    /// What each packet has around its payload.
+    /// Bytes of each packet around its payload.
     pub overhead_bytes: Parameter,
     /// Flight.
     pub cable_ns: Parameter,
@@ -224,7 +224,7 @@ pub struct Switch {
 pub struct Wan {
     /// Rate after encoding.
     pub mbit: Parameter,
-    /// What each packet has around its payload.
+    /// Bytes of each packet around its payload.
     pub overhead_bytes: Parameter,
     /// Of both routers, without any distance.
     pub routers_ns: Parameter,

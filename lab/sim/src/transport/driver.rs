@@ -284,7 +284,7 @@ impl World {
         let len = source.len();
         let flow = FlowId { connection, from: end };
         let is_in_memory = self.flow(flow).is_in_memory();
-        // A stream copies what is in a bounce buffer behind the header, as all is that has to be.
+        // A stream copies a bounce buffer behind the header, as it copies all payloads that need it.
         let early = is_borrowed || matches!(source, Source::Bounce { .. }) && !is_in_memory;
         let load = if early { Load::Copied(self.memories[host.0].gather(&source, 0, len)) } else { Load::Late(source) };
         if self.setup.hostile == Some(host) {
@@ -357,7 +357,8 @@ impl World {
         }
     }
 
-    /// The same where memory of `host` was read for `peer`: one that acknowledges what it has not got may find anything there.
+    /// As [`World::check_memory`], after memory of `host` was read for `peer`: a hostile peer, which acknowledges bytes that it
+    /// has not received, may find anything there.
     pub(super) fn check_read(&mut self, host: HostId, peer: HostId) {
         if self.setup.hostile == Some(peer) {
             let is_read = |access: &InvalidAccess| matches!(access, InvalidAccess::Read(_));

@@ -1,6 +1,6 @@
 //! Fault injection: faults begin, and heal.
 
-use super::faults::{Fault, Path};
+use super::faults::{Fault, Outage, Path};
 use super::ids::{ConnectionId, End, FlowId, HostId};
 use super::trace::Note;
 use super::world::{Event, World};
@@ -42,22 +42,24 @@ impl World {
             Fault::Sever { a, b } => self.sever(a, b),
             Fault::Death { host } => self.kill(host),
             Fault::Close { host } => self.begin_to_close(host),
-            Fault::Outage { outage, lasts } => {
-                self.outages.push((outage, self.queue.now() + lasts));
-                for at in 0..self.connections.len() {
-                    let connection = &mut self.connections[at];
-                    let hosts = connection.ends.each_ref().map(|end| end.host);
-                    if outage.is_on(hosts, connection.rail) && connection.is_open() && !connection.is_in_memory() {
-                        connection.is_silent = true;
-                        self.cut(ConnectionId(at));
-                    }
-                }
-            }
+            Fault::Outage { outage, lasts } => self.begin_outage(outage, lasts),
             Fault::Away { host, lasts } => {
                 let back = self.queue.now() + lasts;
                 let computes_until = &mut self.hosts[host.0].computes_until;
                 *computes_until = back.max(*computes_until);
                 self.queue.at(back, Event::Back(host));
+            }
+        }
+    }
+
+    fn begin_outage(&mut self, outage: Outage, lasts: Duration) {
+        self.outages.push((outage, self.queue.now() + lasts));
+        for at in 0..self.connections.len() {
+            let connection = &mut self.connections[at];
+            let hosts = connection.ends.each_ref().map(|end| end.host);
+            if outage.is_on(hosts, connection.rail) && connection.is_open() && !connection.is_in_memory() {
+                connection.is_silent = true;
+                self.cut(ConnectionId(at));
             }
         }
     }

@@ -67,7 +67,7 @@ pub enum Fault {
     Slow {
         /// Where.
         path: Path,
-        /// So many times less rate.
+        /// Divisor of the rate.
         factor: u64,
         /// On the way.
         more_delay: Duration,
@@ -216,7 +216,7 @@ impl fmt::Display for Fault {
             }
             Fault::Flap { path, times, lasts } => write!(f, "{path} flaps {times} times for {} us", lasts.0 / 1000),
             Fault::Eviction { path, by } => write!(f, "{by} gives connections of {path} back if they are idle"),
-            Fault::Sever { a, b } => write!(f, "all connections of {a} and {b} break that nobody lets go"),
+            Fault::Sever { a, b } => write!(f, "all connections of {a} and {b} break that are not being released"),
             Fault::Death { host } => write!(f, "{host} dies"),
             Fault::Close { host } => write!(f, "the endpoint of {host} is closed"),
             Fault::Outage { outage: Outage { a, b, rail }, lasts } => {

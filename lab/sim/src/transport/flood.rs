@@ -9,7 +9,7 @@ use super::ledger::vc;
 use super::oracle::Observation;
 use super::world::World;
 
-/// What the wire charges to the grant for a message, beside its payload.
+/// Charge to the grant for a message, beside its payload.
 const MESSAGE_CHARGE: u64 = 128;
 /// Limits of runs that are flooded: more would take long.
 const MAX_HOSTS: usize = 3;

@@ -18,7 +18,7 @@ use crate::events::{Duration, Time};
 /// Payload bytes of an Ethernet packet, and its overhead: headers of TCP, IP and Ethernet, preamble, gap.
 const PACKET_PAYLOAD: u64 = 1448;
 const PACKET_EXTRA: u64 = 90;
-/// What a sender begins with, and never goes below when packets get lost, in bytes: ten packets (RFC 6928), and two.
+/// A sender's first window, and its least after losses, in bytes: ten packets (RFC 6928), and two.
 const FIRST_WINDOW: u64 = 10 * PACKET_PAYLOAD;
 const MIN_WINDOW: u64 = 2 * PACKET_PAYLOAD;
 
@@ -36,7 +36,7 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// What `transport/rails` takes at a time.
+    /// Bytes that `transport/rails` takes at a time.
     pub const BUDGET_BYTES: u64 = 256 << 10;
 }
 
@@ -251,7 +251,7 @@ impl LinkKind for Flow {
         let waiting = self.link.waiting_bytes();
         let room = (self.is_blocked && waiting >= self.socket.unsent_bytes).then(|| {
             let rate = self.link.settings().rate.map_or(u64::MAX, |rate| (rate.bits_per_s() / 8).max(1));
-            // Half, not one byte: a socket tells of room when there is some.
+            // Half, not one byte: a socket is writable when it has some room.
             let excess = waiting - self.socket.unsent_bytes / 2;
             (now + Duration(1 + (u128::from(excess) * 1_000_000_000 / u128::from(rate)) as u64)).max(self.stalled_until)
         });

@@ -19,7 +19,7 @@ pub struct End(pub usize);
 pub struct FlowId {
     /// Of which connection.
     pub connection: ConnectionId,
-    /// Who sends.
+    /// The sending end.
     pub from: End,
 }
 

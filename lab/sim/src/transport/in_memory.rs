@@ -57,12 +57,12 @@ impl World {
             Ok(None) => return,
             Ok(Some(frames)) => {
                 if self.hosts[host.0].engine.delivered(now.into(), subchannel, frames).is_err() {
-                    self.protocol_violation(connection, end, "an acknowledgement of what was not sent");
+                    self.protocol_violation(connection, end, "an acknowledgement of frames that were not sent");
                     return;
                 }
             }
             Err(_) => {
-                self.protocol_violation(connection, end, "it has taken what was not sent");
+                self.protocol_violation(connection, end, "it acknowledges frames that were not sent");
                 return;
             }
         }

@@ -126,9 +126,9 @@ pub struct Ledger {
     pub hostile: Option<HostId>,
     /// Hosts whose users have closed them.
     pub closed: BTreeSet<HostId>,
-    /// Sends of closed hosts of which their users had been told that they are complete.
+    /// Sends of closed hosts whose completions their users had received.
     promised: BTreeSet<Context>,
-    /// Sends that have ended, as their users were told.
+    /// Sends whose completions their users have received.
     pub ended_sends: u64,
     /// Receives that have ended.
     pub ended_receives: u64,
@@ -218,7 +218,7 @@ impl Ledger {
         matches!(self.get(context), Some(Command::Send(send)) if send.ended)
     }
 
-    /// The user of `host` closes it: what it was told is sent has to arrive, as far as its receivers go on.
+    /// The user of `host` closes it: completed sends have to arrive, as far as their receivers go on.
     pub fn close(&mut self, host: HostId) {
         self.closed.insert(host);
         let is_complete = |send: &Send| send.from == host && send.region.is_none() && !send.failed;

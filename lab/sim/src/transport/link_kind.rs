@@ -10,7 +10,7 @@ use super::frame::{Frame, Segment};
 use super::memory::Memory;
 use crate::events::{Duration, Time};
 
-/// What the driver's queue of a flow has come to.
+/// State of the driver's queue of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flushed {
     /// The link has everything.
@@ -19,13 +19,13 @@ pub enum Flushed {
     Blocked,
 }
 
-/// The receiver says that it has taken what was not sent.
+/// The receiver says that it acknowledges frames that were not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeverSent;
 
 /// One direction of a link. Its sender pushes frames, which it has to deliver; its receiver reads them in their order.
 pub trait LinkKind: Debug {
-    /// Whether both ends see the memory that it is: its engines then prefer it, and are told what was delivered.
+    /// Whether both ends see the memory that it is: its engines then prefer it, and learn what was delivered.
     fn is_in_memory(&self) -> bool;
 
     /// The sender's driver has a frame for it. The engine's budget bounds what waits.
@@ -88,7 +88,7 @@ pub trait LinkKind: Debug {
         false
     }
 
-    /// The receiver's driver has read what it wanted: tells the sender, `excess` slots too many.
+    /// The receiver's driver has read as much as it wanted: notifies the sender, `excess` slots too many.
     fn publish(&mut self, _now: Time, _excess: u32) {}
 
     /// Bytes that have arrived since this was asked last, if any, and after how long the sender's kernel learns of them.

@@ -16,7 +16,7 @@ use super::memory::Memory;
 use super::shared_memory::SharedMemory;
 use crate::events::{Duration, Random, Time};
 
-/// Most payload of one record, as in `transport/rails`: what is injected fits into one.
+/// Most payload of one record, as in `transport/rails`: an injected message fits into one.
 const MAX_PAYLOAD: u64 = 16 << 10;
 /// Most pieces of memory that one record names.
 const MAX_PIECES: usize = 16;

@@ -35,7 +35,7 @@ macro_rules! mutations {
 mutations! {
     CompletionTwice, "completion-twice", "completes-once", "a completion is reported twice";
     CompletionLost, "completion-lost", "completes-once", "a completion is never reported";
-    CompletionWrongOperation, "wrong-failure", "completes-once", "a receive is said to be cancelled, which nobody asked for";
+    CompletionWrongOperation, "wrong-failure", "completes-once", "a receive is reported as cancelled without a request";
     SwappedSequence, "swapped-sequence", "matches-in-order", "two messages change their sequence numbers";
     WrongTag, "wrong-tag", "matches-in-order", "a message arrives with another tag";
     AtomicsSwapped, "atomics-swapped", "counts", "two atomic operations change their numbers";
@@ -45,10 +45,10 @@ mutations! {
     PayloadLost, "payload-lost", "content", "a payload is acknowledged and never placed";
     WriteAfterEnd, "write-after-end", "content", "a payload goes on into memory that has ended";
     CompletionEarly, "completion-early", "lease", "a send completes when it is posted";
-    DetachForgotten, "detach-forgotten", "lease", "what waits to be sent of memory that ends is not copied";
+    DetachForgotten, "detach-forgotten", "lease", "bytes that wait in memory that ends are not copied";
     InjectNotCopied, "inject-not-copied", "lease", "an injected message that waits is not copied";
-    DeliveredEarly, "delivered-early", "lease", "what has just been put into shared memory is said to be taken";
-    LentReleased, "lent-released", "lease", "nobody waits for who reads lent memory";
+    DeliveredEarly, "delivered-early", "lease", "frames that have just been put into shared memory are reported as taken";
+    LentReleased, "lent-released", "lease", "lent memory is released while it is read";
     ClosedUnseen, "closed-unseen", "lease", "lent memory is read although the link to its owner has ended";
     BounceKept, "bounce-kept", "bounds", "buffers are not released";
     GrantDoubled, "grant-doubled", "conduct", "a sender believes in twice the grant";
@@ -60,13 +60,13 @@ mutations! {
     OrphanForgotten, "orphan-forgotten", "progress", "the first message after a connection is let go (one that waited for it) is lost";
     LeaveUnanswered, "leave-unanswered", "progress", "LEAVE is not answered";
     FrameLost, "frame-lost", "progress", "a frame is never sent";
-    RecoverForgotten, "recover-forgotten", "progress", "what only shared memory has when it fails is not read back";
+    RecoverForgotten, "recover-forgotten", "progress", "frames that only failed shared memory has are not read back";
     GivenUp, "given-up", "progress", "an endpoint that is closed waits no longer than 5 s";
-    GoodbyeEarly, "goodbye-early", "progress", "an endpoint that is closed takes what was sent for what was acknowledged";
+    GoodbyeEarly, "goodbye-early", "progress", "a closed endpoint counts sent frames as acknowledged";
     ClosedUnread, "closed-unread", "progress", "an endpoint is closed without waiting, with unread bytes, which resets its connections";
     EvictedForgotten, "evicted-forgotten", "progress", "a connection that was given back is not set up again";
-    CreditKept, "credit-kept", "progress", "the credit of one message is never told";
-    TimeoutForgotten, "timeout-forgotten", "progress", "timeouts are not handled: nobody acknowledges what has no reply";
+    CreditKept, "credit-kept", "progress", "the credit of one message is never sent";
+    TimeoutForgotten, "timeout-forgotten", "progress", "timeouts are not handled: frames without a reply are not acknowledged";
 }
 
 impl fmt::Display for Mutation {

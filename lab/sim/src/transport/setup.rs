@@ -86,7 +86,7 @@ impl fmt::Display for Rail {
             self.link.jitter_ns / 1_000,
             self.link.loss
         )?;
-        if self.rate_known { Ok(()) } else { write!(f, ", rate not told") }
+        if self.rate_known { Ok(()) } else { write!(f, ", rate unknown") }
     }
 }
 

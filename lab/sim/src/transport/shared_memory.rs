@@ -81,7 +81,7 @@ impl fmt::Display for SharedMemory {
         write!(f, "memory, shared by hosts on one of the machines {machines:?}: {slots} slots, {ring_bytes} bytes, ")?;
         match least_lent {
             Some(least) => write!(f, "payloads of {least} bytes are read where they are, ")?,
-            None => write!(f, "nobody reads another's memory, ")?,
+            None => write!(f, "no host reads another one's memory, ")?,
         }
         write!(f, "seen within {} ns", most_until_seen.0)
     }

@@ -22,7 +22,7 @@ pub enum Change {
 /// The streams that a host has set up to another over a rail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Streams {
-    /// Who sets them up, and retires them.
+    /// The host that sets them up, and retires them.
     pub by: HostId,
     /// The other host.
     pub to: HostId,

@@ -170,16 +170,21 @@ impl World {
             setup,
         };
         world.make_counters();
-        for a in 0..world.hosts.len() {
-            for b in a + 1..world.hosts.len() {
-                let mut rails: Vec<usize> = (0..world.setup.rails.len()).collect();
-                world.chance.shuffle(&mut rails);
+        world.connect_all();
+        world
+    }
+
+    /// Connects all pairs of hosts, over the rails in random order.
+    fn connect_all(&mut self) {
+        for a in 0..self.hosts.len() {
+            for b in a + 1..self.hosts.len() {
+                let mut rails: Vec<usize> = (0..self.setup.rails.len()).collect();
+                self.chance.shuffle(&mut rails);
                 for rail in rails {
-                    (0..world.setup.streams).for_each(|_| world.connect(HostId(a), HostId(b), rail, false));
+                    (0..self.setup.streams).for_each(|_| self.connect(HostId(a), HostId(b), rail, false));
                 }
             }
         }
-        world
     }
 
     /// A connection between two hosts comes up, which `a` has set up.

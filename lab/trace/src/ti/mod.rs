@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn errors_name_their_line() {
         let says = |line: &str| read(&format!("0 init\n1 init\n{line}\n")).unwrap_err().to_string();
         assert_eq!(says("0 dance"), "app.ti, line 3: there is no action \"dance\"");
         assert_eq!(says("x send 1 0 8"), "app.ti, line 3: \"x\" is no rank");

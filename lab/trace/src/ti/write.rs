@@ -19,7 +19,7 @@ pub struct Wordless {
 impl fmt::Display for Wordless {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Wordless { rank, call, what } = self;
-        write!(f, "rank {rank}, call {call}: time-independent traces have no words for {what}")
+        write!(f, "rank {rank}, call {call}: time-independent traces cannot express {what}")
     }
 }
 
@@ -91,7 +91,7 @@ impl<'a> Writer<'a> {
                 self.communicators.insert(*number, (members.len(), is_in_order));
                 self.messages.define(*number, *context);
             }
-            Operation::Thread { is_beside: true, .. } => return Err("threads that call MPI at the same time".into()),
+            Operation::Thread { is_beside: true, .. } => return Err("threads that call MPI concurrently".into()),
             Operation::Thread { .. } => {}
             Operation::Flush => {
                 let apart = &self.apart;

@@ -80,7 +80,7 @@ fn places(context: &Context, cluster: Cluster, blocks: &Blocks) -> Vec<Slice> {
     context.map.members(cluster).iter().map(place).collect()
 }
 
-/// Who of a cluster gets the block of a rank elsewhere.
+/// The rank of a cluster that gets the block of a rank elsewhere.
 pub fn receiver(context: &Context, cluster: Cluster, owner: Rank) -> Rank {
     let (receivers, owners) = (context.map.members(cluster), context.map.members(context.map.cluster_of(owner)));
     receivers[context.map.local(owner).0 * receivers.len() / owners.len()]

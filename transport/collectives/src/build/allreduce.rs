@@ -61,7 +61,7 @@ pub fn reduce_scatter(context: &Context, schedule: &mut Schedule, segment: Slice
     (into, schedule.local(Local::ReduceScatter { from: context.operand(segment), lens, into }, &[]))
 }
 
-/// Who of a cluster has which part of this rank's share, counted from the share's start.
+/// The parts of this rank's share that ranks of a cluster have, counted from the share's start.
 pub fn relative(context: &Context, cluster: Cluster, segment: Slice) -> Vec<(Rank, Slice)> {
     let own = shares(context.map, context.cluster(), segment)[context.local().0];
     let parts = counterparts(context, cluster, segment).into_iter();

@@ -47,7 +47,7 @@ fn rounds<'a>(context: &'a Context) -> impl Iterator<Item = Round> + Clone + use
     })
 }
 
-/// What a cluster has for another crosses in one message between their coordinators, who gather and scatter inside.
+/// The data of a cluster for another cross in one message between their coordinators, which gather and scatter inside.
 pub fn coordinators(context: &Context, exchange: &Exchange) -> Schedule {
     let mut schedule = Schedule::default();
     let outgoing = Outgoing::of(context, &mut schedule, exchange);

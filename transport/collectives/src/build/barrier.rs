@@ -22,7 +22,7 @@ pub fn direct(context: &Context) -> Schedule {
     schedule
 }
 
-/// Who of a cluster tells a rank elsewhere.
+/// The rank of a cluster that notifies a rank elsewhere.
 fn teller(context: &Context, cluster: Cluster, listener: Rank) -> Rank {
     let members = context.map.members(cluster);
     members[context.map.local(listener).0 % members.len()]

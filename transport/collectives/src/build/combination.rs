@@ -8,13 +8,13 @@ use crate::step::{StepId, Tag};
 
 /// A part of a vector that a rank combines for its cluster. Its slices are of equal length.
 pub struct Combination {
-    /// What the cluster has, in temporary memory.
+    /// The cluster's value, in temporary memory.
     pub own: Slice,
     /// When it is there.
     pub ready: StepId,
     /// Where the result goes.
     pub target: Slice,
-    /// What must be complete before the target may be written.
+    /// Steps that must be complete before the target may be written.
     pub free: Vec<StepId>,
     /// Which of the messages it is.
     pub tag: Tag,

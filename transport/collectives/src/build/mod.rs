@@ -22,12 +22,12 @@ use crate::operation::Operation;
 use crate::schedule::Schedule;
 use crate::step::StepId;
 
-/// Who a schedule is for.
+/// The rank that a schedule is for.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
-    /// Who is where.
+    /// Places of all ranks.
     pub map: &'a ClusterMap,
-    /// Whose schedule it is.
+    /// The schedule's rank.
     pub rank: Rank,
     /// Whether this rank's contribution is in `Receive` already.
     pub in_place: bool,
@@ -51,7 +51,7 @@ impl<'a> Context<'a> {
         self.map.others(self.cluster())
     }
 
-    /// Who speaks for a cluster in an operation with a root: the root for its own.
+    /// The rank that represents a cluster in an operation with a root: the root in its own.
     fn representative(&self, cluster: Cluster, root: Rank) -> Rank {
         if self.map.cluster_of(root) == cluster { root } else { self.map.coordinator(cluster) }
     }
@@ -61,13 +61,13 @@ impl<'a> Context<'a> {
         if self.in_place { result } else { Slice { buffer: Buffer::Send, ..result } }
     }
 
-    /// What must be complete before `Receive` may be written, when `read` reads the operand.
+    /// Steps that must be complete before `Receive` may be written, when `read` reads the operand.
     fn until_read(&self, read: StepId) -> Vec<StepId> {
         if self.in_place { vec![read] } else { Vec::new() }
     }
 }
 
-/// What `rank` does for `operation` by `algorithm`. Nothing when there is no such schedule: the MPI does it.
+/// The schedule of `rank` for `operation` by `algorithm`. `None` when there is no such schedule: the MPI does it.
 ///
 /// `in_place`: what this rank contributes is in `Receive` already, in the way of `MPI_IN_PLACE` for that operation; other
 /// ranks need not do the same. At the root of a scatter: its own block stays where it is, in `Send`.

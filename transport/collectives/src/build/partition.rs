@@ -15,7 +15,7 @@ pub fn segments_of(data: Slice, segments: u16) -> Vec<(Tag, Slice)> {
     (0..count).map(segment).collect()
 }
 
-/// What each rank of a cluster carries of a segment: one rank of each host has a share, the others nothing.
+/// Each rank's share of a segment in a cluster: one rank of each host has a share, the others nothing.
 pub fn shares(map: &ClusterMap, cluster: Cluster, segment: Slice) -> Vec<Slice> {
     let mut shares = vec![segment.part(0, 0); map.members(cluster).len()];
     let host_leaders = map.host_leaders(cluster);
@@ -35,7 +35,7 @@ pub fn counterparts(context: &Context, cluster: Cluster, segment: Slice) -> Vec<
     members.zip(common).filter(|(_, part)| part.len > 0).collect()
 }
 
-/// What two slices of one buffer have in common.
+/// The intersection of two slices of one buffer.
 fn common(a: Slice, b: Slice) -> Slice {
     let start = a.start.max(b.start);
     Slice { start, len: a.end().min(b.end()).saturating_sub(start), ..a }

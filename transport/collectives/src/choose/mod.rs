@@ -53,10 +53,10 @@ impl Candidate {
     }
 }
 
-/// What was chosen, and from what.
+/// The chosen algorithm, and the candidates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// What to do.
+    /// The chosen algorithm.
     pub algorithm: Algorithm,
     /// All that was looked at: the MPI's own first, then those with schedules.
     pub candidates: Vec<Candidate>,

@@ -1,4 +1,4 @@
-//! What the MPI's own algorithms cost: on the whole communicator, and inside of a cluster.
+//! Costs of the MPI's own algorithms: on the whole communicator, and inside of a cluster.
 
 use super::group_algorithms::{self, Delivery};
 use super::problem::Problem;
@@ -14,7 +14,7 @@ use crate::operation::{Blocks, Exchange, Operation};
 /// each, needs one crossing for a broadcast up to 16 KiB, and two or three for longer ones.
 const BY_HOSTS_BYTES: f64 = 16_384.0;
 
-/// Up to here MPICH's reduce sends whole operands (2 KiB). The same is assumed of an allreduce that is not MPICH's.
+/// Up to here MPICH's reduce sends whole operands (2 KiB). An allreduce of another library is assumed to have this limit too.
 const REDUCED_WHOLE_BYTES: f64 = 2_048.0;
 
 impl Problem<'_> {
@@ -78,7 +78,7 @@ impl Problem<'_> {
         group_algorithms::alltoall(clocks, group, &|from, to| self.bytes(exchange.len(from, to)), delivery);
     }
 
-    /// How blocks of so many bytes on the average get from each rank to each. In MPICH they travel together up to 256
+    /// Exchange of blocks of this mean length, in bytes, between all ranks. In MPICH they travel together up to 256
     /// bytes, from 8 ranks on, and in pairs beyond 32 KiB. Open MPI 4 and 5 have a table for each number of ranks
     /// (`coll_tuned_decision_fixed.c`), of which this is the outline.
     fn delivery(&self, ranks: usize, bytes: f64) -> Delivery {

@@ -1,4 +1,4 @@
-//! What a schedule costs, phase by phase.
+//! Costs of a schedule, phase by phase.
 
 use super::problem::Problem;
 use super::rank_clocks::{Message, RankClocks};

@@ -4,13 +4,13 @@ use crate::map::{ClusterMap, Rank};
 use crate::network::Network;
 
 const NS_PER_S: f64 = 1e9;
-/// What a sender is busy with for each message, as a part of the latency inside: about what one call of a kernel's
+/// A sender's own time for each message, as a part of the latency inside: about what one call of a kernel's
 /// sockets takes of a short message's way.
 const OVERHEAD: f64 = 0.25;
-/// Where several hosts together send more at once over a link than that carries in so many round trips, and it is slower
+/// Where several hosts together send more at once over a link than it carries in this number of round trips, and it is slower
 /// than they are, its queue overflows,
 const HELD_ROUND_TRIPS: f64 = 3.0;
-/// and what is lost crosses again: it takes so many times longer. Measured with four hosts and four on a link of 1
+/// and lost packets are sent again: the time grows by this factor. Measured with four hosts and four on a link of 1
 /// Gbit/s, 1 ms away: 1.2 times for an allgather of 256 KiB, 1.7 times for an allreduce of 1 MiB.
 const FLOODED: f64 = 1.4;
 
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_floods_a_shared_link_crosses_again_in_part() {
+    fn messages_that_flood_a_shared_link_cross_again_in_part() {
         let map = ClusterMap::of_clusters(&[0, 0, 1, 1]);
         let network = network(Some(GIGABYTE / 2));
         let both = |bytes| [message(0, 2, bytes), message(1, 3, bytes)];

@@ -1,7 +1,7 @@
 //! The send window of an exchange: by how many messages the sends of a rank may be ahead of its receives, so that the WAN
 //! is busy and not flooded.
 //!
-//! A message that is received tells that one sent at the same time has arrived as well, so what the WAN holds in a round
+//! A received message shows that one sent at the same time has arrived as well, so what the WAN holds in a round
 //! trip keeps it busy twice over. More waits in the queue of the link at best. Measured with two hosts 1 ms apart, four
 //! ranks each: blocks of 40 000 bytes take 6.0 ms two ahead, 9 to 13 all at once, of which a fifth is lost and sent
 //! again; blocks of 64 KiB 10.3 ms one ahead, 11.5 two ahead, 12 all at once.

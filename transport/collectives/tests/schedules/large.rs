@@ -88,7 +88,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_chosen_looks_faster_than_the_mpi_and_can_be_done(
+    fn the_choice_is_modelled_as_faster_than_the_mpi_and_feasible(
         map in maps(),
         (kind, root) in (0usize..9, 0..MAX_RANKS),
         lens in prop::collection::vec(0usize..20, MAX_RANKS),

@@ -110,7 +110,7 @@ fn an_exchange_crosses_once_in_one_message_between_clusters_or_one_between_ranks
 }
 
 #[test]
-fn what_hosts_share_is_spread_evenly() {
+fn shares_of_hosts_are_equal() {
     let map = ClusterMap::of_clusters(&[0, 0, 0, 0, 1, 1, 1, 1]);
     let operation = Operation::Broadcast { root: Rank(0), len: LEN };
     for rank in 0..4 {
@@ -140,7 +140,7 @@ fn network(clusters: usize) -> Network {
 }
 
 #[test]
-fn what_is_chosen_from_says_what_crosses() {
+fn candidates_state_the_bytes_that_cross() {
     let ranks = |map: &ClusterMap| map.ranks();
     for map in maps() {
         let blocks = || Blocks::equal(ranks(&map), 3);
@@ -267,7 +267,7 @@ fn blocks_that_open_mpi_sends_all_at_once_are_left_to_it() {
 }
 
 #[test]
-fn hosts_share_what_is_worth_it_even_over_one_link_for_all() {
+fn hosts_share_long_operands_even_over_one_link_for_all() {
     let chosen = |len, shared_bytes_per_s| {
         let wan = Wan { round_trip_ns: 2_000_000, host_bytes_per_s: 125_000_000, shared_bytes_per_s };
         let network = Network::uniform(2, IntraCluster::UNMEASURED, wan);

@@ -1,7 +1,7 @@
 //! Atomic operations: which there are, and what each makes of a value. Numbers are libfabric's (`fi_atomic`(3)), and those
 //! of the wire.
 //!
-//! Who owns the memory applies them: [`Atomic::combine`] is a function of values, and knows no memory.
+//! The owner of the memory applies them: [`Atomic::combine`] is a function of values, and knows no memory.
 
 mod value;
 

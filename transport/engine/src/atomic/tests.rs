@@ -29,7 +29,7 @@ fn integers_are_combined_as_documented() {
     for (operation, value) in expected {
         assert_eq!(of_int32(operation, 5, -7, 0), value, "{operation:?}");
     }
-    // What is compared, and whether the value is replaced.
+    // The comparand, and whether the value is replaced.
     let swaps = [
         (SwapIfEqual, [false, true, false]),
         (SwapUnlessEqual, [true, false, true]),

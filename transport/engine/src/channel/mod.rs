@@ -60,7 +60,7 @@ pub enum State {
 /// State of the return of unused credit above the first grant.
 #[derive(Default)]
 struct Surplus {
-    /// Credit returned since the start, if the peer has to be told.
+    /// Credit returned since the start, if the peer has to learn of it.
     to_relinquish: Option<u64>,
     /// When to check for idle credit, and how much had been used when this was set.
     idle_check: Option<(Instant, u64)>,
@@ -229,7 +229,7 @@ impl VirtualChannel {
         self.early_candidates.first_key_value().map(|(seq, key)| (MessageSeq(*seq), *key))
     }
 
-    /// CTS: the peer wants the first `len` bytes of a send; what is not early data goes to `receive`.
+    /// CTS: the peer wants the first `len` bytes of a send; bytes that are not early data go to `receive`.
     pub fn clear_to_send(
         &mut self,
         key: Key<Send>,
@@ -304,11 +304,11 @@ impl VirtualChannel {
         }
     }
 
-    /// Returns credit that has not been used since the last check. True if the peer has to be told.
+    /// Returns credit that has not been used since the last check. True if the peer has to learn of it.
     pub fn check_idle(&mut self, now: Instant) -> bool {
         let Some((_, used)) = self.surplus.idle_check.take_if(|(due, _)| *due <= now) else { return false };
         let idle = used == self.credit.used() && self.queued.is_empty();
-        // Nobody can be told without a subchannel, and none is set up for that.
+        // Without a subchannel credit cannot be sent, and none is set up for that.
         if idle && self.credit.has_surplus() && !self.live.is_empty() {
             self.surplus.to_relinquish = Some(self.credit.relinquish());
             return true;

@@ -2,9 +2,10 @@
 
 use super::{Engine, ProtocolViolation};
 use crate::channel::State;
+use crate::channel::scheduler::RemoteAccess;
 use crate::channel::scheduler::send::{Purpose, Send, Stage};
 use crate::channel::subchannel::{Acknowledgement, FrameOwner};
-use crate::generational_slab::Key;
+use crate::generational_slab::{GenerationalSlab, Key};
 use crate::ids::SubchannelId;
 use crate::time::Instant;
 
@@ -23,35 +24,15 @@ impl Engine {
             return Ok(());
         }
         let replies_waited = channel.replies_wait();
-        let sends = &mut self.sends;
-        let mut done = std::mem::take(&mut self.delivered);
-        let mut writes = 0;
-        let mut probe_answered = false;
-        let remote = &mut channel.remote;
-        let delivered = |owner: FrameOwner| {
-            let (key, offset) = match owner {
-                FrameOwner::Send { key, offset } => (key, offset),
-                FrameOwner::Refusal(number) => {
-                    return remote.iter_mut().for_each(|remote| remote.refusal_acknowledged(number));
-                }
-                FrameOwner::Ping => return probe_answered = true,
-                FrameOwner::Message | FrameOwner::Control => return,
-            };
-            let Some(send) = sends.get_mut(key) else { return };
-            send.unacknowledged -= 1;
-            writes += u32::from(send.is_write());
-            if let Stage::Cut { stripes, .. } = &mut send.stage {
-                stripes.acknowledged(offset, now);
-            }
-            if send.is_delivered() {
-                done.push(key);
-            }
-        };
+        let done = std::mem::take(&mut self.delivered);
+        let (sends, remote) = (&mut self.sends, &mut channel.remote);
+        let mut delivery = Delivery { now, sends, remote, done, writes: 0, probe_answered: false };
         let state = &channel.subchannels[index];
         let was_shut = !state.is_in_memory && state.estimate.allowance() == 0;
         channel.subchannels[index]
-            .acknowledged(now, ack, &mut channel.clock, delivered)
+            .acknowledged(now, ack, &mut channel.clock, |owner| delivery.add(owner))
             .map_err(|_| ProtocolViolation::Acknowledgement)?;
+        let Delivery { mut done, writes, probe_answered, .. } = delivery;
         if probe_answered {
             channel.probe_answered(now);
         }
@@ -100,5 +81,41 @@ impl Engine {
         }
         let result = send.failure.take().map_or(Ok(()), Err);
         self.completions.extend(send.completion(result));
+    }
+}
+
+/// The frames that one acknowledgement covers, and their effects on the owners.
+struct Delivery<'a> {
+    now: Instant,
+    sends: &'a mut GenerationalSlab<Send>,
+    remote: &'a mut Option<Box<RemoteAccess>>,
+    /// Sends whose last frame is acknowledged.
+    done: Vec<Key<Send>>,
+    /// Number of frames of writes.
+    writes: u32,
+    probe_answered: bool,
+}
+
+impl Delivery<'_> {
+    /// A frame of `owner` has been delivered.
+    #[inline]
+    fn add(&mut self, owner: FrameOwner) {
+        let (key, offset) = match owner {
+            FrameOwner::Send { key, offset } => (key, offset),
+            FrameOwner::Refusal(number) => {
+                return self.remote.iter_mut().for_each(|remote| remote.refusal_acknowledged(number));
+            }
+            FrameOwner::Ping => return self.probe_answered = true,
+            FrameOwner::Message | FrameOwner::Control => return,
+        };
+        let Some(send) = self.sends.get_mut(key) else { return };
+        send.unacknowledged -= 1;
+        self.writes += u32::from(send.is_write());
+        if let Stage::Cut { stripes, .. } = &mut send.stage {
+            stripes.acknowledged(offset, self.now);
+        }
+        if send.is_delivered() {
+            self.done.push(key);
+        }
     }
 }

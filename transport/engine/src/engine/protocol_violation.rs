@@ -19,10 +19,10 @@ pub enum ProtocolViolation {
     #[error("it cleared a message that did not ask for it")]
     ClearToSend,
     /// It sent a piece before its CTS, twice, or outside of its message.
-    #[error("it sent a piece of a message out of place")]
+    #[error("it sent a piece of a message at a wrong offset")]
     Stripe,
     /// It refused an access to its memory that it was not asked for, or twice.
-    #[error("it refused an access that it was not asked for")]
+    #[error("it refused an access that was not requested")]
     Refusal,
     /// It had more writes in flight than it may.
     #[error("it sent more writes than may be under way")]
@@ -31,9 +31,9 @@ pub enum ProtocolViolation {
     #[error("it sent more atomic operations than may be under way")]
     Atomics,
     /// It said to have applied an operation that it was not asked for.
-    #[error("it applied an operation that it was not asked for")]
+    #[error("it applied an operation that was not requested")]
     Applied,
     /// It asked for no bytes, to which there is no answer.
-    #[error("it asked to read nothing")]
+    #[error("it requested a read of 0 bytes")]
     EmptyRead,
 }

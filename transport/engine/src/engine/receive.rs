@@ -8,13 +8,14 @@ use crate::channel::path::estimate::Estimate;
 use crate::channel::path::{Path, TimeRange};
 use crate::channel::receive::atomics::WaitingAtomic;
 use crate::channel::subchannel::{Acknowledgement, WriteFrame};
-use crate::ids::SubchannelId;
+use crate::envelope::Envelope;
+use crate::ids::{MessageSeq, SubchannelId, VcId};
 use crate::matching::unmatched::{self, OnceBuffered, UnmatchedMessage};
 use crate::memory::Placement;
 use crate::processor::ProcessorCost;
 use crate::request::Remote;
 use crate::time::Instant;
-use crate::wire::{Body, Header, MAX_HEADER_LEN, Urgency};
+use crate::wire::{Body, Header, MAX_HEADER_LEN, SendRef, Urgency};
 
 impl Engine {
     /// A header has come. Returns where its payload goes. If the payload is not empty, [`Engine::payload_placed`] must follow, in the
@@ -56,28 +57,16 @@ impl Engine {
         let (vc, repetition) = (subchannel.vc, header.repetition);
         match header.body {
             Body::Eager { seq, envelope, data, len, .. } => {
-                let content = unmatched::Content::Eager {
-                    bounce: None,
-                    is_complete: len == 0,
-                    once_buffered: OnceBuffered::Wait,
-                };
-                let charge = u64::from(len) + MESSAGE_CHARGE;
-                let message = UnmatchedMessage { vc, envelope, data, len: u64::from(len), content, charge };
-                return self.handle_message(seq, message, repetition);
+                return self.handle_message(seq, whole_message(vc, envelope, data, len), repetition);
             }
             Body::RequestToSend { seq, envelope, data, total, early, send } => {
-                let early = u64::from(early);
-                let charge = if early > 0 { early + MESSAGE_CHARGE } else { 0 };
-                let content = unmatched::Content::Rendezvous { send, seq, early };
-                let message = UnmatchedMessage { vc, envelope, data, len: total, content, charge };
+                let message = announced_message(vc, envelope, data, total, u64::from(early), send, seq);
                 return self.handle_message(seq, message, repetition);
             }
             Body::EarlyData { seq, offset, len } => {
-                return self.handle_early_data(vc, seq, repetition, offset, u64::from(len));
+                return self.handle_early_data(vc, seq, repetition, offset, len.into());
             }
-            Body::Stripe { receive, offset, len } => {
-                return self.handle_stripe(vc, receive, repetition, offset, len);
-            }
+            Body::Stripe { receive, offset, len } => return self.handle_stripe(vc, receive, repetition, offset, len),
             Body::Write { write, key, address, data, number, len } => {
                 let (frame, at) = (WriteFrame { number, write }, Remote { key, address });
                 return self.handle_write(subchannel, repetition, frame, data, at, len);
@@ -233,12 +222,35 @@ impl Engine {
     }
 }
 
+/// An eager message, before its payload has come.
+#[inline]
+fn whole_message(vc: VcId, envelope: Envelope, data: Option<u64>, len: u32) -> UnmatchedMessage {
+    let content = unmatched::Content::Eager { bounce: None, is_complete: len == 0, once_buffered: OnceBuffered::Wait };
+    let len = u64::from(len);
+    UnmatchedMessage { vc, envelope, data, len, content, charge: len + MESSAGE_CHARGE }
+}
+
+/// A message whose RTS has come.
+#[inline]
+fn announced_message(
+    vc: VcId,
+    envelope: Envelope,
+    data: Option<u64>,
+    len: u64,
+    early: u64,
+    send: SendRef,
+    seq: MessageSeq,
+) -> UnmatchedMessage {
+    let content = unmatched::Content::Rendezvous { send, seq, early };
+    let charge = if early > 0 { early + MESSAGE_CHARGE } else { 0 };
+    UnmatchedMessage { vc, envelope, data, len, content, charge }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::Config;
-    use crate::envelope::Envelope;
-    use crate::ids::{Context, MessageSeq, RailId};
+    use crate::ids::{Context, RailId};
     use crate::memory::{Extent, Payload, Region};
     use crate::request::SendRequest;
 
@@ -284,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_goes_on_when_its_path_is_found_to_carry_more() {
+    fn waiting_messages_go_on_when_their_path_is_found_to_carry_more() {
         let mut engine = Engine::new(Config::default());
         let vc = engine.open();
         let path = |delivery_rate| Path { rtt_ns: 1_000_000, min_rtt_ns: 1_000_000, delivery_rate, window: u64::MAX };

@@ -84,7 +84,7 @@ impl Engine {
     /// Saves payloads before a subchannel in shared memory goes [down](Engine::subchannel_down). `copy` is called for each frame whose
     /// payload is only in shared memory, with its number (frames are counted from 1, modulo 2^32), its length in bytes, and the
     /// buffer to copy it to. It returns false if the peer has taken the frame, so that its payload is gone. Such a frame is
-    /// retransmitted all the same, as it is not acknowledged, and dropped by the peer; a write without its bytes, as the peer may have
+    /// retransmitted nevertheless, as it is not acknowledged, and dropped by the peer; a write without its bytes, as the peer may have
     /// refused it.
     pub fn recover(&mut self, subchannel: SubchannelId, mut copy: impl FnMut(u32, u64, BounceId) -> bool) {
         let Engine { vcs, sends, bounces, injected, .. } = self;

@@ -18,7 +18,6 @@ impl Class {
     /// The class of all patterns: every message has one hash.
     pub const ANY: Class = Class { ignore: u64::MAX, any_source: u32::MAX };
 
-    /// The class of a pattern.
     #[inline]
     pub fn of(pattern: &Pattern) -> Class {
         let ignore = match pattern.space {

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_cut_off_comes_again() {
+    fn a_piece_that_was_cut_off_comes_again() {
         let mut reassembly = reassembly(100, 100);
         assert!(reassembly.place_stripe(0, 60).is_ok());
         assert!(reassembly.contains(0, 60) && !reassembly.contains(0, 61));

@@ -17,7 +17,7 @@ pub enum Multiplexing {
     RoundRobin,
     /// In turn, in proportion to weights, one a rail; empty: the rails' speeds.
     WeightedRoundRobin(Vec<u32>),
-    /// So many messages in turn.
+    /// In turn, by these numbers of messages.
     WindowRoundRobin(u32),
     /// Where the message would arrive first; decided when a subchannel can take it.
     #[default]
@@ -141,7 +141,7 @@ fn split(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Weights as `4,1`: positive whole numbers. `None` where that is not what is written.
+/// Weights as `4,1`: positive whole numbers. `None` for other texts.
 fn parse_weights(text: Option<&str>) -> Option<Vec<u32>> {
     let Some(text) = text else { return Some(Vec::new()) };
     let weights: Option<Vec<u32>> = text.split(',').map(|w| w.parse().ok().filter(|w| *w > 0)).collect();

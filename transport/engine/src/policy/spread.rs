@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_at_once_is_not_cut_and_what_a_path_owes_waits() {
+    fn a_message_within_the_burst_is_not_cut_and_owed_bytes_wait() {
         let mut two = views(&[125e6, 31e6]);
         two.iter_mut().for_each(|view| view.burst = 64 << 10);
         assert_eq!(Spread::of(64 << 10, &two, 0).parts, 1);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_already_counts() {
+    fn queued_bytes_count() {
         let mut two = views(&[125e6, 125e6]);
         two[0].in_flight = 128 << 10;
         let spread = Spread::of(64 << 10, &two, 0);

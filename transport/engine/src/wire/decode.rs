@@ -147,21 +147,8 @@ impl Reader<'_> {
                 len: payload,
             },
             kind::EARLY_DATA => Body::EarlyData { seq: self.seq(), offset: self.u64(COMMON_LEN + 8), len: payload },
-            kind::WRITE => Body::Write {
-                write: SendRef(self.u64(COMMON_LEN)),
-                key: self.u64(COMMON_LEN + 8),
-                address: self.u64(COMMON_LEN + 16),
-                data: self.data(COMMON_LEN + 24),
-                number: self.u64(COMMON_LEN + 32),
-                len: payload,
-            },
-            kind::READ => Body::Read {
-                number: self.u64(COMMON_LEN + 32),
-                receive: ReceiveRef(self.u64(COMMON_LEN)),
-                key: self.u64(COMMON_LEN + 8),
-                address: self.u64(COMMON_LEN + 16),
-                len: self.u64(COMMON_LEN + 24),
-            },
+            kind::WRITE => self.write(payload),
+            kind::READ => self.read(),
             kind::ATOMIC => self.atomic()?,
             kind::APPLIED => Body::Applied { operation: ReceiveRef(self.u64(COMMON_LEN)) },
             kind::REFUSED => self.refused()?,
@@ -171,6 +158,16 @@ impl Reader<'_> {
             kind::BYE => Body::Bye,
             kind::LEAVE => Body::Leave,
             kind::EVICT => Body::Evict,
+            kind::RESUME | kind::DATAGRAMS | kind::SHARED_MEMORY | kind::DESCRIPTION | kind::NAME => {
+                self.driver_body(kind)
+            }
+            _ => Body::Ack,
+        })
+    }
+
+    /// Bodies that drivers exchange.
+    fn driver_body(&self, kind: u8) -> Body {
+        match kind {
             kind::RESUME => Body::Resume { number: self.u32(COMMON_LEN) },
             kind::DATAGRAMS => Body::Datagrams {
                 secret: self.u64(COMMON_LEN),
@@ -186,12 +183,34 @@ impl Reader<'_> {
                 offset: (self.u64(COMMON_LEN) >> 16) as u16,
                 part: self.bytes[COMMON_LEN + 8..].first_chunk().copied().unwrap_or_default(),
             },
-            kind::NAME => Body::Name {
+            _ => Body::Name {
                 rank: self.u64(COMMON_LEN).checked_sub(1).and_then(|rank| u32::try_from(rank).ok()),
                 host: self.bytes[COMMON_LEN + 8..].first_chunk().copied().unwrap_or_default(),
             },
-            _ => Body::Ack,
-        })
+        }
+    }
+
+    #[inline]
+    fn write(&self, payload: u32) -> Body {
+        Body::Write {
+            write: SendRef(self.u64(COMMON_LEN)),
+            key: self.u64(COMMON_LEN + 8),
+            address: self.u64(COMMON_LEN + 16),
+            data: self.data(COMMON_LEN + 24),
+            number: self.u64(COMMON_LEN + 32),
+            len: payload,
+        }
+    }
+
+    #[inline]
+    fn read(&self) -> Body {
+        Body::Read {
+            number: self.u64(COMMON_LEN + 32),
+            receive: ReceiveRef(self.u64(COMMON_LEN)),
+            key: self.u64(COMMON_LEN + 8),
+            address: self.u64(COMMON_LEN + 16),
+            len: self.u64(COMMON_LEN + 24),
+        }
     }
 
     fn atomic(&self) -> Result<Body, Malformed> {
@@ -260,7 +279,7 @@ mod tests {
         })
     }
 
-    fn bodies() -> impl Strategy<Value = Body> {
+    fn message_bodies() -> impl Strategy<Value = Body> {
         let seq = any::<u32>().prop_map(MessageSeq);
         prop_oneof![
             (seq.clone(), envelopes(), any::<Option<u64>>(), any::<u32>(), any::<bool>())
@@ -287,6 +306,11 @@ mod tests {
                 offset,
                 len
             }),
+        ]
+    }
+
+    fn access_bodies() -> impl Strategy<Value = Body> {
+        prop_oneof![
             any::<(u64, u64, u64, Option<u64>, u64, u32)>().prop_map(|(write, key, address, data, number, len)| {
                 Body::Write { number, write: SendRef(write), key, address, data, len }
             }),
@@ -303,21 +327,26 @@ mod tests {
             any::<u64>().prop_map(|operation| Body::Applied { operation: ReceiveRef(operation) }),
             (accesses(), prop::sample::select((1..=4).filter_map(Refusal::of).collect::<Vec<_>>()))
                 .prop_map(|(what, why)| Body::Refused { what, why }),
-            Just(Body::Ack),
-            Just(Body::Ping),
-            Just(Body::Bye),
-            Just(Body::Leave),
-            Just(Body::Evict),
-            any::<u32>().prop_map(|number| Body::Resume { number }),
-            any::<(u16, u64, bool)>().prop_map(|(port, secret, received)| Body::Datagrams { port, secret, received }),
-            any::<(u64, u128)>().prop_map(|(listener, secret)| Body::SharedMemory { listener, secret }),
-            any::<(u16, u16, [u8; DESCRIPTION_PART])>().prop_map(|(total, offset, part)| Body::Description {
-                total,
-                offset,
-                part
-            }),
-            any::<(Option<u32>, [u8; HOST_NAME_LEN])>().prop_map(|(rank, host)| Body::Name { rank, host }),
         ]
+    }
+
+    /// Bodies of subchannels and of drivers.
+    fn link_bodies() -> impl Strategy<Value = Body> {
+        prop_oneof![
+            5 => prop::sample::select(vec![Body::Ack, Body::Ping, Body::Bye, Body::Leave, Body::Evict]),
+            1 => any::<u32>().prop_map(|number| Body::Resume { number }),
+            1 => any::<(u16, u64, bool)>()
+                .prop_map(|(port, secret, received)| Body::Datagrams { port, secret, received }),
+            1 => any::<(u64, u128)>().prop_map(|(listener, secret)| Body::SharedMemory { listener, secret }),
+            1 => any::<(u16, u16, [u8; DESCRIPTION_PART])>()
+                .prop_map(|(total, offset, part)| Body::Description { total, offset, part }),
+            1 => any::<(Option<u32>, [u8; HOST_NAME_LEN])>().prop_map(|(rank, host)| Body::Name { rank, host }),
+        ]
+    }
+
+    /// All kinds are equally likely.
+    fn bodies() -> impl Strategy<Value = Body> {
+        prop_oneof![6 => message_bodies(), 5 => access_bodies(), 10 => link_bodies()]
     }
 
     proptest! {

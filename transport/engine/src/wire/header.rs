@@ -120,7 +120,7 @@ pub enum Body {
         key: u64,
         /// Where in it.
         address: u64,
-        /// Immediate data: the receiver's user is told of the write.
+        /// Immediate data: the write completes at the receiver's user.
         data: Option<u64>,
         /// Its number among the sender's frames of accesses: it is placed once.
         number: u64,
@@ -218,7 +218,7 @@ pub enum Body {
         /// The part; beyond the end of the description its bytes mean nothing.
         part: [u8; DESCRIPTION_PART],
     },
-    /// Who the sender is, for messages to users. Between drivers, as before. Not itself acknowledged.
+    /// The sender's rank and host, for messages to users. Between drivers, as before. Not itself acknowledged.
     Name {
         /// Its rank in its job, if it knows it.
         rank: Option<u32>,
@@ -269,7 +269,7 @@ impl fmt::Display for Refusal {
             Refusal::Key => "the peer has no memory registered under that key (any more)",
             Refusal::Bounds => "it reaches beyond the peer's registered memory",
             Refusal::Rights => "the peer's memory is not registered for such access",
-            Refusal::Alignment => "the array is not aligned as its type wants",
+            Refusal::Alignment => "the array is not aligned for its type",
         })
     }
 }

@@ -75,7 +75,7 @@ fn an_acknowledgement_may_wait_behind_a_long_payload() {
 }
 
 #[test]
-fn credit_that_was_told_over_a_rail_that_ends_is_told_again() {
+fn credit_sent_over_a_rail_that_ends_is_sent_again() {
     let (mut engine, [one, two]) = over_two_rails(Config { grant: 1000, max_grant: 1000, ..Config::default() });
     for seq in 0..2 {
         let pattern = Pattern { space: Space::Message, source: None };
@@ -231,7 +231,7 @@ fn subchannels_are_filled_behind_messages_though_they_stand_by() {
 }
 
 #[test]
-fn what_waits_for_a_subchannel_that_retires_goes_over_another() {
+fn frames_of_a_subchannel_that_retires_go_over_another() {
     let config = Config { multiplexing: Multiplexing::RoundRobin, ..Config::default() };
     let (mut engine, [one, two]) = over_two_rails(config);
     [one, two].into_iter().for_each(|subchannel| engine.writable(subchannel, 0));
@@ -325,7 +325,7 @@ fn the_end_of_a_subchannel_that_was_let_go_gives_a_peer_without_others_no_more_t
 }
 
 #[test]
-fn what_still_retires_when_the_others_are_given_back_then_ends_without_another_time_out() {
+fn a_subchannel_that_still_retires_when_the_others_are_given_back_ends_without_another_time_out() {
     let (mut engine, [stays, retires]) = over_two_rails(Config::default());
     assert!(engine.retire(retires));
     engine.subchannel_evicted(stays);

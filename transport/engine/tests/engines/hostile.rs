@@ -103,7 +103,7 @@ fn read(number: u64, key: u64, address: u64, len: u64) -> Header {
     plain(Body::Read { number, receive: ReceiveRef(7), key, address, len })
 }
 
-/// What is sent on subchannel `at`, without acknowledgements and credit.
+/// A body sent on subchannel `at`, without acknowledgements and credit.
 fn bodies(victim: &mut Victim, at: usize) -> Vec<Body> {
     let now = Instant(1_000_000_000);
     victim.engine.handle_timeout(now);

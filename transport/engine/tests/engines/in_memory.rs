@@ -87,7 +87,7 @@ fn a_message_with_a_receive_is_done_at_both_ends_at_once() {
 }
 
 #[test]
-fn what_has_no_receive_or_is_truncated_or_long_ends_as_elsewhere() {
+fn messages_without_a_receive_or_truncated_or_long_end_as_elsewhere() {
     let mut pair = Pair::new();
     let unexpected = pair.send(1, 8, false).unwrap();
     assert_eq!(pair.completion(0), None, "an injected message is not reported");
@@ -118,7 +118,7 @@ fn a_message_that_is_not_next_does_not_overtake() {
 }
 
 #[test]
-fn what_was_not_taken_when_memory_fails_goes_over_the_rail_from_a_copy() {
+fn frames_not_taken_when_memory_fails_go_over_the_rail_from_a_copy() {
     let mut pair = Pair::new();
     let headers: Vec<Header> =
         [8, 0, 5].iter().zip(1..).map(|(len, tag)| pair.send(tag, *len, false).unwrap()).collect();

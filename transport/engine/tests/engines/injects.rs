@@ -58,7 +58,7 @@ fn an_injected_send_completes_once_whenever_it_arrives() {
         Some((Context(0), Ok(())))
     );
     engine.lose(vc, "the test says so");
-    assert!(engine.poll_completion().is_none(), "it was told already");
+    assert!(engine.poll_completion().is_none(), "it was reported already");
 }
 
 /// Two engines over a rail that always has room, and the copies that the first one keeps.
@@ -115,7 +115,7 @@ impl Pair {
 }
 
 #[test]
-fn what_is_announced_only_is_still_to_be_sent() {
+fn an_announced_message_is_unacknowledged_until_it_is_received() {
     let mut pair = Pair::new(&Config { eager_limit: Some(0), ..Config::default() });
     pair.send(100, true);
     pair.exchange();

@@ -120,7 +120,7 @@ fn asks(has_kernel: bool) -> Vec<u64> {
 }
 
 #[test]
-fn what_is_overdue_is_asked_for_over_the_same_subchannel_ever_later_and_not_for_ever() {
+fn overdue_acknowledgements_are_probed_on_their_subchannel_with_growing_intervals_and_an_end() {
     assert_eq!(asks(false), [15, 25, 45, 85]);
     assert_eq!(asks(true), [15, 40, 85, 170], "the peer is away");
 }

@@ -75,7 +75,7 @@ fn a_message_with_a_receive_is_in_place_at_once_and_acknowledged_as_all_others()
 }
 
 #[test]
-fn what_has_no_receive_or_is_not_next_or_behind_another_payload_takes_the_way_of_all() {
+fn whole_messages_without_a_receive_or_out_of_order_or_behind_a_payload_take_the_general_path() {
     let mut pair = Pair::new();
     pair.post(4, 10);
     let (first, second) = (pair.send(3, 8), pair.send(4, 8));

@@ -76,14 +76,11 @@ impl Planner<'_> {
             Call::ReduceScatter { counts, datatype, op, .. } => {
                 let lens = self.lens(counts)?;
                 let total = lens.iter().try_fold(0usize, |sum, len| sum.checked_add(*len))?;
-                let blocks = Blocks::in_a_row(lens);
-                let operation = |_, commutative| Operation::ReduceScatter { blocks, commutative };
-                self.reduction(c_int::try_from(total).ok()?, datatype, op, operation)?
+                self.reduce_scatter(Blocks::in_a_row(lens), total, datatype, op)?
             }
             Call::ReduceScatterBlock { count, datatype, op, .. } => {
-                let blocks = Blocks::equal(n, usize::try_from(count).ok()?);
-                let operation = |_, commutative| Operation::ReduceScatter { blocks, commutative };
-                self.reduction(count.checked_mul(c_int::try_from(n).ok()?)?, datatype, op, operation)?
+                let len = usize::try_from(count).ok()?;
+                self.reduce_scatter(Blocks::equal(n, len), len.checked_mul(n)?, datatype, op)?
             }
             Call::Allgather { into, count, datatype, .. } => {
                 let block = some(self.part(into, count, datatype)?.bytes()?, n)?;
@@ -94,17 +91,13 @@ impl Planner<'_> {
             }
             Call::Gather { from, out_count, out_type, into, count, datatype, root, .. } => {
                 let root = self.root(root)?;
-                let (start, count, datatype) =
-                    if root.0 == self.rank { (into, count, datatype) } else { (from, out_count, out_type) };
-                let block = some(self.part(start, count, datatype)?.bytes()?, n)?;
-                moved(Operation::Gather { root, blocks: Blocks::equal(n, block) })
+                let blocks = self.rooted_blocks(root, (into, count, datatype), (from, out_count, out_type))?;
+                moved(Operation::Gather { root, blocks })
             }
             Call::Scatter { from, out_count, out_type, into, count, datatype, root, .. } => {
                 let root = self.root(root)?;
-                let (start, count, datatype) =
-                    if root.0 == self.rank { (from, out_count, out_type) } else { (into, count, datatype) };
-                let block = some(self.part(start, count, datatype)?.bytes()?, n)?;
-                moved(Operation::Scatter { root, blocks: Blocks::equal(n, block) })
+                let blocks = self.rooted_blocks(root, (from, out_count, out_type), (into, count, datatype))?;
+                moved(Operation::Scatter { root, blocks })
             }
             Call::Alltoall { into, count, datatype, .. } => {
                 let block = some(self.part(into, count, datatype)?.bytes()?, n)?;
@@ -183,6 +176,24 @@ impl Planner<'_> {
         let commutes = Op(op).is_commutative().ok()?;
         let element = datatype.element();
         Some(Plan { operation: operation(len, commutes), element, in_place: self.is_in_place(), op: Some(Op(op)) })
+    }
+
+    /// `total`: elements of all blocks together.
+    fn reduce_scatter(&self, blocks: Blocks, total: usize, datatype: Handle, op: Handle) -> Option<Plan> {
+        let operation = |_, commutative| Operation::ReduceScatter { blocks, commutative };
+        self.reduction(c_int::try_from(total).ok()?, datatype, op, operation)
+    }
+
+    /// Blocks of a gather or scatter. Arguments are significant on either the root or the other ranks.
+    fn rooted_blocks(
+        &self,
+        root: Rank,
+        at_root: (Address, c_int, Handle),
+        elsewhere: (Address, c_int, Handle),
+    ) -> Option<Blocks> {
+        let (start, count, datatype) = if root.0 == self.rank { at_root } else { elsewhere };
+        let block = some(self.part(start, count, datatype)?.bytes()?, self.ranks)?;
+        Some(Blocks::equal(self.ranks, block))
     }
 
     /// Buffers of a reduce-scatter: `count` elements to send, `own` elements to receive; both in one buffer if in place.

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_of_fewer_is_kept_of_more() {
+    fn rarer_sampling_keeps_a_subset() {
         let kept = |sampling| (0..4096).filter(move |number| is_kept(99, *number, sampling));
         assert_eq!(kept(0).count(), 4096);
         assert!(kept(3).all(|number| is_kept(99, number, 2)));

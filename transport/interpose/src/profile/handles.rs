@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_completes_is_forgotten() {
+    fn requests_that_are_never_completed_are_forgotten() {
         let mut handles = Handles::default();
         let forgotten = (0..2 * MAX_DISPLACED).filter_map(|_| handles.add(7, false).1).count();
         assert_eq!(forgotten, MAX_DISPLACED - 1);

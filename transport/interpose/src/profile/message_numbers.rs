@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_rank_sends_itself_is_counted_on_both_sides() {
+    fn messages_of_a_rank_to_itself_are_counted_on_both_sides() {
         let mut numbers = MessageNumbers::default();
         let own = stream(7, 1, 1, 5);
         for number in 0..3 {

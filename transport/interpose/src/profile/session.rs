@@ -54,7 +54,7 @@ pub fn start(mpi_session: Option<usize>) {
     let Some(folder) = env::var_os(VARIABLE).filter(|folder| !folder.is_empty()) else { return };
     if SESSION.get().is_some() {
         if is_first {
-            fishplate_guest::report("MPI was begun again after its end: the profile is of what was before");
+            fishplate_guest::report("MPI was begun again after its end: the profile ends there");
         }
         return;
     }
@@ -67,7 +67,7 @@ pub fn start(mpi_session: Option<usize>) {
         None => Comm::world(abi).rank().and_then(|rank| Ok((rank, Comm::world(abi).size()?))),
     };
     let Ok((rank, ranks)) = world else {
-        return fishplate_guest::report("no profile is recorded: MPI does not tell the rank of this process");
+        return fishplate_guest::report("no profile is recorded: MPI does not return the rank of this process");
     };
     match Session::begin(abi, &folder, rank, ranks) {
         Ok(session) => {
@@ -171,7 +171,7 @@ pub fn interrupted() {
     if end_recording().is_some() {
         fishplate_guest::report_in_handler(
             "fishplate: MPI was called while a call was being recorded (a signal handler has called it, or has left the call \
-             by longjmp): the profile is of what was before\n",
+             by longjmp): the profile ends there\n",
         );
     }
 }

@@ -99,18 +99,18 @@ fn between(prober: &Prober, clusters: &[HostLeaders], estimates: &mut Estimates)
     let pairs = (0..clusters.len()).flat_map(|from| (from + 1..clusters.len()).map(move |to| (from, to)));
     for (from, to) in pairs {
         let round_trip_ns = estimates.round_trip_ns(from as u64, to as u64);
-        let told = |pairs: &[(usize, usize)], messages| {
+        let measured = |pairs: &[(usize, usize)], messages| {
             let rate = best(prober, pairs, messages, round_trip_ns, BURSTS)?;
             Ok(prober.broadcast(pairs[0].0, &[clusters[0].first()], vec![rate])?[0])
         };
-        let one = told(&[(clusters[from].first(), clusters[to].first())], MESSAGES)?;
+        let one = measured(&[(clusters[from].first(), clusters[to].first())], MESSAGES)?;
         estimates.set_rate(from, to, one);
         let (few, many) = if clusters[from].ranks.len() < clusters[to].ranks.len() { (from, to) } else { (to, from) };
         let (few, many) = (&clusters[few], &clusters[many]);
         let hosts = many.ranks.len();
         if hosts > 1 {
             let lanes: Vec<_> = many.ranks.iter().copied().zip(few.ranks.iter().copied().cycle()).collect();
-            let together = told(&lanes, (2 * MESSAGES / hosts).max(MIN_MESSAGES))?;
+            let together = measured(&lanes, (2 * MESSAGES / hosts).max(MIN_MESSAGES))?;
             estimates.set_shared(from, to, shared(one, together, hosts, many.is_all));
         }
     }
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hosts_share_is_known_if_all_have_tried_or_some_have_met_the_limit() {
+    fn the_rate_that_hosts_share_is_known_if_all_have_tried_or_some_have_met_the_limit() {
         assert_eq!(shared(100, 120, 4, true), Some(120));
         assert_eq!(shared(100, 80, 4, true), Some(100), "what they lost does not count");
         assert_eq!(shared(100, 390, 4, true), Some(390));

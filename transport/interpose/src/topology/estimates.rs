@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_found_survives_the_way_to_others() {
+    fn estimates_survive_their_encoding() {
         let mut estimates = Estimates::none(2);
         estimates.set_round_trip(0, 1, 2_000_000);
         estimates.set_rate(0, 1, 125_000_000);

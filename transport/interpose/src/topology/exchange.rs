@@ -250,11 +250,11 @@ mod tests {
     }
 
     #[test]
-    fn what_a_rank_tells_of_its_host_arrives() {
+    fn facts_of_a_ranks_host_arrive() {
         for name in ["node", "", &"n".repeat(MAX_NAME_LEN)] {
             let message = RankHost { id: 5, name: name.into() }.encode();
-            let RankHost { id, name: told } = RankHost::decode(&message).unwrap();
-            assert_eq!((message.len(), id, told.as_str()), (HOST_BYTES, 5, name));
+            let RankHost { id, name: decoded } = RankHost::decode(&message).unwrap();
+            assert_eq!((message.len(), id, decoded.as_str()), (HOST_BYTES, 5, name));
         }
         assert_eq!(RankHost { id: 5, name: "n".repeat(999) }.encode().len(), HOST_BYTES);
         assert!(RankHost::decode(&[0; 8]).is_none() && RankHost::decode(&[9; 12]).is_none());

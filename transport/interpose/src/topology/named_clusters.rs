@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_is_wrong() {
+    fn a_value_that_is_neither_is_refused() {
         for text in ["", ";", "3-1", "a b", "*", "a,,b", "a;"] {
             assert!(NamedClusters::parse(text).is_err(), "{text}");
         }

@@ -104,7 +104,7 @@ unsafe extern "C" fn insert(
         let vector = unsafe { AddressVectorHandle::object(av) };
         let mut inserted = 0;
         for position in 0..count {
-            // SAFETY: the contract: `count` addresses of the length that `getname` tells.
+            // SAFETY: the contract: `count` addresses of the length that `getname` returns.
             let blob =
                 unsafe { std::slice::from_raw_parts(blobs.cast::<u8>().add(position * ADDRESS_LEN), ADDRESS_LEN) };
             let result = vector.insert(blob);
@@ -166,7 +166,7 @@ unsafe extern "C" fn straddr(
         if address.is_null() || buffer.is_null() || len.is_null() {
             return std::ptr::null();
         }
-        // SAFETY: the contract: an address of the length that `getname` tells.
+        // SAFETY: the contract: an address of the length that `getname` returns.
         let blob = unsafe { std::slice::from_raw_parts(address.cast::<u8>(), ADDRESS_LEN) };
         let text = Address::decode(blob).map_or_else(|error| error.to_string(), |address| address.to_string());
         let text = CString::new(text).unwrap_or_default();

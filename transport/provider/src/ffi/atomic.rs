@@ -106,10 +106,10 @@ unsafe fn start(
     unsafe { post(ep, wanted) }
 }
 
-/// An operation as a message structure tells, with the arrays that are not in it.
+/// An operation by its message structure, with the arrays that are not in it.
 ///
 /// # Safety
-/// `msg` is null or valid, with as many entries as it tells, and so are the arrays that `others` reads.
+/// `msg` is null or valid, with arrays of the lengths in it, and so are the arrays that `others` reads.
 unsafe fn described(
     kind: Call,
     msg: *const fi_msg_atomic,
@@ -235,7 +235,7 @@ unsafe extern "C" fn readwritev(
     context: *mut c_void,
 ) -> isize {
     let local = |what: &Atomic| {
-        // SAFETY: the contract: as many entries as are told.
+        // SAFETY: the contract: the given number of entries.
         let (operands, result) =
             unsafe { (counted_pieces(what, iov, count)?, counted_pieces(what, results, result_count)?) };
         Ok(Local { operands, comparands: NONE, result })
@@ -303,7 +303,7 @@ unsafe extern "C" fn compwritev(
     context: *mut c_void,
 ) -> isize {
     let local = |what: &Atomic| {
-        // SAFETY: the contract: as many entries as are told.
+        // SAFETY: the contract: the given number of entries.
         Ok(unsafe {
             Local {
                 operands: counted_pieces(what, iov, count)?,
@@ -329,7 +329,7 @@ unsafe extern "C" fn compwritemsg(
     flags: u64,
 ) -> isize {
     let others = |what: &Atomic| {
-        // SAFETY: the contract: as many entries as are told.
+        // SAFETY: the contract: the given number of entries.
         unsafe { Ok([counted_pieces(what, compares, compare_count)?, counted_pieces(what, results, result_count)?]) }
     };
     // SAFETY: the contract: a valid message, an open endpoint of ours.
@@ -365,7 +365,7 @@ unsafe extern "C" fn compwritevalid(_: *mut fid_ep, datatype: Datatype, op: Op, 
     unsafe { valid(Call::Compare, datatype, op, most) }
 }
 
-/// Says the same of a domain.
+/// Whether a domain has an operation.
 pub(super) unsafe extern "C" fn query(
     _: *mut fid_domain,
     datatype: Datatype,

@@ -97,7 +97,7 @@ unsafe extern "C" fn read(fid: *mut fid_cq, buffer: *mut c_void, count: usize) -
 }
 
 unsafe extern "C" fn readfrom(fid: *mut fid_cq, buffer: *mut c_void, count: usize, sources: *mut fi_addr_t) -> isize {
-    // SAFETY: the same promises of the same caller.
+    // SAFETY: the caller keeps the contract of the function called here.
     counted(|| unsafe { read_sources(fid, buffer, count, sources, Some(Duration::ZERO)) })
 }
 
@@ -126,7 +126,7 @@ unsafe extern "C" fn sreadfrom(
     _: *const c_void,
     timeout_ms: c_int,
 ) -> isize {
-    // SAFETY: the same promises of the same caller.
+    // SAFETY: the caller keeps the contract of the function called here.
     counted(|| unsafe { read_sources(fid, buffer, count, sources, timeout(timeout_ms)) })
 }
 
@@ -225,7 +225,7 @@ unsafe fn write_error(queue: &CompletionQueue, out: *mut fi_cq_err_entry, failed
     let api_version = queue.domain.api_version;
     let text = queue.explain(number);
     // SAFETY: members are written in place, the last only where the structure has it. A buffer for error data that the
-    // application brought has the length that it tells. The queue keeps the text as long as it exists itself.
+    // application brought has the length that it has given. The queue keeps the text as long as it exists itself.
     unsafe {
         (*out).op_context = pointer(failed.entry.context);
         (*out).flags = failed.entry.flags;

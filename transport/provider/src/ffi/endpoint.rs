@@ -93,7 +93,7 @@ pub unsafe extern "C" fn open_with_flags(
     if flags != 0 {
         return -FI_EBADFLAGS;
     }
-    // SAFETY: the same promises of the same caller.
+    // SAFETY: the caller keeps the contract of the function called here.
     unsafe { open(domain, info, out, context) }
 }
 

@@ -81,7 +81,7 @@ fn version_of(library: &CStr) -> Option<u32> {
 fn caller_library() -> Option<&'static CStr> {
     let own = origin(fi_prov_ini as *const c_void)?.dli_fbase;
     let mut frames = [null_mut(); FRAMES];
-    // SAFETY: the array has as many entries as are told.
+    // SAFETY: the array has the given number of entries.
     let count = unsafe { libc::backtrace(frames.as_mut_ptr(), FRAMES as i32) };
     let frames = frames.get(..usize::try_from(count).ok()?)?;
     // This function's own frames come first; a tool may have put its own between.

@@ -54,7 +54,7 @@ unsafe extern "C" fn sendmsg(ep: *mut fid_ep, msg: *const fi_msg, flags: u64) ->
     call_long(|| {
         // SAFETY: the contract: null or a valid message.
         let msg = unsafe { msg.as_ref() }.ok_or(Errno(FI_EINVAL))?;
-        // SAFETY: the contract: as many entries as the message tells, an open endpoint of ours.
+        // SAFETY: the contract: arrays of the lengths in the message, an open endpoint of ours.
         let (payload, endpoint) = unsafe { (pieces(msg.msg_iov, msg.iov_count)?, EndpointHandle::object(ep)) };
         endpoint.send(with_flags(outgoing(msg.addr, Envelope::Message, payload, msg.context), flags, msg.data))
     })
@@ -122,7 +122,7 @@ unsafe extern "C" fn recvmsg(ep: *mut fid_ep, msg: *const fi_msg, flags: u64) ->
         if flags & FI_PEEK != 0 || (multi && msg.iov_count != 1) {
             return Err(Errno(FI_EINVAL));
         }
-        // SAFETY: the contract: as many entries as the message tells, an open endpoint of ours.
+        // SAFETY: the contract: arrays of the lengths in the message, an open endpoint of ours.
         let (buffer, endpoint) = unsafe { (pieces(msg.msg_iov, msg.iov_count)?, EndpointHandle::object(ep)) };
         endpoint.recv(Incoming {
             multi,

@@ -41,7 +41,7 @@ fn injected(peer: fi_addr_t, place: (u64, u64), local: Payload, data: Option<u64
 /// An access from a message structure.
 ///
 /// # Safety
-/// `msg` is null or valid, with as many entries as it tells.
+/// `msg` is null or valid, with arrays of the lengths in it.
 unsafe fn described(msg: *const fi_msg_rma, flags: u64) -> Outcome<Access> {
     // SAFETY: the caller promises it.
     let msg = unsafe { msg.as_ref() }.ok_or(Errno(FI_EINVAL))?;

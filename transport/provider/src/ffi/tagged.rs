@@ -58,7 +58,7 @@ unsafe extern "C" fn sendmsg(ep: *mut fid_ep, msg: *const fi_msg_tagged, flags: 
     call_long(|| {
         // SAFETY: the contract: null or a valid message.
         let msg = unsafe { msg.as_ref() }.ok_or(Errno(FI_EINVAL))?;
-        // SAFETY: the contract: as many entries as the message tells, an open endpoint of ours.
+        // SAFETY: the contract: arrays of the lengths in the message, an open endpoint of ours.
         let (payload, endpoint) = unsafe { (pieces(msg.msg_iov, msg.iov_count)?, EndpointHandle::object(ep)) };
         endpoint.send(with_flags(outgoing(msg.addr, Envelope::Tagged(msg.tag), payload, msg.context), flags, msg.data))
     })
@@ -143,7 +143,7 @@ unsafe extern "C" fn recvmsg(ep: *mut fid_ep, msg: *const fi_msg_tagged, flags: 
         if flags & (FI_MULTI_RECV | FI_DISCARD) != 0 {
             return Err(Errno(FI_EINVAL));
         }
-        // SAFETY: the contract: as many entries as the message tells.
+        // SAFETY: the contract: arrays of the lengths in the message.
         let buffer = unsafe { pieces(msg.msg_iov, msg.iov_count) }?;
         let space = Space::Tagged { tag: msg.tag, ignore: msg.ignore };
         let receive = incoming(msg.addr, space, buffer, msg.context);

@@ -82,7 +82,7 @@ fn wanted_capabilities_are_completed() {
 }
 
 #[test]
-fn what_cannot_be_met_is_refused() {
+fn unsupported_hints_are_refused() {
     assert!(refused(Hints { caps: FI_MSG | 1 << 47, ..Hints::default() }));
     assert!(refused(Hints { addr_format: 2, ..Hints::default() }));
     let change = |change: fn(&mut Hints)| {

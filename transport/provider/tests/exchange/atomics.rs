@@ -92,7 +92,7 @@ fn an_endpoint_may_change_its_own_memory() {
 }
 
 #[test]
-fn what_is_not_allowed_fails_at_the_one_that_asked() {
+fn a_forbidden_operation_fails_at_the_endpoint_that_posted_it() {
     let (a, b) = pair();
     let mut memory = vec![1i64; 2];
     let region = register(&b, &mut memory, FI_REMOTE_READ);

@@ -17,7 +17,7 @@ fn open(node: &Node, wait_obj: u32) -> Result<*mut fid_eq, c_int> {
 }
 
 #[test]
-fn a_written_event_comes_out_and_its_descriptor_tells() {
+fn a_written_event_comes_out_and_its_descriptor_is_readable() {
     let node = Node::open(false);
     let queue = open(&node, FI_WAIT_FD).unwrap();
     let mut descriptor: c_int = -1;

@@ -125,7 +125,7 @@ fn a_cancelled_receive_completes_with_an_error() {
 }
 
 #[test]
-fn a_truncated_receive_tells_by_how_much() {
+fn a_truncated_receive_reports_the_excess() {
     let (a, b) = pair();
     let mut buffer = [0u8; 3];
     b.trecv(&mut buffer, 1, 0, 7);
@@ -154,7 +154,7 @@ fn counters_count_what_completion_queues_do_not_show() {
 }
 
 #[test]
-fn what_is_in_use_cannot_be_closed() {
+fn objects_in_use_cannot_be_closed() {
     let (a, _b) = pair();
     assert_eq!(a.try_close_parts(), [-FI_EBUSY; 4]);
 }

@@ -50,7 +50,7 @@ pub fn pair() -> (Node, Node) {
     connect(Node::open(false), Node::open(false))
 }
 
-/// The same, each with a counter of its sends and receives.
+/// Two such nodes, each with a counter of its sends and receives.
 pub fn pair_with_counters() -> (Node, Node) {
     connect(Node::open(true), Node::open(true))
 }
@@ -309,7 +309,7 @@ impl Node {
         }
     }
 
-    /// Most elements, and the length of one, as the domain tells.
+    /// Greatest number of elements, and the length of one, as the domain reports them.
     pub fn query_atomic(&self, datatype: u32, op: u32, flags: u64) -> Result<(usize, usize), c_int> {
         let mut attr = fi_atomic_attr { count: 0, size: 0 };
         match invoke!(self.domain, ops, query_atomic, datatype, op, &mut attr, flags) {

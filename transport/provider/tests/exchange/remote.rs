@@ -64,7 +64,7 @@ fn an_injected_write_is_copied_counted_and_silent() {
 }
 
 #[test]
-fn what_is_not_allowed_fails_and_nothing_else() {
+fn a_forbidden_access_fails_and_no_other_one() {
     let (a, b) = pair();
     let (mut memory, mut buffer) = (vec![1u8; 100], [0u8; 100]);
     let region = b.register(&mut memory, FI_REMOTE_READ, 7).unwrap();

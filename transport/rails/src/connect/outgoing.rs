@@ -126,7 +126,7 @@ impl AttemptError {
         }
     }
 
-    /// Whether the answer is unproven: anybody on the path may have injected it.
+    /// Whether the answer is unproven: an attacker on the path may have injected it.
     pub fn is_hint(&self) -> bool {
         matches!(self, AttemptError::Handshake(error) if error.is_hint())
     }
@@ -172,7 +172,6 @@ pub fn is_out_of_files(error: &io::Error) -> bool {
 /// A proven connection.
 #[derive(Debug)]
 pub struct Established {
-    /// Its socket.
     pub socket: TcpStream,
     /// The peer's grant, in bytes.
     pub grant: u64,

@@ -27,7 +27,6 @@ const ACCEPT_EVERY_NS: u64 = 312_500;
 /// job have connected by then. They take 1 to 3 ms.
 const MAX_ACCEPTS_AT_ONCE: u32 = 256;
 
-/// The connections.
 #[derive(Debug)]
 pub struct UnprovenConnections {
     incoming: Slab<Incoming>,
@@ -184,10 +183,13 @@ mod tests {
     }
 
     #[test]
-    fn what_bounds_connections_is_told() {
-        let told = |most| UnprovenConnections::new(Some(64)).describe_crowd(most);
-        assert_eq!(told(5000), "512 others are not proven yet, the most that may be");
-        assert!(told(7).starts_with("7 others are not proven yet, the most for which the limit of open files leaves"));
+    fn the_bound_of_connections_is_reported() {
+        let description = |most| UnprovenConnections::new(Some(64)).describe_crowd(most);
+        assert_eq!(description(5000), "512 others are not proven yet, the most that may be");
+        assert!(
+            description(7)
+                .starts_with("7 others are not proven yet, the most for which the limit of open files leaves")
+        );
     }
 
     #[test]

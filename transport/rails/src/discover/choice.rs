@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_better_than_nothing() {
+    fn an_excluded_interface_is_used_where_there_is_no_other() {
         let with = |more: Vec<Interface>| chosen(host().into_iter().chain(more).collect());
         let (tunnel, bridge) = ("a tunnel", "a bridge of this machine");
         let vpn = || interface("wg0", Some(tunnel), "10.8.0.1");
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_and_may_lead_to_a_peer_is_in_reserve() {
+    fn an_excluded_interface_that_may_lead_to_a_peer_is_in_reserve() {
         let eth0 = || interface("eth0", None, "10.0.0.1");
         let with = |one: Interface| reserve(vec![eth0(), one]).first().map(|(_, class)| *class);
         for (name, left_out, address, class) in [

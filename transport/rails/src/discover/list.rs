@@ -111,7 +111,7 @@ fn network(address: &if_addrs::Interface) -> Network {
     Network { ip: address.ip(), prefix }
 }
 
-/// Addresses in the text of /proc/net/if_inet6 that peers must not be told.
+/// Addresses in the text of /proc/net/if_inet6 that peers must not learn.
 fn fleeting(table: &str) -> Vec<IpAddr> {
     let address = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_that_pass_are_told_from_the_others() {
+    fn addresses_that_pass_are_distinguished_from_the_others() {
         let table = "00000000000000000000000000000001 01 80 10 80       lo\n\
                      fd000000000000000000000000000001 02 40 00 80       r0\n\
                      fd000000000000000000000000000002 02 40 00 01       r0\n\

@@ -95,7 +95,7 @@ impl Interface {
         if self.path.is_some() { self.offered() } else { &self.addresses }
     }
 
-    /// Its addresses that peers are told: none if it is neither a rail nor in reserve.
+    /// Its addresses that peers learn: none if it is neither a rail nor in reserve.
     pub fn offered(&self) -> &[Network] {
         match &self.verdict {
             Verdict::Rail(offered) | Verdict::Reserve { offered, .. } => offered,
@@ -144,7 +144,7 @@ pub enum DiscoverError {
     /// No interface matches a word of the setting.
     #[error("FISHPLATE_RAILS: no interface {how} \"{wanted}\"; there are: {present}{}", meant(.near.as_deref()))]
     Unknown {
-        /// What was asked for.
+        /// The word of FISHPLATE_RAILS.
         wanted: String,
         /// The unmet condition: `is called`, `has the address`, ...
         how: &'static str,
@@ -158,7 +158,7 @@ pub enum DiscoverError {
     /// The named interfaces can carry nothing at present.
     #[error("FISHPLATE_RAILS: interface \"{wanted}\" cannot be a rail: {reason}")]
     Unusable {
-        /// What was asked for.
+        /// The word of FISHPLATE_RAILS.
         wanted: String,
         /// Why not.
         reason: String,
@@ -332,7 +332,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn there_is_room_for_rails_before_what_is_in_reserve() {
+    fn rails_have_room_before_interfaces_in_reserve() {
         let rail = || interface("r", &[], &["10.0.0.1/24"]);
         let down = || Interface { outage: Some("is down"), ..rail() };
         let (offered, reason) = (rail().addresses, String::new());

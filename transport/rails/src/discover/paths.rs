@@ -21,7 +21,7 @@ pub fn gateway(index: u32, from: IpAddr) -> Option<IpAddr> {
     gateways_of(&destinations(index, from.is_ipv4()), index, from).into_iter().flatten().next()
 }
 
-/// `gateways`: for each address of an interface the gateways of its routes to some destinations, the same ones for all addresses.
+/// `gateways`: for each address of an interface the gateways of its routes to some destinations, which are equal for all addresses.
 fn split_with(
     interfaces: Vec<Interface>,
     gateways: impl Fn(u32, &[IpAddr]) -> Vec<Vec<Option<IpAddr>>>,
@@ -70,7 +70,7 @@ fn differ(a: &[Option<IpAddr>], b: &[Option<IpAddr>]) -> bool {
     a.iter().zip(b).any(|(a, b)| a.zip(*b).is_some_and(|(a, b)| a != b))
 }
 
-/// A rail for each group. Addresses of the other family go to the first one, as nothing tells which path they belong to;
+/// A rail for each group. Addresses of the other family go to the first one, as their path is unknown;
 /// link-local addresses go to none, as all paths would share them.
 fn paths_of(interface: &Interface, groups: Vec<Vec<Network>>, others: Vec<Network>) -> Vec<Interface> {
     let mut others = Some(others);
@@ -82,7 +82,7 @@ fn paths_of(interface: &Interface, groups: Vec<Vec<Network>>, others: Vec<Networ
     groups.into_iter().map(path).collect()
 }
 
-/// The gateways of packets from each of these addresses of an interface. Without routing rules for any of them all have the same.
+/// The gateways of packets from each of these addresses of an interface. Without routing rules for any of them, all have equal gateways.
 fn gateways(index: u32, own: &[IpAddr]) -> Vec<Vec<Option<IpAddr>>> {
     let is_ipv4 = own.iter().all(IpAddr::is_ipv4);
     let rules = netlink::rule_sources(is_ipv4).unwrap_or_default();

@@ -92,7 +92,7 @@ impl Word {
         interface.addresses.iter().filter(is_meant).copied().collect()
     }
 
-    /// The addresses that peers are told: those that match, and the one that tells the interface from others in the same network.
+    /// The addresses that peers learn: those that match, and the one that distinguishes the interface from others in its network.
     fn offered_of(&self, interface: &Interface) -> Vec<Network> {
         let mut offered = self.addresses_of(interface);
         if matches!(self, Word::Path(..)) {
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_typing_mistake_is_told_with_what_is_near() {
+    fn a_typing_mistake_is_reported_with_similar_names() {
         for (words, texts) in [
             ("eth2", &["is called \"eth2\"; there are: eth0, eth1, ib0", "did you mean \"eth0\""][..]),
             ("enp4sof1", &["did you mean \"enp4s0f1\""]),

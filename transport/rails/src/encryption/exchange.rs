@@ -1,4 +1,4 @@
-//! Key exchange of one connection: Diffie-Hellman with ephemeral keys (forward secrecy), so that somebody who learns the token
+//! Key exchange of one connection: Diffie-Hellman with ephemeral keys (forward secrecy), so that an attacker who learns the token
 //! later cannot decrypt recorded traffic.
 
 use std::fmt;

@@ -101,7 +101,7 @@ impl Opening {
 }
 
 /// The nonce of the next record. 2^64 records take centuries. A month at 100 Gbit/s, 2^51 blocks of the cipher under one key,
-/// gives somebody who sees all of it a chance of 2^-27 to tell it from random bytes: keys are not renewed for that.
+/// gives an attacker who sees all of it a chance of 2^-27 to tell it from random bytes: keys are not renewed for that.
 fn number(records: &mut u64) -> Nonce {
     let mut nonce = [0; NONCE_LEN];
     nonce[NONCE_LEN - 8..].copy_from_slice(&records.to_be_bytes());

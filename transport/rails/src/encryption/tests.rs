@@ -1,4 +1,4 @@
-//! Two sides that agree, and records that somebody in between has touched.
+//! Two sides that agree, and records that an attacker between them has changed.
 
 use super::*;
 use crate::address::Token;

@@ -91,7 +91,11 @@ impl Host {
         let (rails, reserve) = self.rails.split_at(self.preferred().len());
         let list = |rails: &[Rail]| rails.iter().map(with_addresses).collect::<Vec<_>>().join("; ");
         let rails = format!("no rail of this node has a route to it: {}", list(rails));
-        if reserve.is_empty() { rails } else { format!("{rails}; nor has what is in reserve: {}", list(reserve)) }
+        if reserve.is_empty() {
+            rails
+        } else {
+            format!("{rails}; nor have the interfaces in reserve: {}", list(reserve))
+        }
     }
 
     /// Adds addresses that rails have got since. `names`: the words of FISHPLATE_RAILS.
@@ -156,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_to_this_host_is_bound_to_no_interface() {
+    fn connections_to_this_host_are_bound_to_no_interface() {
         let host = Host::new(&[numbered(1, "eth0", &["10.0.0.1/24"])], None);
         let devices = ["10.0.0.9", "10.0.0.1"].map(|text| host.device(RailId(0), ip(text)));
         assert_eq!(devices, [Some("eth0"), None]);
@@ -179,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_reserve_is_told_apart_from_rails() {
+    fn interfaces_in_reserve_are_distinguished_from_rails() {
         let (offered, class) = (interface("", &[], &["172.17.0.1/16"]).addresses, crate::discover::Class::Virtual);
         let verdict = Verdict::Reserve { offered, class, reason: "a bridge".into() };
         let bridge = Interface { verdict, ..numbered(2, "docker0", &["172.17.0.1/16"]) };
@@ -190,7 +194,7 @@ mod tests {
         );
         assert_eq!(
             Host::new(&[rail, bridge], None).routeless(),
-            "no rail of this node has a route to it: eth0 with 10.0.0.1/24; nor has what is in reserve: docker0 with \
+            "no rail of this node has a route to it: eth0 with 10.0.0.1/24; nor have the interfaces in reserve: docker0 with \
              172.17.0.1/16"
         );
     }

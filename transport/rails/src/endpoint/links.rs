@@ -87,7 +87,7 @@ impl Links {
         !self.ofi.is_empty()
     }
 
-    /// Whether all expected frames come through shared memory, so that nobody waits for sockets.
+    /// Whether all expected frames come through shared memory, so that sockets are not awaited.
     #[inline]
     pub fn expects_no_socket(&self) -> bool {
         self.memory.is_all()

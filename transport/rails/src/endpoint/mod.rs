@@ -71,7 +71,6 @@ pub struct Endpoint {
     host: Host,
     peers: Peers,
     engine: Engine,
-    /// User memory.
     memory: UserMemory,
     /// Copies of payloads.
     bounces: BounceBuffers,
@@ -99,7 +98,7 @@ impl Endpoint {
     /// (`offset` is added to it) that stays valid, and is not otherwise written (sends) or accessed (receives),
     /// until the operation's completion has been polled, or, for injected sends and writes, until the call returns; and
     /// that of a registration is memory of this process until `deregister` returns. A registration of more than there
-    /// is lets peers end the process by naming what is not there.
+    /// is lets peers end the process by naming addresses that are not there.
     #[allow(unsafe_code)]
     pub unsafe fn open(settings: &Settings) -> Result<Endpoint, OpenError> {
         // SAFETY: the caller vouches for all extents.
@@ -114,12 +113,7 @@ impl Endpoint {
         let ofi = OfiLinks::open(settings, rails);
         let preferred = host.preferred().len();
         check_weights(settings, preferred + ofi.rail_count())?;
-        let no_socket = |error: std::io::Error| OpenError(format!("the kernel gives no socket: {error}"));
-        let socket = socket::unconnected(rails[0].ip()).map_err(no_socket)?;
-        let congestion = match settings.ablation.is_off(Mechanism::CongestionSwitching) {
-            true => CongestionControl::of_system(&socket),
-            false => CongestionControl::new(settings.congestion.as_deref(), &socket),
-        };
+        let congestion = congestion_control(settings, &rails[0])?;
         let places: Vec<Place> = rails.iter().map(Rail::place).collect();
         let (listeners, port) = listen(&places, congestion.initial_algorithm(), settings.ports)
             .map_err(|error| OpenError(format!("{}: {error}", process::name())))?;
@@ -232,6 +226,16 @@ impl Endpoint {
             }
         }
     }
+}
+
+/// Congestion control of links over TCP, as the settings want it and the kernel, which a socket on `rail` shows, has it.
+fn congestion_control(settings: &Settings, rail: &Rail) -> Result<CongestionControl, OpenError> {
+    let no_socket = |error: std::io::Error| OpenError(format!("the kernel gives no socket: {error}"));
+    let socket = socket::unconnected(rail.ip()).map_err(no_socket)?;
+    Ok(match settings.ablation.is_off(Mechanism::CongestionSwitching) {
+        true => CongestionControl::of_system(&socket),
+        false => CongestionControl::new(settings.congestion.as_deref(), &socket),
+    })
 }
 
 fn log_rails(rails: &[Rail], ofi: &OfiLinks, port: u16) {

@@ -23,7 +23,7 @@ pub struct Peer {
     pub guest: Option<Box<Guest>>,
     /// `None` while it has connected and the user has not named it.
     pub address: Option<Address>,
-    /// Who sets up the connections.
+    /// The side that sets up the connections.
     pub role: Role,
     pub burst: Burst,
     /// Links by index of the subchannel; `None` once closed.
@@ -47,7 +47,7 @@ pub struct Peer {
     /// Its request for a connection was refused because there was one, which it may have given back by then.
     pub was_turned_away: bool,
     /// The user was warned that no rail led to it.
-    pub is_told_unreachable: bool,
+    pub is_reported_unreachable: bool,
     /// Number of its connections that were refused because they had come over another interface.
     pub detours: u32,
     /// Recent failures of its links, by rail.
@@ -84,7 +84,7 @@ pub struct KnownPath {
     pub remote: IpAddr,
 }
 
-/// Who sets up the connections with a peer.
+/// The side that sets up the connections with a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Nobody: there are none, and none is being set up.
@@ -122,7 +122,7 @@ impl Peer {
             widen_after: Instant(0),
             left_to_it_at: None,
             was_turned_away: false,
-            is_told_unreachable: false,
+            is_reported_unreachable: false,
             detours: 0,
             flap_damping: Vec::new(),
             reach: Class::Rail,
@@ -155,7 +155,6 @@ impl Peer {
         self.links.iter().any(Option::is_some)
     }
 
-    /// The flap damping of a rail.
     pub fn flap_damping(&mut self, rail: RailId) -> &mut FlapDamping {
         let at = usize::from(rail.0);
         if self.flap_damping.len() <= at {

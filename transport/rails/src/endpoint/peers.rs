@@ -135,8 +135,8 @@ impl Endpoint {
     /// The user has named a peer: a guest of that id with a wrong proof is lost.
     pub(super) fn acquaint(&mut self, address: &Address) {
         let Some(impostor) = self.peers.acquaint(address, &self.identity.party, &mut self.engine) else { return };
-        log::warn!(target: STRANGERS, "who has connected as {:016x} is another one, and is let go", address.id.0);
-        let why = format!("{} is not who it said", self.peers[impostor].describe());
+        log::warn!(target: STRANGERS, "the endpoint that has connected as {:016x} is another one, and is disconnected", address.id.0);
+        let why = format!("{} is not the endpoint that it claimed to be", self.peers[impostor].describe());
         self.lose_peer(impostor, &why);
     }
 }

@@ -17,7 +17,7 @@ const AWAY_NS: u64 = 2_000_000_000;
 /// Silent peers that the user was warned about.
 #[derive(Debug, Default)]
 pub struct Silences {
-    told: Vec<(VcId, Instant)>,
+    warned: Vec<(VcId, Instant)>,
     attention: Attention,
 }
 
@@ -62,20 +62,20 @@ impl Endpoint {
         self.poll_all_taken(now);
         let here_since = self.silences.attention.since;
         for vc in self.peers.channels() {
-            let told = self.silences.told.iter().position(|(told, _)| *told == vc);
-            let heard_since = if told.is_none() { here_since } else { Instant(0) };
+            let warned = self.silences.warned.iter().position(|(warned, _)| *warned == vc);
+            let heard_since = if warned.is_none() { here_since } else { Instant(0) };
             let waits = self.wait_for(vc).map(|wait| Wait { since: wait.since.max(heard_since), ..wait });
             let waits = waits.filter(|wait| now.since_ns(wait.since) >= TOLD_AFTER_NS);
-            match (waits, told) {
+            match (waits, warned) {
                 (Some(wait), None) => {
                     let seconds = now.since_ns(wait.since) / 1_000_000_000;
                     let end = if self.progress.is_closing { "cannot end yet: " } else { "" };
                     let peer = self.peers[vc].describe();
                     log::warn!("{end}waits for {peer}, which has not answered for {seconds} s: {}", wait.what);
-                    self.silences.told.push((vc, wait.since));
+                    self.silences.warned.push((vc, wait.since));
                 }
-                (None, Some(told)) => {
-                    let (_, since) = self.silences.told.swap_remove(told);
+                (None, Some(warned)) => {
+                    let (_, since) = self.silences.warned.swap_remove(warned);
                     // The loss of a peer has a message of its own.
                     if self.engine.loss(vc).is_none() {
                         let seconds = now.since_ns(since) / 1_000_000_000;
@@ -89,7 +89,7 @@ impl Endpoint {
 
     /// The peer that has been silent longest of those the user was warned about, and since when.
     pub(in crate::endpoint) fn longest_silence(&self) -> Option<(&str, Instant)> {
-        let (vc, since) = self.silences.told.iter().min_by_key(|(_, since)| *since)?;
+        let (vc, since) = self.silences.warned.iter().min_by_key(|(_, since)| *since)?;
         let peer = &self.peers[*vc];
         Some((peer.name.as_deref().unwrap_or("a peer"), *since))
     }

@@ -25,8 +25,10 @@ pub struct StatusPage {
 impl StatusPage {
     /// `name`: a random number. If the file cannot be created, there is no page.
     pub fn begin(wanted: bool, name: u64) -> StatusPage {
-        let open =
-            || StatusFile::open(name).inspect_err(|error| log::info!("`fishplate top` will not show this: {error}"));
+        let open = || {
+            StatusFile::open(name)
+                .inspect_err(|error| log::info!("`fishplate top` will not show this process: {error}"))
+        };
         let file = if wanted { open().ok() } else { None };
         StatusPage { file, program: live::program(), due: Instant(0) }
     }
@@ -64,7 +66,7 @@ impl Endpoint {
         }
         let page = self.page(now);
         if let Some(Err(error)) = self.diagnostics.page.file.as_ref().map(|file| file.write(&page)) {
-            log::info!("`fishplate top` will not show this any more: {error}");
+            log::info!("`fishplate top` will not show this process any more: {error}");
             self.diagnostics.page.file = None;
         }
         let took_ns = self.clock.now().since_ns(now);

@@ -17,7 +17,7 @@ const LEN: usize = 200_000;
 /// Two endpoints that know each other.
 pub struct Pair {
     pub ends: [Endpoint; 2],
-    /// What each calls the other.
+    /// The channel of each to the other.
     pub names: [VcId; 2],
     tag: u64,
 }
@@ -28,14 +28,14 @@ impl Pair {
         Pair::with_rails(&["lo"])
     }
 
-    /// The same with these words as FISHPLATE_RAILS.
+    /// As [`Pair::open`], with these words as FISHPLATE_RAILS.
     pub fn with_rails(words: &[&str]) -> Pair {
         let rails = words.iter().map(|word| word.to_string()).collect();
         let (ablation, streams) = ("parallel-streams".parse().unwrap(), "auto:16".parse().unwrap());
         Pair::with(Settings { rails, ablation, streams, ..Settings::default() })
     }
 
-    /// The same with these settings, of rails and streams first of all.
+    /// As [`Pair::open`], with these settings.
     pub fn with(settings: Settings) -> Pair {
         let settings = Settings { top: false, congestion: Some("reno".into()), shared_memory: false, ..settings };
         let mut ends = [(); 2].map(|()| Endpoint::begin(&settings, UserMemory::of_test()).unwrap());

@@ -39,7 +39,7 @@ pub enum Refusal {
 /// Why a handshake failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandshakeError {
-    /// What came is no Fishplate handshake.
+    /// The bytes are no Fishplate handshake.
     #[error("the other side does not speak Fishplate")]
     NotFishplate,
     /// The peer speaks another version of the wire format: its number.
@@ -48,7 +48,7 @@ pub enum HandshakeError {
     /// The peer refused, with a proof of its identity.
     #[error("{0}")]
     Refused(Refusal),
-    /// A refusal without proof: anybody on the path may have sent it.
+    /// A refusal without proof: an attacker on the path may have sent it.
     #[error("{0}")]
     Hinted(Refusal),
     /// The peer does not know the token that it should.
@@ -79,7 +79,7 @@ impl HandshakeError {
         }
     }
 
-    /// Whether a message that somebody has injected into the connection may have caused this. Such an error ends this try alone.
+    /// Whether a message that an attacker has injected into the connection may have caused this. Such an error ends this try alone.
     pub fn is_hint(&self) -> bool {
         use HandshakeError::{Hinted, NotFishplate, Refused, Secret, Token, Version};
         // These refer to the messages that the acceptor received, which may have been tampered with.
@@ -103,7 +103,7 @@ fn versions(theirs: &u16) -> String {
 fn difference(term: &Term, theirs: &bool) -> String {
     let (name, states) = term.describe();
     let [here, peer] = [!theirs, *theirs].map(|has| states[usize::from(has)]);
-    format!("{name} is {peer} at the peer and {here} at this side; it must be the same for all processes of a job")
+    format!("{name} is {peer} at the peer and {here} at this side; it must be equal for all processes of a job")
 }
 
 /// The refusal to send for an error; `None` for a peer that does not speak this protocol.

@@ -86,7 +86,7 @@ impl Initiator {
                 Some(challenge) => self.prove(&challenge),
                 None => Ok(Step::Wait),
             },
-            (kind::ADDRESSES, Some(fresh)) if self.offer.stream == ASKS => self.told(&fresh, received),
+            (kind::ADDRESSES, Some(fresh)) if self.offer.stream == ASKS => self.addresses_received(&fresh, received),
             (kind::ACCEPT, Some(fresh)) if self.offer.stream != ASKS => match take::<ACCEPT_LEN>(received) {
                 Some(accept) => self.accepted(&fresh, &accept),
                 None => Ok(Step::Wait),
@@ -134,7 +134,7 @@ impl Initiator {
         Ok(Step::Send([&said[..], &offer, &alias, identity.as_ref(), proof.as_ref()].concat()))
     }
 
-    /// The alias of this side, which differs for each acceptor. It is masked, so that only somebody who knows the acceptor's token can
+    /// The alias of this side, which differs for each acceptor. It is masked, so that only a party that knows the acceptor's token can
     /// read it.
     fn masked_alias(&self, fresh: &[u8; FRESH_LEN]) -> [u8; ALIAS_LEN] {
         let acceptor = &self.hello[16..24];
@@ -155,7 +155,11 @@ impl Initiator {
         Ok(Step::Done(u64::from_le_bytes(grant)))
     }
 
-    fn told(&mut self, fresh: &[u8; FRESH_LEN], received: &mut Vec<u8>) -> Result<Step<u64>, HandshakeError> {
+    fn addresses_received(
+        &mut self,
+        fresh: &[u8; FRESH_LEN],
+        received: &mut Vec<u8>,
+    ) -> Result<Step<u64>, HandshakeError> {
         let Some(head) = received.get(PREAMBLE_LEN..).and_then(|rest| rest.first_chunk::<LIST_HEAD_LEN>()) else {
             return Ok(Step::Wait);
         };

@@ -1,4 +1,4 @@
-//! One message of somebody on the side, put into a handshake at each byte of it, in both directions: between two bytes, and in the
+//! One message of an attacker, put into a handshake at each byte of it, in both directions: between two bytes, and in the
 //! place of as many, as TCP takes what came first. It costs that connection at most.
 
 use fishplate_engine::wire::VERSION;
@@ -20,7 +20,7 @@ struct Pipe {
 }
 
 impl Pipe {
-    /// What comes out for what goes in.
+    /// Output for an input.
     fn pass(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         for byte in bytes {
@@ -91,7 +91,7 @@ fn meet(encryption: bool, mut pipes: [Pipe; 2]) -> Ends {
     }
 }
 
-/// What anybody can make: of every kind and with every code, too short, whole, and longer than any.
+/// Messages that any process can make: of every kind and with every code, too short, whole, and longer than any.
 fn messages() -> Vec<Vec<u8>> {
     let kinds = [kind::HELLO, kind::CHALLENGE, kind::PROOF, kind::ACCEPT, kind::ADDRESSES, kind::PROVEN_REFUSE];
     let whole = |kind: u8| [preamble(kind, 0).to_vec(), vec![0; 2 * MAX_MESSAGE_LEN]].concat();

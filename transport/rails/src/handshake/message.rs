@@ -141,7 +141,7 @@ pub(super) fn check_preamble(received: &[u8]) -> Result<Option<u8>, HandshakeErr
         _ if version != VERSION => Err(HandshakeError::Version(version)),
         // The proof covers its code.
         (kind::PROVEN_REFUSE, _) => Ok(Some(kind)),
-        // No proof covers the code of other messages: it must be 0, or somebody on the path could change it.
+        // No proof covers the code of other messages: it must be 0, or an attacker on the path could change it.
         _ if code != 0 => Err(HandshakeError::NotFishplate),
         _ => Ok(Some(kind)),
     }

@@ -16,7 +16,7 @@ use world::{Name, Recipe, Role, Scenario, Side, World};
 const ANNA: Role = Role::Initiator { me: Name::Anna, peer: Name::Bob, demands: false };
 const BOB: Role = Role::Acceptor { me: Name::Bob };
 
-/// What was tried.
+/// Counts of the trials.
 #[derive(Debug, Default)]
 struct Tried {
     deliveries: usize,
@@ -28,7 +28,7 @@ struct Tried {
 /// Tries all that the stranger can do.
 ///
 /// # Errors
-/// With what `wrong` says of a side that was just told something.
+/// With the problem that `wrong` finds at a side that has just received something.
 fn explore(scenario: &Scenario, wrong: impl Fn(&World, usize) -> Option<String>) -> Result<Tried, String> {
     let mut tried = Tried::default();
     let mut open: Vec<Vec<(usize, Recipe)>> = vec![Vec::new()];
@@ -60,7 +60,7 @@ fn explore(scenario: &Scenario, wrong: impl Fn(&World, usize) -> Option<String>)
     Ok(tried)
 }
 
-/// What the side `at` believes although it is not so.
+/// A false belief of the side `at`.
 fn believed(world: &World, at: usize) -> Option<String> {
     let side = &world.sides[at];
     match (side.role, side.end.as_ref()?) {
@@ -90,7 +90,7 @@ fn believed(world: &World, at: usize) -> Option<String> {
     }
 }
 
-/// What an acceptor believes of an initiator although it is not so.
+/// A false belief of an acceptor about an initiator.
 fn accepted(world: &World, at: usize, me: Name, proven: &Proven) -> Option<String> {
     let scenario = world.scenario;
     let secret = scenario.terms.secret.as_ref();
@@ -128,7 +128,7 @@ fn fresh(side: &Side) -> Option<&[u8]> {
     said.and_then(|said| said.get(PREAMBLE_LEN..PREAMBLE_LEN + FRESH_LEN))
 }
 
-/// What an acceptor was offered.
+/// The offer to an acceptor.
 fn offered(side: &Side) -> Option<super::Offer> {
     match side.end.as_ref() {
         Some(Ok(Some(proven))) => Some(proven.offer),
@@ -154,7 +154,7 @@ fn encrypted() -> Scenario {
     Scenario { roles: vec![ANNA, BOB], terms, ..two_connections() }
 }
 
-/// What there is, and what is stolen of it.
+/// Credentials, and those that are stolen.
 fn scenarios() -> Vec<(&'static str, Scenario)> {
     let secret = Terms { secret: Some(Secret::from_bytes(&[1; 32])), ..Terms::default() };
     let demanding = Role::Initiator { me: Name::Anna, peer: Name::Bob, demands: true };
@@ -181,7 +181,7 @@ fn nobody_in_between_is_taken_for_a_peer_or_refuses_in_its_name() {
     }
 }
 
-/// Faults each of which lets somebody in, or be refused.
+/// Faults each of which admits a stranger, or refuses a peer.
 const FOUND: &[&[Fault]] = &[
     &[Fault::LeftOut(purpose::ACCEPTOR, 0), Fault::LeftOut(purpose::INITIATOR, 0)],
     &[Fault::LeftOut(purpose::INITIATOR, 1)],
@@ -227,7 +227,7 @@ fn planted_faults_are_found() {
     {
         let fitting = scenarios.iter().filter(|scenario| is_found || scenario.stolen.is_empty());
         let mut tried = fitting.map(|scenario| planted::with(faults, || explore(scenario, believed)));
-        // Two proven connections take longest, and only what is found is looked for there.
+        // Two proven connections take longest, and only attacks that are found are looked for there.
         let is_found_of_two = || is_found && planted::with(faults, || explore(&two_connections(), believed)).is_err();
         if (tried.any(|tried| tried.is_err()) || is_found_of_two()) != is_found {
             wrong.push(faults);
@@ -238,7 +238,7 @@ fn planted_faults_are_found() {
 
 /// The page on security says so.
 #[test]
-fn who_has_an_acceptors_token_and_sees_or_changes_what_passes_can_join_a_guest_or_answer_one_that_is_not_known_yet() {
+fn an_attacker_with_an_acceptors_token_and_its_traffic_can_join_a_guest_or_answer_an_unknown_peer() {
     let stolen = Scenario { roles: vec![ANNA, BOB, BOB], stolen: vec![Name::Bob], ..two_connections() };
     let is_joined = |world: &World, at: usize| {
         let Some(Ok(Some(proven))) = &world.sides[at].end else { return None };

@@ -21,7 +21,7 @@ impl Party {
     }
 }
 
-/// The settings that must be the same at both ends.
+/// The settings that must be equal at both ends.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Terms {
     /// Whether the connection is encrypted.

@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 
-/// A fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Proofs for this purpose do not cover their part of this number.
@@ -25,7 +24,7 @@ pub fn with<T>(faults: &'static [Fault], what: impl FnOnce() -> T) -> T {
     done
 }
 
-/// What a proof for `purpose` of these parts covers.
+/// The bytes that a proof for `purpose` of these parts covers.
 pub fn covered<'a>(purpose: &'a [u8], parts: &[&'a [u8]]) -> (&'a [u8], Vec<&'a [u8]>) {
     let faults = PLANTED.get();
     let is_left_out = |at: usize| {

@@ -1,4 +1,4 @@
-//! Both sides against each other, and against what is not one of them.
+//! Both sides against each other, and against strangers.
 
 use fishplate_engine::wire::VERSION;
 
@@ -106,15 +106,15 @@ fn asking() -> (Initiator, Acceptor) {
 }
 
 #[test]
-fn who_asks_is_told_the_addresses() {
+fn a_request_for_addresses_is_answered() {
     let (mut initiator, acceptor) = asking();
-    let told = acceptor.tell(&[7; 300]);
+    let message = acceptor.tell(&[7; 300]);
     let mut so_far = Vec::new();
-    for byte in &told[..told.len() - 1] {
+    for byte in &message[..message.len() - 1] {
         so_far.push(*byte);
         assert_eq!(initiator.advance(&mut so_far), Ok(Step::Wait));
     }
-    so_far.extend(&told[told.len() - 1..]);
+    so_far.extend(&message[message.len() - 1..]);
     assert_eq!(initiator.advance(&mut so_far), Ok(Step::Done(0)));
     assert_eq!(initiator.take_addresses(), Some(vec![7; 300]));
 }
@@ -123,10 +123,10 @@ fn who_asks_is_told_the_addresses() {
 fn addresses_that_were_changed_on_the_way_or_not_asked_for_are_refused() {
     for at in [8, 10, 30, 45] {
         let (mut initiator, acceptor) = asking();
-        let mut told = acceptor.tell(&[7; 10]);
-        told[at] ^= 1;
-        told.extend([0; 2]);
-        assert_eq!(initiator.advance(&mut told), Err(HandshakeError::Token), "{at}");
+        let mut message = acceptor.tell(&[7; 10]);
+        message[at] ^= 1;
+        message.extend([0; 2]);
+        assert_eq!(initiator.advance(&mut message), Err(HandshakeError::Token), "{at}");
     }
     let (mut initiator, acceptor) = asking();
     assert_eq!(initiator.advance(&mut acceptor.accept(7)), Err(HandshakeError::NotFishplate));
@@ -229,7 +229,7 @@ fn a_proof_does_not_fit_another_challenge() {
 }
 
 #[test]
-fn another_version_and_another_endpoint_are_told_apart() {
+fn another_version_and_another_endpoint_are_distinguished() {
     let (mut initiator, mut hello) = start(42, 1, OFFER, encrypted(false));
     let mut acceptor = Acceptor::new(Party { token: Token([42; 16]), ..party(8, Terms::default()) }, [2; 16]);
     let (initiated, accepted) = run(&mut initiator, hello.clone(), &mut acceptor);
@@ -277,7 +277,7 @@ fn meet(
 }
 
 #[test]
-fn who_is_known_is_proven_by_both_tokens_and_who_is_not_has_an_alias_of_its_own() {
+fn known_peers_are_proven_by_both_tokens_and_unknown_ones_have_aliases() {
     let (known, acquainted) = meet(start(42, 1, OFFER, Terms::default()), all);
     let known = known.unwrap();
     assert!(acquainted && known.alias == [0; 32] && known.identity.is_of(&Token([5; 16]), None));

@@ -28,7 +28,7 @@ pub enum Outcome {
     FoundInPayload,
 }
 
-/// A frame, and what is sent behind its header.
+/// A frame, and the bytes behind its header.
 struct Sent {
     header: Header,
     payload: Vec<u8>,
@@ -64,7 +64,7 @@ pub fn run(below: &mut impl FnMut(u64) -> u64) -> Outcome {
     Outcome::FoundInPayload
 }
 
-/// Frames, and all that is sent for them, with enough behind them to show what is wrong with the last.
+/// Frames, and all that is sent for them, with enough behind them to show an error in the last.
 fn send(below: &mut impl FnMut(u64) -> u64, memory: &UserMemory, bounces: &mut BounceBuffers) -> (Vec<Sent>, Vec<u8>) {
     let mut queue = TransmitQueue::new(None, true);
     let (here, mut there) = pair();
@@ -134,7 +134,7 @@ fn take(from: &mut UnixStream, chunk: &mut [u8], to: &mut Vec<u8>) -> bool {
 
 /// Changes a bit, and perhaps two more within 31 bits: all of these CRC32C finds. The first byte that has changed.
 fn change(below: &mut impl FnMut(u64) -> u64, bytes: &mut [u8]) -> usize {
-    // Not what is behind the frames.
+    // Not the bytes behind the frames.
     let bits = (bytes.len() as u64 - 4 * 24) * 8;
     let first = below(bits);
     let mut at: Vec<u64> = (0..below(3)).map(|_| first + 1 + below(30)).filter(|bit| *bit < bits).collect();

@@ -133,7 +133,6 @@ impl Datagrams {
         self.is_open
     }
 
-    /// Its socket.
     pub fn socket(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

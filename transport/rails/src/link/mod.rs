@@ -51,7 +51,6 @@ pub struct StreamLink {
     pub name: LinkName,
     /// Its phase in choosing a congestion control.
     pub congestion_phase: CongestionPhase,
-    /// Its transmit queue.
     pub transmit: TransmitQueue,
     /// State of its receive path.
     pub receive: ReceiveState,
@@ -73,7 +72,6 @@ pub struct StreamLink {
     pub read_in_call: u64,
     /// When it was read or polled last.
     pub polled_at: Instant,
-    /// It is in the poll set.
     pub in_poll_set: bool,
     /// The poll set has reported it, and it has not been read since.
     pub read_deferred: bool,

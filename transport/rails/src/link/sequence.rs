@@ -163,7 +163,7 @@ pub fn place_of(number: u32) -> usize {
     number as usize % MAX_OUTSTANDING
 }
 
-/// What to do with a frame that has come as a datagram.
+/// Treatment of a frame that has come as a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Datagram {
     /// Take it.

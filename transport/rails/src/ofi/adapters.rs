@@ -55,7 +55,7 @@ fn is_by(interface: &Path, device: &Path, layers: usize) -> bool {
             .any(|lower| is_by(&interface.join(lower), device, layers - 1))
 }
 
-/// What is in a folder, sorted.
+/// Entries of a folder, sorted.
 fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();

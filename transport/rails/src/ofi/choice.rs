@@ -13,7 +13,6 @@ pub const NATIVE: [&str; 6] = ["cxi", "efa", "opx", "psm2", "verbs", "psm3"];
 pub struct Candidate {
     /// The provider, including providers that are layered on top of it.
     pub provider: String,
-    /// The domain.
     pub domain: String,
     /// The provider's name of the adapter.
     pub device: String,
@@ -69,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_adapter_or_is_down_is_not_taken() {
+    fn interfaces_that_are_no_adapters_or_are_down_are_not_used() {
         let down = Candidate { is_up: Some(false), ..candidate("verbs", "mlx5_0", "mlx5_0") };
         let unknown = Candidate { is_up: None, ..candidate("verbs", "mlx5_1", "mlx5_1") };
         let offered = [

@@ -12,7 +12,6 @@ const MAX_DESCRIPTION: usize = 4 + 8 + 1 + 3 * (2 + MAX_PART);
 pub struct Description {
     /// The provider. Ends with equal provider and fabric can reach each other.
     pub provider: String,
-    /// The fabric.
     pub fabric: String,
     /// Number of the endpoint among those of its provider and fabric. Ends with equal numbers pair.
     pub ordinal: u8,
@@ -122,7 +121,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(
+        fn encoding_round_trips(
             provider in "[a-z_;]{0,20}", fabric in "[a-z0-9/.]{0,40}", address in prop::collection::vec(any::<u8>(), 0..MAX_PART),
             link: u32, secret: u64, ordinal: u8,
         ) {

@@ -21,7 +21,6 @@ pub fn lock(rail: &SharedRail) -> MutexGuard<'_, Rail> {
 pub struct OfiLink {
     /// State that links of all kinds have.
     pub common: Common,
-    /// Its rail.
     pub rail: SharedRail,
     /// Its key in the rail.
     pub at: usize,

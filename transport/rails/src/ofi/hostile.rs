@@ -22,7 +22,7 @@ pub use super::record::{Kind, MAX_PAYLOAD, PIECE, PREAMBLE, RemotePiece};
 
 /// Longest payload for which there is room.
 pub const MAX_ROOM: u32 = 64 << 10;
-/// Bytes around each place, which nobody writes.
+/// Bytes around each place, which must not be written.
 const GUARD: usize = 32;
 const UNTOUCHED: u8 = 0xee;
 const CALM: Mood = Mood {
@@ -37,7 +37,7 @@ const CALM: Mood = Mood {
     changed: 0,
     inject_len: 1 << 20,
 };
-/// What the attacker calls its end.
+/// The attacker's name of its end.
 const ATTACKER: (u32, u64) = (7, 7);
 
 /// Where the user of the victim wants a payload.
@@ -209,7 +209,7 @@ impl Victim {
         }
     }
 
-    /// All buffers are there, and nobody has written around a place.
+    /// All buffers are there, and no byte around a place was written.
     pub fn check(mut self) {
         if self.turn(|_| Wanted::Nowhere).is_none() {
             self.end(Failure::Broken(String::new()));

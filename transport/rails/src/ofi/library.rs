@@ -41,7 +41,7 @@ fn open_plain(wanted: &Wanted) -> Result<Rail, String> {
     let offers = offers.map_err(|error| format!("{what} does not offer {} ({error})", needed(*kind)))?;
     let mut names: Vec<&str> = offers.iter().map(|offer| offer.domain.as_str()).collect();
     names.dedup();
-    let missing = format!("{what} has no domain {domain}; there are: {}", names.join(", "));
+    let missing = format!("{what} has no domain {domain}, but {}", names.join(", "));
     let offer = offers.into_iter().find(|offer| offer.domain == *domain).ok_or(missing)?;
     if offer.is_up == Some(false) {
         return Err("its link is down".into());

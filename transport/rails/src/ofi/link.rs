@@ -170,7 +170,7 @@ impl<P: Provider> Link<P> {
         }
         let sender = self.sender.as_mut().ok_or("a record before the link is up")?;
         let acks = Acks { taken: preamble.taken, fetched: preamble.fetched };
-        sender.handle_acks(acks).map_err(|_| "it has taken what was not sent")?;
+        sender.handle_acks(acks).map_err(|_| "it acknowledges frames that were not sent")?;
         if !preamble.kind.is_numbered() {
             return Ok(None);
         }

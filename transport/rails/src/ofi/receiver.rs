@@ -39,7 +39,7 @@ impl fmt::Display for BadRecord {
         match self {
             BadRecord::Order => f.write_str("records are out of order"),
             BadRecord::Kind => f.write_str("a record where none may be"),
-            BadRecord::Length(len) => write!(f, "a record of {len} bytes, which is not what it belongs to"),
+            BadRecord::Length(len) => write!(f, "a record of {len} bytes, which does not have the length of its frame"),
             BadRecord::Header(malformed) => malformed.fmt(f),
         }
     }
@@ -47,7 +47,6 @@ impl fmt::Display for BadRecord {
 
 /// A frame whose payload has come, or can be read.
 pub struct Frame {
-    /// Its header.
     pub header: Header,
     payload: FramePayload,
 }

@@ -52,7 +52,7 @@ pub struct LinkKey {
 pub struct Preamble {
     /// The receiver's name of the link.
     pub link: u32,
-    /// What the receiver has told the sender alone.
+    /// What the receiver has sent to the sender alone.
     pub secret: u64,
     /// Number of numbered records before it, modulo 2^32.
     pub number: u32,
@@ -133,7 +133,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(link: u32, secret: u64, number: u32, taken: u32, fetched: u32, kind in 1u8..7) {
+        fn encoding_round_trips(link: u32, secret: u64, number: u32, taken: u32, fetched: u32, kind in 1u8..7) {
             let preamble = Preamble { link, secret, number, taken, fetched, kind: Kind::of(kind).unwrap() };
             prop_assert_eq!(Preamble::decode(&preamble.encode()), Some(preamble));
         }

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_the_kernel_tells_is_kept() {
+    fn only_values_from_the_kernel_are_kept() {
         let check = |name: &'static str, value: &'static str| {
             check(|asked| (asked == name).then(|| value.to_string())).map_err(|error| error.contains("=0, which"))
         };

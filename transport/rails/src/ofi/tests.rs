@@ -12,7 +12,7 @@ use crate::link_kind::Places;
 use crate::sys::memory::UserMemory;
 use crate::sys::ofi::{Library, Offer, one_at_a_time};
 
-/// What is tried: those that need no adapter. (Not `shm`: both its ends in one process end that, in libfabric 2.5. Not
+/// Providers that are tried: those that need no adapter. (Not `shm`: both its ends in one process end that, in libfabric 2.5. Not
 /// `udp;ofi_rxd`: it has been seen to stop for good on a machine with much more to do than it can.)
 const PROVIDERS: &[&str] = &["tcp/rdm", "tcp/msg", "sockets/rdm", "sockets/msg"];
 
@@ -157,7 +157,7 @@ fn turn(ends: &mut [End; 2], times: usize) {
     (0..times).for_each(|_| ends.iter_mut().for_each(End::turn));
 }
 
-/// In time. A failure is not waited for, unless it is what is waited for.
+/// In time. It does not wait for a failure, unless a failure is expected.
 fn turn_until(ends: &mut [End; 2], is_done: impl Fn(&[End; 2]) -> bool) {
     let start = std::time::Instant::now();
     while !is_done(ends) {
@@ -243,7 +243,7 @@ fn a_connection_that_ends_ends_its_link_and_can_be_set_up_anew() {
 }
 
 #[test]
-fn what_does_not_exist_is_told() {
+fn absent_files_are_reported() {
     let _guard = one_at_a_time();
     let Ok(library) = Library::open(c"libfabric.so.1", false) else { return };
     let Err(error) = Offer::all(&library, "nosuch") else { panic!("there is such a provider") };

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_with_a_provider_are_told_from_interfaces_and_addresses() {
+    fn words_with_a_provider_are_distinguished_from_interfaces_and_addresses() {
         for word in [
             "eth0",
             "10.0.0.1",

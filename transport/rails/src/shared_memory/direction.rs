@@ -1,5 +1,5 @@
 //! One direction of a link with both of its ends in this process, for tests and for hostile input (`fuzz/`): what is sent
-//! at one end is taken at the other, and between the two anybody may write anything.
+//! at one end is taken at the other, and between the two a test may write anything.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -2,7 +2,7 @@
 //!
 //! A page of words comes first, then for each direction a ring of slots and a ring of bytes, and last for each side a table
 //! of registered memory that the other one may access by itself. A slot is a cache line: so a
-//! short message costs the receiver one. Its first word says which slot of the flow it is, so that it is told from the one
+//! short message costs the receiver one. Its first word is the number of the slot in the flow, which distinguishes it from the one
 //! that was there before; the second one what kind of record begins there, and its length. The first bytes of the record
 //! follow; others are in the ring of bytes, in whole cache lines. Neither side reads a position of the other's but one,
 //! how many slots the receiver has taken, and that one only to compare it with what was sent.

@@ -34,7 +34,7 @@ impl fmt::Display for BadRecord {
         match self {
             BadRecord::Kind(kind) => write!(f, "a record of kind {kind} in shared memory, where none may be"),
             BadRecord::Length(len) => {
-                write!(f, "a record of {len} bytes in shared memory, which is not what it belongs to")
+                write!(f, "a record of {len} bytes in shared memory, which does not have the length of its frame")
             }
             BadRecord::Header(malformed) => malformed.fmt(f),
             BadRecord::Protocol(violation) => violation.fmt(f),

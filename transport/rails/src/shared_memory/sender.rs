@@ -47,7 +47,7 @@ pub struct Sender {
     ends: Box<[End]>,
     /// Counted frames that were put into slots whole, modulo 2^32.
     frames: u32,
-    /// Slot of the last frame whose acknowledgement somebody waits for.
+    /// Slot of the last frame whose acknowledgement is awaited.
     awaited: u32,
     /// Queued frames, in order; a part of the first may have been sent.
     waiting: VecDeque<WaitingFrame>,
@@ -78,7 +78,7 @@ impl Sender {
         }
     }
 
-    /// Whether somebody waits until the peer has taken records: for lent memory, for room, or for a completion. Other records are
+    /// Whether this side waits until the peer has taken records: for lent memory, for room, or for a completion. Other records are
     /// acknowledged by the peer's frames.
     #[inline]
     pub fn is_awaited(&self) -> bool {

@@ -43,7 +43,6 @@ pub struct Shared {
 /// A socket at which peers deliver memory.
 pub struct Listener {
     socket: UnixListener,
-    /// Its name.
     pub name: u64,
 }
 

@@ -132,7 +132,7 @@ fn lent_memory_is_known_until_it_is_taken_and_not_read_once_the_sender_has_close
 }
 
 #[test]
-fn what_was_sent_is_recovered_from_where_it_waits() {
+fn sent_payloads_are_recovered_from_the_memory_where_they_wait() {
     let mut link = Direction::new(false);
     // Around both rings more than once.
     for round in 0..40 {

@@ -24,7 +24,7 @@ impl Terms {
     /// Programs send in bursts. Two observations are longer than BBR's probe of the minimum round trip (200 ms), in which the window is
     /// small.
     pub const OF_MESSAGES: Terms = Terms { least_ns: 200_000_000, max_gap_ns: 50_000_000 };
-    /// Padding takes bandwidth, and stops soon when nobody calls: short observations of thirty near round trips, and several bursts of
+    /// Padding takes bandwidth, and stops soon without calls: short observations of thirty near round trips, and several bursts of
     /// the kernel over a path of `rate` bytes per second.
     pub fn of_padding(rate: f64) -> Terms {
         let segments_ns = (OBSERVED_BYTES / rate.max(1.0) * 1e9) as u64;
@@ -43,7 +43,6 @@ pub struct Rates {
     pub port: f64,
 }
 
-/// An observation.
 #[derive(Debug, Default)]
 pub struct Observation {
     streams: u8,

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_moves_once_a_second_tells_nothing() {
+    fn a_counter_that_moves_once_a_second_is_not_used() {
         let mut port = PortRate::default();
         for at in 0..300 {
             assert_eq!(port.observe(Instant(at * 10 * MS), || Some(at / 100 * 125_000_000)), None, "{at}");

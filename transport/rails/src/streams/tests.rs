@@ -118,7 +118,7 @@ fn over_a_near_path_padding_shows_first_whether_messages_would_gain() {
 }
 
 #[test]
-fn what_a_flow_and_the_port_give_is_known_from_trials() {
+fn rates_of_a_flow_and_of_the_port_are_known_from_trials() {
     let mut path = Path::new(16, 31.25e6, 125e6);
     path.run(200 * MS, true);
     assert_eq!(path.stream_count.estimate(), Estimate::default());
@@ -163,7 +163,7 @@ fn a_peer_that_does_not_read_is_no_reason_to_grow() {
 }
 
 #[test]
-fn what_has_come_up_is_judged_though_more_could_not_be_set_up() {
+fn connected_streams_are_judged_though_others_could_not_be_set_up() {
     let mut path = Path::new(4, 10e6, 125e6);
     path.run(410 * MS, true);
     assert_eq!(path.streams, 4);
@@ -175,7 +175,7 @@ fn what_has_come_up_is_judged_though_more_could_not_be_set_up() {
 }
 
 #[test]
-fn what_does_not_pay_is_taken_back_and_tried_again_ever_more_rarely() {
+fn useless_streams_are_retired_and_tried_again_at_growing_intervals() {
     let mut path = Path::new(16, 1e9, 125e6);
     path.run(200_000 * MS, true);
     let pauses: Vec<u64> = path.trials.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -184,7 +184,7 @@ fn what_does_not_pay_is_taken_back_and_tried_again_ever_more_rarely() {
 }
 
 #[test]
-fn what_a_window_carried_before_its_first_losses_is_not_held_against_more_streams() {
+fn the_rate_of_a_window_before_its_first_losses_does_not_count_against_more_streams() {
     let mut path = Path { min_rtt_ns: 20 * MS, ..Path::new(16, 40e6, 1e9) };
     path.run(300 * MS, true);
     // It shrinks.

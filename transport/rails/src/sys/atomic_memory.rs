@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_aligned_or_in_pieces_is_refused_and_untouched() {
+    fn unaligned_or_divided_operands_are_refused_and_untouched() {
         let memory = UserMemory::of_test();
         let values = std::hint::black_box(vec![7u32; 4]);
         let Payload::One(all) = array(&values) else { unreachable!() };

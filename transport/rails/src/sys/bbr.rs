@@ -17,7 +17,6 @@ const MAX_GAIN_AFTER_STARTUP: u32 = 2 * 256;
 pub struct Bbr {
     /// Its bandwidth estimate, in bytes per second.
     pub bandwidth: u64,
-    /// It is in Startup.
     pub is_startup: bool,
 }
 
@@ -42,7 +41,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     #[test]
-    fn only_bbr_tells() {
+    fn only_bbr_reports_a_rate() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let socket = socket2::SockRef::from(&client);

@@ -16,7 +16,6 @@ pub struct Facts {
     pub up: bool,
     /// Carrier present.
     pub running: bool,
-    /// Loopback.
     pub loopback: bool,
     /// Point to point (VPN tunnels).
     pub point_to_point: bool,
@@ -200,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_interface_sends_is_counted() {
+    fn bytes_sent_by_an_interface_are_counted() {
         let sent = || Counters::default().sent_bytes("lo").unwrap();
         let before = sent();
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();

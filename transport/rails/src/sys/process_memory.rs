@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_an_error() {
+    fn absent_memory_is_an_error() {
         let mark = [7; MARK_LEN];
         let nowhere = Piece { address: 16, len: 4 };
         assert!(itself(&mark).unwrap().read_own(&[nowhere], &mut Vec::new(), Known::Running).is_err());
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_goes_where_the_shared_memory_says_when_the_call_begins() {
+    fn bytes_go_to_the_address_that_shared_memory_has_when_the_call_begins() {
         let mark = [7; MARK_LEN];
         let (process, (shared, _)) = (itself(&mark).unwrap(), SharedMemory::create(4096).unwrap());
         let (bytes, into) = ([1u8, 2, 3, 4, 5, 6], vec![0u8; 6]);
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_process_has_there_is_not_used() {
+    fn memory_of_another_process_at_the_address_is_not_used() {
         let mut mark = [7; MARK_LEN];
         let process = itself(&mark).unwrap();
         let (bytes, mut into) = ([1u8; 8], vec![9]);

@@ -30,7 +30,7 @@ pub enum ThreadLimit {
 const MAX_THREADS: usize = 16;
 
 impl ThreadLimit {
-    /// What a user may write.
+    /// Allowed values.
     pub const ALLOWED: &str = "auto, 0 to 16";
 }
 

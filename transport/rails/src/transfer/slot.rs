@@ -11,7 +11,7 @@ const DONE: u8 = 3;
 /// Room for one job.
 pub struct Slot<J> {
     state: AtomicU8,
-    /// Locked only by the thread that has advanced `state`, so that nobody ever waits for it.
+    /// Locked only by the thread that has advanced `state`, so that no thread ever waits for it.
     job: Mutex<Option<J>>,
 }
 

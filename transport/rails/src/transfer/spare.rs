@@ -1,4 +1,4 @@
-//! Finds idle processors among those that this process may use: a thread there disturbs nobody.
+//! Finds idle processors among those that this process may use: a thread there disturbs no other.
 
 use std::time::{Duration, Instant};
 

@@ -27,7 +27,7 @@ const MAX_BYTES: usize = 1 << 16;
 /// Begins to answer on `rails`, on `ports` if there are any.
 ///
 /// # Errors
-/// What keeps an endpoint from listening as well.
+/// The reason why an endpoint could not listen either.
 pub fn begin(rails: &[Rail], ports: Option<Ports>) -> Result<Offer, String> {
     let secret = random().map_err(|error| format!("the kernel gives no random numbers: {error}"))?;
     let places: Vec<Place> = rails.iter().map(Rail::place).collect();

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_know_the_secret_gets_no_answer_and_a_port_without_a_listener_refuses() {
+    fn without_the_secret_there_is_no_answer_and_a_port_without_a_listener_refuses() {
         let rail = loopback();
         let offer = answer::begin(std::slice::from_ref(&rail), None).unwrap();
         let outcome = |peer: &Offer| {
@@ -278,7 +278,7 @@ mod tests {
         };
         let stranger = Offer { secret: [7; 16], ..offer.clone() };
         assert_eq!(outcome(&stranger), Outcome::Failed { failure: Failure::Broken, host_answers: true });
-        // Bound, but nobody listens.
+        // Bound, but without a listener.
         let bound = socket::bound(rail.at(rail.ip(), 0), None).unwrap();
         let port = bound.local_addr().unwrap().as_socket().unwrap().port();
         let closed = Offer { port, ..offer };

@@ -175,7 +175,7 @@ impl Pipe {
     }
 }
 
-/// What the endpoints of this process have told the user.
+/// Messages of the endpoints of this process to the user.
 pub static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 struct Listener;
@@ -199,7 +199,7 @@ pub fn listen() {
     }
 }
 
-/// Whether the user was told something that contains all of `parts`.
+/// Whether a message to the user contains all of `parts`.
 pub fn told(parts: &[&str]) -> bool {
     TOLD.lock().unwrap().iter().any(|line| parts.iter().all(|part| line.contains(part)))
 }

@@ -27,7 +27,7 @@ pub fn peer() -> Address {
     Address::new(PEER, 1, vec![vec!["127.0.0.1".parse().unwrap()]])
 }
 
-/// The same in handshakes.
+/// The identity of that peer in handshakes.
 pub fn party() -> Party {
     Party { id: peer().id, token: PEER, terms: Terms::default() }
 }
@@ -39,7 +39,7 @@ pub fn knock(address: &Address) -> TcpStream {
     stream
 }
 
-/// What is there to read; `None` at the end.
+/// The bytes that can be read; `None` at the end.
 pub fn read(mut stream: &TcpStream) -> Option<Vec<u8>> {
     let mut bytes = [0; 4096];
     match stream.read(&mut bytes) {
@@ -67,7 +67,7 @@ pub fn prove(endpoint: &mut Endpoint, nonce: u8, offer: Offer) -> (TcpStream, Ve
     prove_as(&party(), endpoint, nonce, offer).unwrap()
 }
 
-/// The same of anybody who knows the token, or why it is refused.
+/// As [`prove`] for any party that knows the token; or the refusal.
 pub fn prove_as(
     party: &Party,
     endpoint: &mut Endpoint,

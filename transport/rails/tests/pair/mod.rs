@@ -43,7 +43,7 @@ impl Pair {
             pair.exchange(1, false);
             assert!(start.elapsed() < PATIENCE, "no memory is shared");
         }
-        // What was found may not have been told yet.
+        // The finding may not have been reported yet.
         (0..10).for_each(|_| pair.exchange(1, false));
         pair
     }
@@ -101,7 +101,7 @@ pub fn bells() -> Vec<RawFd> {
     let fds = std::fs::read_dir("/proc/self/fd").unwrap();
     let numbers = fds.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<RawFd>().ok());
     let is_bell = |fd: &RawFd| {
-        // SAFETY: the descriptor is only asked, and what is not a socket any more answers with an error.
+        // SAFETY: the descriptor is only queried, which fails if it is no socket any more.
         let socket = unsafe { BorrowedFd::borrow_raw(*fd) };
         let socket = SockRef::from(&socket);
         let is_listener = socket.is_listener().unwrap_or(true);

@@ -13,7 +13,7 @@ use clap::{ArgMatches, Command, CommandFactory};
 use super::Cli;
 
 /// Place of a command in the documentation, and its words.
-struct Told {
+struct Example {
     place: String,
     words: Vec<String>,
     /// In a sentence a command may lack what it requires.
@@ -39,10 +39,10 @@ fn pages() -> Vec<PathBuf> {
 }
 
 /// The commands of a page: lines of its fenced blocks for a shell, and code in sentences that begins with `fishplate`.
-fn told_by(page: &Path) -> Vec<Told> {
+fn examples_of_page(page: &Path) -> Vec<Example> {
     let text = fs::read_to_string(page).unwrap();
     let name = page.strip_prefix(root()).unwrap().display();
-    let mut told = Vec::new();
+    let mut examples = Vec::new();
     let mut sentences = String::new();
     let mut fence: Option<&str> = None;
     let mut lines = text.lines().enumerate();
@@ -58,7 +58,11 @@ fn told_by(page: &Path) -> Vec<Told> {
                     command += lines.next().map_or("", |(_, more)| more.trim_start());
                 }
                 let words = shell::commands(&command).into_iter();
-                told.extend(words.map(|words| Told { place: format!("{name}:{}", index + 1), words, is_whole: true }));
+                examples.extend(words.map(|words| Example {
+                    place: format!("{name}:{}", index + 1),
+                    words,
+                    is_whole: true,
+                }));
             }
             (Some(_), None) => {}
             (None, None) => sentences += &format!("{line}\n"),
@@ -66,27 +70,27 @@ fn told_by(page: &Path) -> Vec<Told> {
     }
     for code in sentences.split('`').skip(1).step_by(2).filter(|code| code.starts_with("fishplate ")) {
         let words = shell::commands(&code.replace('\n', " ").replace("\\|", "|")).into_iter();
-        told.extend(words.map(|words| Told { place: format!("{name}: `{code}`"), words, is_whole: false }));
+        examples.extend(words.map(|words| Example { place: format!("{name}: `{code}`"), words, is_whole: false }));
     }
-    told
+    examples
 }
 
 /// The examples of `--help` of a command and of its subcommands.
-fn told_by_help(command: &Command, told: &mut Vec<Told>) {
+fn examples_of_help(command: &Command, examples: &mut Vec<Example>) {
     let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-    let examples = help.lines().skip_while(|line| *line != "Examples:").skip(1);
-    for line in examples.take_while(|line| line.starts_with("  ")) {
+    let lines = help.lines().skip_while(|line| *line != "Examples:").skip(1);
+    for line in lines.take_while(|line| line.starts_with("  ")) {
         let place = format!("fishplate {} --help", command.get_name());
         let words = shell::commands(line.trim()).into_iter();
-        told.extend(words.map(|words| Told { place: place.clone(), words, is_whole: true }));
+        examples.extend(words.map(|words| Example { place: place.clone(), words, is_whole: true }));
     }
-    command.get_subcommands().for_each(|subcommand| told_by_help(subcommand, told));
+    command.get_subcommands().for_each(|subcommand| examples_of_help(subcommand, examples));
 }
 
-fn told_anywhere() -> Vec<Told> {
-    let mut told: Vec<Told> = pages().iter().flat_map(|page| told_by(page)).collect();
-    told_by_help(&Cli::command(), &mut told);
-    told
+fn all_examples() -> Vec<Example> {
+    let mut examples: Vec<Example> = pages().iter().flat_map(|page| examples_of_page(page)).collect();
+    examples_of_help(&Cli::command(), &mut examples);
+    examples
 }
 
 /// The arguments behind each occurrence of a program as a command in `words`.
@@ -135,10 +139,10 @@ fn assert_none(wrong: &[String]) {
 }
 
 #[test]
-fn fishplate_takes_what_is_documented() {
-    let told = told_anywhere();
+fn fishplate_takes_documented_arguments() {
+    let examples = all_examples();
     let (mut seen, mut wrong) = (0, Vec::new());
-    for Told { place, words, is_whole } in &told {
+    for Example { place, words, is_whole } in &examples {
         for arguments in after(words, |word| word.rsplit('/').next() == Some("fishplate") && !word.contains('=')) {
             // A synopsis, and a folder of the name.
             if arguments.is_empty() || arguments.iter().any(|word| word.starts_with("[--")) {
@@ -154,7 +158,7 @@ fn fishplate_takes_what_is_documented() {
 
 /// A test that finds nothing has to be able to find something.
 #[test]
-fn what_is_not_taken_is_seen() {
+fn unknown_arguments_are_found() {
     let wrong = |line: &str| {
         let commands = shell::commands(line);
         let arguments = commands.iter().flat_map(|words| after(words, |word| word == "fishplate"));
@@ -183,7 +187,7 @@ fn options(words: &[String]) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn benchmark_programs_take_what_is_documented() {
+fn benchmark_programs_take_documented_options() {
     let specs = fs::read_to_string(root().join("bench/common/option_specs.c")).unwrap();
     let known: BTreeSet<&str> = specs.split("{\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
     let programs: BTreeSet<String> = ["bench/programs", "apps/nas", "apps/search", "apps/visualization"]
@@ -193,7 +197,7 @@ fn benchmark_programs_take_what_is_documented() {
         .collect();
     let is_program = |word: &str| programs.contains(word.rsplit('/').next().unwrap_or_default());
     let (mut seen, mut wrong) = (0, Vec::new());
-    for Told { place, words, .. } in &told_anywhere() {
+    for Example { place, words, .. } in &all_examples() {
         // Benchmarks that `fishplate` measures or simulates by name are arguments of its own.
         let is_started = |word: &str| ["mpiexec", "srun"].contains(&word) || word.contains("build/");
         if !words.iter().any(|word| is_started(word)) {
@@ -212,7 +216,7 @@ fn benchmark_programs_take_what_is_documented() {
 #[test]
 fn scripts_that_are_documented_take_their_options() {
     let (mut seen, mut wrong) = (0, Vec::new());
-    for Told { place, words, .. } in &told_anywhere() {
+    for Example { place, words, .. } in &all_examples() {
         let is_script =
             |word: &str| [".ci/", "bench/", "packaging/", "tests/"].iter().any(|folder| word.starts_with(folder));
         for (index, script) in words.iter().enumerate().filter(|(_, word)| is_script(word)) {
@@ -240,7 +244,7 @@ fn scripts_that_are_documented_take_their_options() {
 #[test]
 fn make_has_the_targets_that_are_documented() {
     let (mut seen, mut wrong) = (0, Vec::new());
-    for Told { place, words, .. } in &told_anywhere() {
+    for Example { place, words, .. } in &all_examples() {
         let Some(arguments) = words.first().filter(|first| *first == "make").map(|_| &words[1..]) else { continue };
         let folder = arguments.iter().skip_while(|word| *word != "-C").nth(1).map_or("", String::as_str);
         let Ok(mut makefile) = fs::read_to_string(root().join(folder).join("Makefile")) else { continue };

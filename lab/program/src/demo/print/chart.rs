@@ -76,9 +76,5 @@ pub fn shares(results: &Results) -> Markup {
         Whole { name: "Fishplate sent".into(), class: own, parts: sent },
         Whole { name: "Rails can carry".into(), class: String::new(), parts: can },
     ];
-    bars::shares(
-        "Share of the bytes that Fishplate sent over each rail, and of what each rail can carry",
-        SIZE.0,
-        &rows,
-    )
+    bars::shares("Share of the bytes that Fishplate sent over each rail, and of the rates of the rails", SIZE.0, &rows)
 }

@@ -35,7 +35,7 @@ pub fn render(results: &Results) -> String {
             figure {
                 figcaption {
                     h2 { "Share of the rails" }
-                    p { "Bytes that Fishplate sent over each rail, messages of 1 and 4 MiB; nobody told it the rates." }
+                    p { "Bytes that Fishplate sent over each rail, messages of 1 and 4 MiB; its settings have no rates." }
                 }
                 (chart::shares(results))
             }
@@ -67,7 +67,7 @@ fn head(results: &Results) -> Markup {
                     strong { (format!("{:.2} times", large.median / speed.median)) }
                     " as much as the best other stack that has to find out by itself (" (best.name) ", " (best.rails) "). "
                     @if let Some((_, speed)) = rates_given {
-                        "Open MPI gets " (format!("{:.1} MB/s", speed.median)) " when told the rate of every rail by hand."
+                        "Open MPI gets " (format!("{:.1} MB/s", speed.median)) " with the rate of every rail set by hand."
                     }
                 }
             }
@@ -165,10 +165,10 @@ fn conditions(results: &Results) -> Markup {
                 @for (name, value) in &results.conditions.facts { dt { (name) } dd { (value) } }
                 dt { "MPI libraries" } dd { (versions(results).join("; ")) }
             }
-            h2 { "The same by hand" }
+            h2 { "Commands" }
             p { "Each line behind " code { "fishplate testbed --rails " (rates.join(",")) " -- env" } ":" }
             pre { code { @for stack in &results.stacks { (stack.command) "\n" } } }
-            p .note { "All of it again: " code { "make demo" } }
+            p .note { "The whole measurement again: " code { "make demo" } }
         }
     }
 }
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_stands_alone_and_tells_the_result() {
+    fn the_page_stands_alone_and_shows_the_result() {
         let page = render(&results());
         for outside in ["http://", "https://", "<script src", "<link", "url("] {
             assert!(!page.contains(outside), "{outside}");

@@ -31,7 +31,7 @@ pub fn judge(from: &End, to: &End, trials: &[PairTrial]) -> Vec<Finding> {
     for (rail, path, carried) in connected(trials).filter(|(_, _, carried)| carried.round_trip_us >= DISTANT_US) {
         let far = format!("{} is {} away over {rail}", to.host, text::microseconds(carried.round_trip_us));
         if !from.kernel.congestion_controls.iter().any(|name| name == "bbr") {
-            let found = format!("{far}, and there is no BBR, which keeps such paths full when packets get lost");
+            let found = format!("{far}, and the kernel has no BBR, which keeps such paths full when packets are lost");
             let to_do = "modprobe tcp_bbr; sysctl -w net.ipv4.tcp_allowed_congestion_control='reno cubic bbr'";
             findings.push(Finding::warning(CHECK, from.host, found, to_do.into()));
         }

@@ -38,8 +38,8 @@ pub fn gather() -> Facts {
 pub fn judge(host: &str, facts: &Facts) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (name, value, what) in [
-        ("tcp_window_scaling", facts.window_scaling, "connections have at most 64 KiB under way"),
-        ("tcp_sack", facts.selective_acknowledgements, "a lost segment makes much be sent twice"),
+        ("tcp_window_scaling", facts.window_scaling, "connections have at most 64 KiB in flight"),
+        ("tcp_sack", facts.selective_acknowledgements, "after a loss, segments that have arrived are sent again"),
     ] {
         if value == Some(0) {
             let found = format!("net.ipv4.{name} is 0: {what}");
@@ -59,17 +59,17 @@ mod tests {
     use crate::doctor::finding::Severity;
 
     #[test]
-    fn what_is_switched_off_is_told() {
+    fn features_that_are_off_are_reported() {
         let facts = Facts { window_scaling: Some(0), selective_acknowledgements: Some(0), ..Facts::default() };
         let findings = judge("a", &facts);
         assert_eq!(findings.len(), 2);
         assert!(findings.iter().all(|finding| finding.severity == Severity::Warning));
         assert_eq!(findings[1].to_do.as_deref(), Some("sysctl -w net.ipv4.tcp_sack=1"));
-        assert_eq!(judge("a", &Facts::default())[0].severity, Severity::Fine, "what is not known is no fault");
+        assert_eq!(judge("a", &Facts::default())[0].severity, Severity::Fine, "an unknown value is no problem");
     }
 
     #[test]
-    fn this_kernel_tells() {
+    fn this_kernel_is_read() {
         assert!(gather().congestion_controls.contains(&"reno".to_string()));
     }
 }

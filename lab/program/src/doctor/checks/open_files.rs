@@ -43,10 +43,10 @@ pub fn judge(hosts: &[(&str, &Facts)]) -> Vec<Finding> {
         }
         let found = format!(
             "{what}, and needs about {needed} in a job with a rank for each of the {ranks} cores: a connection for each \
-             rank and rail; where these do not fit, each rank is connected over one rail"
+             rank and rail; with fewer files each rank is connected over one rail"
         );
         let to_do = format!(
-            "raise the hard limit (`ulimit -H -n`) to {needed} in /etc/security/limits.conf, or by LimitNOFILE of what starts jobs"
+            "raise the hard limit (`ulimit -H -n`) to {needed} in /etc/security/limits.conf, or by LimitNOFILE of the service that starts jobs"
         );
         Some(Finding::warning(CHECK, host, found, to_do))
     };
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn this_host_tells() {
+    fn this_host_is_read() {
         assert!(gather(2).hard.is_some());
     }
 }

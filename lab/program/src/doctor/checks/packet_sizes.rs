@@ -15,19 +15,22 @@ pub fn judge(from: &str, rails_here: &rails::Facts, to: &str, trials: &[PairTria
         let mtu = rails_here.interface(rail).map_or(0, |one| one.mtu);
         let way =
             format!("full segments over {rail} (MTU {mtu}) from {} to {} ({to}) do not arrive", path.from, path.to);
-        let cost = "Fishplate sends short ones after a while, which costs time";
+        let cost = "Fishplate sends short segments after a while, which costs time";
         let (found, to_do) = match carried.longest_datagram {
             Some(longest) if longest < mtu => (
-                format!("{way}: of packets, up to {longest} bytes do, and nobody tells the sender; {cost}"),
+                format!("{way}; packets of up to {longest} bytes do, and no ICMP error reports longer ones; {cost}"),
                 format!(
                     "`ip link set {rail} mtu {longest}` on {from} and `ip link set {} mtu {longest}` on {to}, or have \
-                     what is in between take more, or tell (ICMP, \"fragmentation needed\")",
+                     the routers between them pass longer packets, or send ICMP \"fragmentation needed\"",
                     path.to_rail
                 ),
             ),
             _ => (
                 format!("{way}; {cost}"),
-                format!("find the longest packet that does (`tracepath -n {}`) and set the MTUs to it", path.to),
+                format!(
+                    "find the longest packet that arrives (`tracepath -n {}`) and set the MTUs to its length",
+                    path.to
+                ),
             ),
         };
         findings.push(Finding::warning(CHECK, from, found, to_do));
@@ -50,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn a_black_hole_is_told_with_the_mtu_that_helps() {
+    fn a_black_hole_is_reported_with_the_mtu_that_helps() {
         let text = format!("{:?}", judged(false, Some(1300)));
         for part in
             ["r0 (MTU 1500)", "up to 1300 bytes", "ip link set r0 mtu 1300` on a", "ip link set eth7 mtu 1300` on b"]
@@ -61,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_whose_routers_tell_is_fine() {
+    fn a_path_with_icmp_errors_is_fine() {
         assert!(judged(true, Some(1300)).is_empty());
     }
 }

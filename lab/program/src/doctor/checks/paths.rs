@@ -88,7 +88,7 @@ impl Crossing<'_> {
         let Outcome::Failed { failure, host_answers } = &path.outcome else { return Default::default() };
         let way = format!("TCP over {rail} from {} to {} ({}) port {}", path.from, path.to, self.to, self.port);
         let (what, is_firewall) = match (failure, host_answers) {
-            (Failure::Silence, true) => ("gets no answer, which other ports give: a firewall drops it".into(), true),
+            (Failure::Silence, true) => ("gets no answer, unlike other ports: a firewall drops it".into(), true),
             (Failure::Silence, false) => ("gets no answer, as on any other port".into(), false),
             (Failure::Refused, _) => ("is refused although it is listened on: a firewall rejects it".into(), true),
             (Failure::Broken, _) => (format!("is connected, and ends before {} has answered", self.to), false),
@@ -114,7 +114,9 @@ impl Crossing<'_> {
         );
         match self.strict_end(rail, &path.to_rail) {
             Some((host, name)) => (
-                format!("{found}; {host} has rp_filter 1, and may drop what would not go back over {name}"),
+                format!(
+                    "{found}; {host} has rp_filter 1, and may drop packets whose reply would not leave over {name}"
+                ),
                 format!("on {host}: sysctl -w net.ipv4.conf.{name}.rp_filter=2; if that does not help, {look}"),
             ),
             None => (found, look),
@@ -135,7 +137,7 @@ impl Crossing<'_> {
         let outage = |one: &rails::InterfaceFacts| Some(format!("{} {}", one.name, one.outage.as_ref()?));
         let down: Vec<String> = self.rails_there.rails().filter_map(outage).collect();
         if !down.is_empty() {
-            return (format!("{found}, where {}", down.join(", ")), format!("see to the rails of {} first", self.to));
+            return (format!("{found}, where {}", down.join(", ")), format!("repair the rails of {} first", self.to));
         }
         let to_do =
             "give both hosts an address in one network, or a route; `fishplate rails --peer ADDRESS` shows more";
@@ -147,7 +149,7 @@ impl Crossing<'_> {
         let mut findings = Vec::new();
         if let Some(other) = carried.arrived_over.as_ref().filter(|other| **other != path.to_rail) {
             let found = format!(
-                "what goes over {rail} to {} comes in over {other} of {}, not {}: interfaces answer for each other (ARP)",
+                "packets over {rail} to {} arrive over {other} of {}, not {}: interfaces answer for each other (ARP)",
                 path.to, self.to, path.to_rail
             );
             let to_do = "on both: sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2";
@@ -230,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rail_on_either_host_is_named_with_its_reason() {
+    fn interfaces_that_are_no_rails_are_named_with_reasons() {
         let facts = |name: &str, is_in_reserve| rails::Facts {
             interfaces: vec![rails::InterfaceFacts {
                 name: name.into(),
@@ -261,10 +263,10 @@ mod tests {
     }
 
     #[test]
-    fn a_firewall_is_told_from_a_host_that_does_not_answer() {
+    fn a_firewall_is_distinguished_from_a_host_that_does_not_answer() {
         let ports = Some("50000-50100");
         for (failure, says) in [
-            (Failure::Silence, "gets no answer, which other ports give: a firewall drops it"),
+            (Failure::Silence, "gets no answer, unlike other ports: a firewall drops it"),
             (Failure::Refused, "is refused although it is listened on"),
             (Failure::NoWay("No route to host".into()), "fails (No route to host), but not on other ports: a firewall"),
         ] {
@@ -285,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_somebody_else_takes_is_told_by_what_was_seen() {
+    fn a_connection_that_somebody_else_takes_is_reported_by_what_was_seen() {
         let all = judged(&[pair("r0", fails(Failure::Broken, true))], None, false);
         assert!(all[0].contains("port 50007 is connected, and ends before b has answered"), "{all:?}");
         assert!(
@@ -329,7 +331,7 @@ mod tests {
     fn datagrams_that_do_not_arrive_and_interfaces_that_answer_for_each_other_are_warnings() {
         let carried = Carried { arrived_over: Some("r1".into()), longest_datagram: None, ..carried() };
         let all = judged(&[pair("r0", Outcome::Connected(carried))], None, false);
-        assert!(all[0].contains("comes in over r1 of b, not r0") && all[0].contains("arp_ignore=1"), "{all:?}");
+        assert!(all[0].contains("arrive over r1 of b, not r0") && all[0].contains("arp_ignore=1"), "{all:?}");
         assert!(all[1].starts_with("Warning: UDP over r0"), "{all:?}");
         assert_eq!(all.len(), 3);
     }

@@ -20,7 +20,7 @@ pub fn judge_there(host: &str, provider: &Path, is_there: bool) -> Vec<Finding> 
         return Vec::new();
     }
     let found = format!("{} is not on {host}, and programs started from here look for it there", provider.display());
-    let to_do = "install Fishplate at the same place on all hosts, or on a file system that all see".to_string();
+    let to_do = "install Fishplate in one folder on all hosts, or on a file system of all hosts".to_string();
     vec![Finding::prevents(CHECK, host, found, to_do)]
 }
 

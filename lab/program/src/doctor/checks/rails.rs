@@ -115,7 +115,7 @@ fn rp_filter(device: &str) -> u8 {
 /// Findings, for ranks on several hosts if `has_peers`.
 pub fn judge(host: &str, facts: &Facts, has_peers: bool) -> Vec<Finding> {
     if let Some(error) = &facts.error {
-        let to_do = "`fishplate rails` there lists what there is; correct or unset FISHPLATE_RAILS".to_string();
+        let to_do = "`fishplate rails` there lists the interfaces; correct or unset FISHPLATE_RAILS".to_string();
         return vec![Finding::prevents(CHECK, host, error.clone(), to_do)];
     }
     let rails: Vec<&InterfaceFacts> = facts.rails().collect();
@@ -123,7 +123,7 @@ pub fn judge(host: &str, facts: &Facts, has_peers: bool) -> Vec<Finding> {
     let leads_out = |rail: &&&InterfaceFacts| !rail.is_loopback && rail.outage.is_none();
     let mut findings = Vec::new();
     for (rail, outage) in rails.iter().filter_map(|rail| Some((rail, rail.outage.as_ref()?))) {
-        let to_do = format!("`ip link set {} up`, or see to its cable and switch port", device(&rail.name));
+        let to_do = format!("`ip link set {} up`, or check its cable and switch port", device(&rail.name));
         findings.push(Finding::warning(CHECK, host, format!("{} {outage} and carries nothing", rail.name), to_do));
     }
     if !rails.iter().any(|rail| leads_out(&rail)) {
@@ -178,13 +178,13 @@ mod tests {
     }
 
     #[test]
-    fn rails_are_shown_with_what_is_none() {
+    fn rails_are_shown_with_interfaces_that_are_none() {
         let all = judged(vec![interface("eth0", None), interface("docker0", Some("a bridge of this machine"))], true);
         assert_eq!(all, ["Fine: eth0 (10.0.0.1); not used: docker0: a bridge of this machine -> None"]);
     }
 
     #[test]
-    fn what_is_in_reserve_is_told_and_takes_the_place_of_rails() {
+    fn interfaces_in_reserve_are_reported_and_replace_absent_rails() {
         let wg0 = InterfaceFacts { is_in_reserve: true, ..interface("wg0", Some("a tunnel")) };
         let all = judged(vec![interface("eth0", None), wg0.clone()], true);
         assert_eq!(all, ["Fine: eth0 (10.0.0.1); not used: wg0: a tunnel (in reserve) -> None"]);
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_node_of_a_rail_and_what_a_flow_gets_are_told_where_they_are_known() {
+    fn the_node_of_a_rail_and_what_a_flow_gets_are_reported_where_they_are_known() {
         let flows = Some(Flows { streams: 4, flow_rate: Some(62_500_000), port_rate: Some(125_000_000) });
         let all = judged(vec![InterfaceFacts { numa_node: Some(1), flows, ..interface("eth0", None) }], true);
         assert_eq!(all[0], "Fine: eth0 (10.0.0.1, NUMA node 1) -> None");
@@ -219,12 +219,12 @@ mod tests {
     }
 
     #[test]
-    fn hints_are_taken_apart_into_what_is_and_what_to_do() {
-        let hint = "shares its network with r1, and the kernel drops what comes in over it: sysctl -w a=2";
+    fn hints_are_divided_into_finding_and_remedy() {
+        let hint = "shares its network with r1, and the kernel drops packets that arrive over it: sysctl -w a=2";
         let all = judged(vec![InterfaceFacts { hints: vec![hint.into()], ..interface("r0", None) }], true);
         assert_eq!(
             all[0],
-            "Warning: r0 shares its network with r1, and the kernel drops what comes in over it -> Some(\"sysctl -w a=2\")"
+            "Warning: r0 shares its network with r1, and the kernel drops packets that arrive over it -> Some(\"sysctl -w a=2\")"
         );
     }
 

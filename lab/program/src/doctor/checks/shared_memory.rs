@@ -56,7 +56,8 @@ pub fn judge(host: &str, facts: &Facts) -> Vec<Finding> {
         findings.push(Finding::warning(CHECK, host, found, to_do.into()));
     } else if let Some(free) = facts.free.filter(|free| *free < MIN_FREE_BYTES) {
         let found = format!("{} are free in {FOLDER}, which can be too little for a few ranks", text::bytes(free));
-        let to_do = "remove what is left there, or `mount -o remount,size=1G /dev/shm`; in a container: --shm-size=1g";
+        let to_do =
+            "remove files that are left there, or `mount -o remount,size=1G /dev/shm`; in a container: --shm-size=1g";
         findings.push(Finding::warning(CHECK, host, found, to_do.into()));
     }
     let slower = "long messages between ranks of one host are copied once more";
@@ -86,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_full_or_forbidden_is_a_warning() {
+    fn missing_full_or_forbidden_shared_memory_is_a_warning() {
         let fine = Facts { free: Some(8_000_000_000), yama: Some(0), ..Facts::default() };
         assert_eq!(judged(fine.clone()), ["Fine: 8.00 GB free in /dev/shm -> "]);
         let gone = judged(Facts { error: Some("No such file or directory".into()), ..fine.clone() });

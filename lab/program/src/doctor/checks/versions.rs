@@ -26,7 +26,7 @@ pub fn judge(hosts: &[(&str, &Facts)]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (host, theirs) in others.iter().filter(|(_, theirs)| theirs != ours) {
         let found = format!("Fishplate {} on {host}, {} on {first}", theirs.program, ours.program);
-        let to_do = format!("install the same on both: what is on {first}, or what is on {host}");
+        let to_do = format!("install one version on both hosts: that of {first} or that of {host}");
         findings.push(match theirs.wire == ours.wire {
             true => Finding::warning(CHECK, host, found, to_do),
             false => {
@@ -57,7 +57,7 @@ mod tests {
         let other_wire = judged(8, "0.3.0");
         assert_eq!((other_wire.len(), other_wire[0].severity), (1, Severity::Prevents));
         let text = format!("{:?}", other_wire[0]);
-        for part in ["Fishplate 0.3.0 on c, 0.2.0 on a", "wire formats 8 and 7", "install the same"] {
+        for part in ["Fishplate 0.3.0 on c, 0.2.0 on a", "wire formats 8 and 7", "install one version"] {
             assert!(text.contains(part), "{text}");
         }
         assert_eq!(judged(7, "0.2.1")[0].severity, Severity::Warning);

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_of_the_library_is_told_where_it_is_there() {
+    fn the_folder_of_the_library_is_reported_where_it_is_there() {
         let root = tempfile::tempdir().unwrap();
         let text = format!(
             "launcher = \"hydra\"\npath = \"{}\"\nenvironment = {{ LD_LIBRARY_PATH = \"/x\" }}",

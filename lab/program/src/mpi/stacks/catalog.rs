@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told() {
+    fn mistakes_are_reported() {
         let error = |catalog: Catalog, name: &str| format!("{:#}", catalog.find(name).unwrap_err());
         let unknown = error(with("[a]\n"), "lam");
         assert!(unknown.contains("no stack \"lam\"") && unknown.contains("mpich-tcp, mpich-ucx"), "{unknown}");

@@ -21,7 +21,7 @@ pub enum RailUse {
     Best,
 }
 
-/// A table of a file of stacks. What is not given has a default, or is taken over from another stack.
+/// A table of a file of stacks. A field that is not given has a default, or is inherited from another stack.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Description {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_file_and_line() {
+    fn mistakes_are_reported_with_file_and_line() {
         assert!(error("[a]\n\ntitel = \"x\"\n").starts_with("my.toml, line 3: unknown field `titel`"));
         assert!(error("[a]\nlauncher = \"lamboot\"\n").contains("line 2: unknown variant `lamboot`"));
         assert!(error("[a\n").starts_with("my.toml, line 1: "));
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_wins_and_where_programs_come_from_is_never_taken_over() {
+    fn given_values_win_and_the_source_of_programs_is_not_inherited() {
         let text = "[base]\nwheels = \"mpich\"\nrails = \"best\"\nenvironment = { A = \"1\", B = \"1\" }\n\
                     [own]\npath = \"/opt\"\nenvironment = { B = \"2\" }\n";
         let stacks = parse(text, "my.toml").unwrap();

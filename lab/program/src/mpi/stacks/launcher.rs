@@ -48,6 +48,8 @@ pub struct Job {
 pub struct Hosts {
     /// Names; empty: the launcher knows (from a batch system, or from the environment of a testbed).
     pub names: Vec<String>,
+    /// How many ranks each has; empty: as `spread` says.
+    pub ranks: Vec<u32>,
     /// Replacement of ssh if the hosts are namespaces of one machine.
     pub remote_shell: Option<PathBuf>,
     /// Interface for starting processes, where it is not for the launcher to choose.
@@ -71,6 +73,13 @@ impl Job {
             Spread::Blocks => self.ranks.div_ceil(self.hosts.names.len().max(1)),
             Spread::InTurn => 1,
         }
+    }
+}
+
+impl Hosts {
+    /// `NAME:RANKS` of each.
+    fn counted(&self) -> Vec<String> {
+        self.names.iter().zip(&self.ranks).map(|(name, ranks)| format!("{name}:{ranks}")).collect()
     }
 }
 
@@ -125,7 +134,9 @@ fn handed_on(variables: &[(String, String)]) -> String {
 
 fn hydra(job: &Job, launcher: &str, launcher_exec: &str) -> Vec<String> {
     let mut words = Words::default();
-    if !job.hosts.names.is_empty() {
+    if !job.hosts.ranks.is_empty() {
+        words.add(&["-hosts", &job.hosts.counted().join(",")]);
+    } else if !job.hosts.names.is_empty() {
         words.add(&["-hosts", &job.hosts.names.join(","), "-ppn", &job.in_a_row().to_string()]);
     }
     if let Some(shell) = &job.hosts.remote_shell {
@@ -140,7 +151,9 @@ fn hydra(job: &Job, launcher: &str, launcher_exec: &str) -> Vec<String> {
 
 fn open_mpi(job: &Job) -> Vec<String> {
     let mut words = Words::default();
-    if !job.hosts.names.is_empty() {
+    if !job.hosts.ranks.is_empty() {
+        words.add(&["--host", &job.hosts.counted().join(","), "--map-by", "slot"]);
+    } else if !job.hosts.names.is_empty() {
         // Each host has slots for all ranks: --map-by decides their placement.
         let slots = job.hosts.names.iter().map(|name| format!("{name}:{}", job.ranks)).collect::<Vec<_>>();
         let map = match job.spread {
@@ -160,6 +173,7 @@ fn open_mpi(job: &Job) -> Vec<String> {
     words.0
 }
 
+/// On hosts that are there, so each has as many ranks as others.
 fn srun(job: &Job) -> Vec<String> {
     let mut words = Words::default();
     words.add(&["-n", &job.ranks.to_string()]);
@@ -186,12 +200,13 @@ mod tests {
 
     fn arguments(launcher: Launcher, spread: Spread) -> String {
         let names = vec!["a".to_string(), "b".to_string()];
-        let hosts = Hosts { names, remote_shell: Some("/x/rsh".into()), interface: Some("mgmt".into()) };
+        let remote_shell = Some("/x/rsh".into());
+        let hosts = Hosts { names, ranks: Vec::new(), remote_shell, interface: Some("mgmt".into()) };
         launcher.arguments(&Job { ranks: 4, hosts, spread, ..Job::default() }).join(" ")
     }
 
     #[test]
-    fn each_launcher_is_told_in_its_own_words() {
+    fn each_launcher_gets_options_of_its_own() {
         let hydra = arguments(Launcher::Hydra, Spread::Blocks);
         assert_eq!(hydra, "-hosts a,b -ppn 2 -launcher rsh -launcher-exec /x/rsh -iface mgmt -n 4");
         let intel = arguments(Launcher::Intel, Spread::InTurn);
@@ -200,6 +215,14 @@ mod tests {
         assert!(open_mpi.starts_with("--host a:4,b:4 --map-by ppr:2:node:oversubscribe --bind-to none"), "{open_mpi}");
         assert_eq!(arguments(Launcher::Srun, Spread::InTurn), "-n 4 -N 2 --nodelist a,b --distribution cyclic");
         assert_eq!(arguments(Launcher::None, Spread::Blocks), "");
+    }
+
+    #[test]
+    fn hosts_may_have_different_numbers_of_ranks() {
+        let hosts = Hosts { names: vec!["a".into(), "b".into()], ranks: vec![3, 1], ..Hosts::default() };
+        let job = Job { ranks: 4, hosts, ..Job::default() };
+        assert_eq!(Launcher::Hydra.arguments(&job).join(" "), "-hosts a:3,b:1 -n 4");
+        assert_eq!(Launcher::OpenMpi.arguments(&job).join(" "), "--host a:3,b:1 --map-by slot -n 4");
     }
 
     #[test]
@@ -218,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn open_mpi_hands_on_what_is_not_its_own() {
+    fn open_mpi_forwards_variables_of_others() {
         let pairs =
             ["FI_PROVIDER", "OMPI_MCA_pml", "LD_LIBRARY_PATH", "PATH"].map(|name| (name.to_string(), "x".into()));
         let own = Launcher::OpenMpi.variables(&Job::default(), &pairs);

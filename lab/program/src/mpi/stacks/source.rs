@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_programs_are_told() {
+    fn missing_programs_are_reported() {
         let error = |source: Source| format!("{:#}", source.check("mine", "no-such-mpiexec").unwrap_err());
         assert!(
             error(Source::Path("/opt/none".into())).contains("stack mine: /opt/none/bin/no-such-mpiexec is missing")

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_speaks_of_rails_that_nobody_named_is_left_out() {
+    fn words_about_unnamed_rails_are_left_out() {
         assert_eq!(filled("{rails}", &[]), None);
         assert_eq!(filled("x{rail}", &[]), None);
     }
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told() {
+    fn mistakes_are_reported() {
         let error = |template: &str| fill(template, &Values::default()).unwrap_err().to_string();
         assert!(error("{nic}").contains("{nic} is unknown"));
         assert!(error("{rail").contains("without }"));

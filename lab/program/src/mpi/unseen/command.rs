@@ -110,7 +110,7 @@ mod tests {
     use crate::mpi::unseen::program_file::tests::{elf, put};
 
     #[test]
-    fn what_keeps_variables_from_programs_is_found() {
+    fn obstacles_to_variables_are_found() {
         let folder = tempfile::tempdir().unwrap();
         let app = folder.path().canonicalize().unwrap().join("app");
         put(&app, &elf(true));

@@ -13,7 +13,7 @@ const RAIL_BYTES_EACH: u64 = 100;
 const OF_PROVIDER: char = ':';
 
 /// A sentence, if much went past the rails; of these name and bytes sent.
-pub fn told<'a>(notes: &Notes, rails: impl Iterator<Item = (&'a str, u64)> + Clone) -> Option<String> {
+pub fn traffic_elsewhere<'a>(notes: &Notes, rails: impl Iterator<Item = (&'a str, u64)> + Clone) -> Option<String> {
     if rails.clone().any(|(name, _)| name.contains(OF_PROVIDER)) {
         return None;
     }
@@ -57,11 +57,11 @@ mod tests {
         let elsewhere = Some(Elsewhere { sent, received: 7, peer: "10.0.0.2".parse().ok() });
         let library = Some(Library { version: version.into(), ..Library::default() });
         let notes = Notes { began: vec![Began { elsewhere, library, ..Began::default() }], ..Notes::default() };
-        told(&notes, rails.iter().copied())
+        traffic_elsewhere(&notes, rails.iter().copied())
     }
 
     #[test]
-    fn what_is_much_beside_the_rails_is_told() {
+    fn much_traffic_beside_the_rails_is_reported() {
         let said = says(3_000_000, &[("r0", 100)], "Open MPI v5.0").unwrap();
         assert!(said.starts_with("1 rank sent 3.00 MB and received 7 B over TCP"), "{said}");
         assert!(said.contains("(10.0.0.2 and others)") && said.contains("OMPI_MCA_btl=^tcp"), "{said}");
@@ -69,10 +69,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_little_or_may_be_a_rails_is_not() {
+    fn little_traffic_or_that_of_a_possible_rail_is_not_reported() {
         assert_eq!(says(MIN_BYTES - 1, &[("r0", 0)], "MPICH"), None);
         assert_eq!(says(3_000_000, &[("r0", 400_000_000)], "MPICH"), None);
         assert_eq!(says(3_000_000, &[("tcp:r0", 0)], "MPICH"), None);
-        assert_eq!(told(&Notes::default(), [("r0", 0)].into_iter()), None);
+        assert_eq!(traffic_elsewhere(&Notes::default(), [("r0", 0)].into_iter()), None);
     }
 }

@@ -16,7 +16,7 @@ use fishplate_profile::notes::{self, BEGAN, LOADED, PAST};
 
 use crate::output::text::named_ranks;
 use command::Named;
-pub use elsewhere::told as told_elsewhere;
+pub use elsewhere::traffic_elsewhere;
 pub use provider::why_unused;
 
 /// Most programs that are named.
@@ -62,12 +62,12 @@ pub fn causes(command: &[String], notes: &Notes) -> Vec<String> {
     if !stuck.is_empty() {
         let processes = if stuck.len() == 1 { "process" } else { "processes" };
         let (count, ranks) = (stuck.len(), ranks(&stuck));
-        return vec![format!("{count} {processes}{ranks} called MPI_Init and did not come out of it")];
+        return vec![format!("{count} {processes}{ranks} called MPI_Init, which did not return")];
     }
     if let Some(library) = notes.began.iter().find_map(|began| began.library.as_ref()) {
         let version = &library.version;
         return vec![format!(
-            "processes of \"{version}\" began MPI, and recorded nothing, for a reason that they have told"
+            "processes of \"{version}\" began MPI, and recorded nothing, for a reason in their error output"
         )];
     }
     let named = command::programs(command);
@@ -97,7 +97,7 @@ fn began_past(program: &Path) -> String {
 }
 
 /// Causes that [`causes`] excludes.
-const UNEXPLAINED: &str = "none of what is checked explains it: files that are linked statically, are for another processor, \
+const UNEXPLAINED: &str = "no check explains it; possible causes are files that are linked statically, are for another processor, \
     run as another user or have an MPI of their own; sudo, env -i, ssh, containers and another LD_PRELOAD in the command";
 
 /// Obstacles to loading the library into the programs of a command, from the command and its files.
@@ -169,27 +169,27 @@ mod tests {
     }
 
     #[test]
-    fn what_was_loaded_is_told_by_notes() {
+    fn notes_report_loaded_libraries() {
         let mut place = Place::new();
         let (app, launcher) = (place.program("app", &elf(true)), place.program("launcher", &elf(true)));
         let words = [launcher.to_str().unwrap(), app.to_str().unwrap()];
-        assert!(place.says(&words).starts_with("it was loaded into no process here; none of what is checked"));
+        assert!(place.says(&words).starts_with("it was loaded into no process here; no check explains it"));
         place.notes.loaded.insert(launcher.clone());
         let said = place.says(&words);
-        assert!(said.starts_with("it was loaded into launcher, but not into app; none of what is"), "{said}");
+        assert!(said.starts_with("it was loaded into launcher, but not into app; no check"), "{said}");
         let said = place.says(&[words[0], "env", "-i", words[1]]);
         assert_eq!(said, "`env -i` starts programs without LD_PRELOAD");
         place.notes.loaded.insert(app.clone());
         assert_eq!(place.says(&words), "it was loaded into app, launcher, and none of these called MPI_Init");
         let began = notes::Began { rank: Some(1), ..Default::default() };
         place.notes.began = vec![began.clone()];
-        assert_eq!(place.says(&words), "1 process (rank 1) called MPI_Init and did not come out of it");
+        assert_eq!(place.says(&words), "1 process (rank 1) called MPI_Init, which did not return");
         place.notes.began.push(notes::Began { rank: Some(0), ..began });
-        assert_eq!(place.says(&words), "2 processes (ranks 0-1) called MPI_Init and did not come out of it");
+        assert_eq!(place.says(&words), "2 processes (ranks 0-1) called MPI_Init, which did not return");
     }
 
     #[test]
-    fn what_has_begun_has_told_itself_why_it_recorded_nothing() {
+    fn a_process_that_has_begun_reports_itself_why_it_recorded_nothing() {
         let mut place = Place::new();
         let library = Some(notes::Library { version: "MPI X".into(), ..Default::default() });
         place.notes.began = vec![notes::Began { library, ..Default::default() }];

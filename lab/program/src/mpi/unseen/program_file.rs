@@ -119,7 +119,7 @@ pub mod tests {
     }
 
     #[test]
-    fn files_tell_why_nothing_can_be_loaded() {
+    fn files_show_why_no_library_can_be_loaded() {
         let folder = tempfile::tempdir().unwrap();
         let of = |name: &str, bytes: Vec<u8>| {
             let path = folder.path().join(name);
@@ -146,7 +146,7 @@ pub mod tests {
     }
 
     #[test]
-    fn what_runs_as_another_user_loads_nothing() {
+    fn programs_of_another_user_load_no_library() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sudo");
         put(&path, &elf(true));

@@ -30,7 +30,7 @@ pub fn why_unused(command: &[String], notes: &Notes, variables: &[(String, Strin
         return vec![format!("no process called MPI with Fishplate's library in front of it: {why}")];
     }
     let obstacles = obstacles_of(command);
-    let unknown = "the library that tells what programs do is not in front of MPI (--collectives native), and nothing in the files \
+    let unknown = "the library that observes programs is not in front of MPI (--collectives native), and nothing in the files \
         of the command's programs explains it";
     if obstacles.is_empty() { vec![unknown.into()] } else { obstacles }
 }
@@ -49,7 +49,7 @@ fn why_not_loaded(begun: &[(&Began, &Library)]) -> Option<String> {
     let without: Vec<&Library> = libraries().filter(|library| !library.has_provider).collect();
     let Library { has_libfabric, .. } = without.first()?;
     let why = match has_libfabric {
-        true => "the MPI or its libfabric did not take it (FI_LOG_LEVEL=info shows why)",
+        true => "the MPI or its libfabric did not load it (FI_LOG_LEVEL=info shows why)",
         false => "that MPI has loaded no libfabric (MPICH: its device must be ch4:ofi)",
     };
     Some(format!("{} without Fishplate's provider: {why}", who(&without)))
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_processes_have_noted_is_told() {
+    fn notes_of_processes_are_reported() {
         let says = |began: Vec<Began>| {
             let notes = Notes { began, ..Notes::default() };
             why_unused(&["true".into()], &notes, &[], Path::new("/stats")).join("; ")
@@ -125,15 +125,15 @@ mod tests {
         let who = "1 rank of \"MPICH 5\" began MPI without Fishplate's provider: ";
         let other = "1 rank of \"MPICH 5\" began MPI with another provider: ";
         assert!(lacks(false, "fishplate").starts_with(&format!("{who}that MPI has loaded no libfabric")));
-        assert!(lacks(true, "fishplate").starts_with(&format!("{who}the MPI or its libfabric did not take it")));
+        assert!(lacks(true, "fishplate").starts_with(&format!("{who}the MPI or its libfabric did not load it")));
         assert!(lacks(true, "tcp").starts_with(&format!("{other}FI_PROVIDER=\"tcp\", which something in the command")));
         assert!(lacks(true, "").starts_with(&format!("{other}FI_PROVIDER did not reach them")));
         let others = says(vec![note(1, 4, true, false, "fishplate")]);
         assert!(others.contains("; 3 ranks left no note on this host"), "{others}");
         assert!(!one_host.contains("no note"), "{one_host}");
         let several = says(vec![note(1, 2, true, false, "fishplate"), note(2, 2, true, false, "fishplate")]);
-        let told = "2 ranks loaded Fishplate's provider on 2 hosts, and closed no endpoint of it before they ended";
-        assert_eq!(several, told);
+        let expected = "2 ranks loaded Fishplate's provider on 2 hosts, and closed no endpoint of it before they ended";
+        assert_eq!(several, expected);
     }
 
     #[test]

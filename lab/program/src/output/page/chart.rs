@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_told_with_their_spread() {
+    fn values_are_reported_with_their_spread() {
         let spread = Spread { median: 1000.0, least: 990.0, greatest: 1200.0 };
         assert_eq!(format_spread(&spread, "us"), "1.00 ms (990 us–1.20 ms)");
         assert_eq!(format_spread(&Spread { median: 5.0, least: 5.0, greatest: 5.0 }, "us"), "5.00 us");

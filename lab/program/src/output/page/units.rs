@@ -33,7 +33,7 @@ pub fn range(from: f64, to: f64, unit: &str) -> String {
     format!("{first}–{}{high_unit}", digits(high))
 }
 
-/// The same of a round number, such as an axis has: without digits that say nothing.
+/// A round number with its unit, as of an axis: without trailing zeros.
 pub fn round(value: f64, unit: &str) -> String {
     let (value, unit) = scaled(value, unit);
     let text = digits(value);

@@ -99,14 +99,14 @@ fn limits(predictions: &[Prediction]) -> Markup {
     let height = ROW * predictions.len() as f64 + 6.0;
     html! {
         section .breakdown {
-            h2 { "What limits it" }
+            h2 { "Limits of the run time" }
             p .note {
                 "The parts of the critical path; their sum is the run time. Late peers: what the path computes beyond the mean of all ranks. "
                 "Software: library and kernel. Latency: the way of a message without bytes. Bandwidth: the rest of the way."
             }
             figure {
                 p .legend { @for (name, class) in names.iter().zip(CLASSES) { span .key { i class=(format!("chip {class}")) {} span { (name) } } } }
-                svg viewBox=(format!("0 0 1140 {height:.0}")) role="img" aria-label="Run time and what limits it" {
+                svg viewBox=(format!("0 0 1140 {height:.0}")) role="img" aria-label="Run time and its limits" {
                     @for (row, one) in predictions.iter().enumerate() { (bar(one, ROW * row as f64, 990.0 / longest)) }
                 }
             }
@@ -138,7 +138,7 @@ fn changes(predictions: &[Prediction]) -> Markup {
     let names: Vec<&str> = changes.iter().map(|change| change.name()).collect();
     let cells = |one: &Prediction| one.changed_s.iter().map(|(_, changed)| one.gain(*changed)).collect();
     html! {
-        @if !changes.is_empty() { section { h2 { "What would help" } p .note { "Run time with one thing changed, each simulated." }
+        @if !changes.is_empty() { section { h2 { "Effects of faster components" } p .note { "Run time with one thing changed, each simulated." }
         div .scroll { table { (titles(&names)) (rows(predictions, cells)) } } } }
     }
 }
@@ -146,7 +146,7 @@ fn changes(predictions: &[Prediction]) -> Markup {
 fn worth_of(predictions: &[Prediction], worth: &Worth) -> Markup {
     let cells = |one: &Prediction| worth.of_network(&one.network).map_or(Vec::new(), |rated| rated.to_vec());
     html! {
-        section { h2 { "What a network is worth" }
+        section { h2 { "Gain of each network" }
         p .note { (worth::explanation(worth)) }
         div .scroll { table { (titles(&worth::TITLES)) (rows(predictions, cells)) } } }
     }

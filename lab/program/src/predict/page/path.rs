@@ -62,8 +62,8 @@ pub fn markup(path: &CriticalPath) -> Markup {
         section .breakdown {
             h2 { "Critical path" }
             p .note {
-                "From the end of the last rank back to the start: what it waited for, then what that waited for. It goes over "
-                (plural(path.messages, "message")) "; what changes nothing on it changes nothing of the run time."
+                "The chain of dependencies from the end of the last rank back to the start. It goes over "
+                (plural(path.messages, "message")) "; a change beside it does not change the run time."
             }
             figure {
                 p .legend { @for (name, class) in PARTS { span .key { i class=(format!("chip {class}")) {} span { (name) } } } }

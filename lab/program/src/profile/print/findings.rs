@@ -17,7 +17,7 @@ pub fn of_profile(profile: &Profile) -> Vec<String> {
         lines.push(unseen::line(profile));
     }
     if profile.worlds.len() > 1 {
-        lines.push(format!("{} MPI programs ran; each is told apart", profile.worlds.len()));
+        lines.push(format!("{} MPI programs ran; each has its own tables", profile.worlds.len()));
     }
     if profile.hosts.iter().any(|host| host.is_cut) {
         lines.push("the disk was full: interfaces over time are cut".into());
@@ -35,7 +35,7 @@ pub fn of_world(world: &World) -> Vec<String> {
     };
     let cut = count(|rank| rank.series.as_ref().is_some_and(|series| series.is_cut));
     if !cut.is_empty() {
-        lines.push(format!("the disk was full: what changed over time is cut for {}", named_ranks(&cut)));
+        lines.push(format!("the disk was full: curves over time are cut for {}", named_ranks(&cut)));
     }
     let paused = count(|rank| rank.paused_ns > 0);
     if !paused.is_empty() {
@@ -53,7 +53,7 @@ pub fn of_world(world: &World) -> Vec<String> {
         lines.push(format!("{} returned an error", text::plural(errors, "call")));
     }
     if world.ranks.iter().flat_map(|rank| &rank.calls).any(|call| call.call.starts_with("MPI_Comm_spawn")) {
-        lines.push("it has spawned other programs, which are told apart".into());
+        lines.push("it has spawned other programs, which have their own tables".into());
     }
     lines.extend(clocks(world));
     lines
@@ -98,18 +98,21 @@ fn ends(world: &World) -> Vec<String> {
         }
     }));
     if more > 0 {
-        lines.push(format!("and so on: ranks that did not call MPI_Finalize were in {more} more places"));
+        lines.push(format!("ranks that did not call MPI_Finalize were in {more} more places"));
     }
     lines
 }
 
 fn lost(world: &World) -> Vec<String> {
     let lost = [
-        (world.total(|rank| rank.lost.requests), "requests found no place: their receives are not counted"),
-        (world.total(|rank| rank.lost.sites), "calls were at more places than are kept: they are in no place"),
+        (world.total(|rank| rank.lost.requests), "requests were too many to be kept: their receives are not counted"),
+        (
+            world.total(|rank| rank.lost.sites),
+            "calls were at places that are too many to be kept: they are in no place",
+        ),
         (
             world.total(|rank| rank.lost.communicators),
-            "communicators were more than are kept: the last one has them all",
+            "communicators were too many to be kept: the last one counts for all of them",
         ),
     ];
     lost.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect()
@@ -124,19 +127,19 @@ fn clocks(world: &World) -> Vec<String> {
     }
     let hosts = hosts.join(", ");
     vec![format!(
-        "no messages went both ways to {hosts}: late peers there are told by the time of day, which may be wrong"
+        "no messages went both ways to {hosts}: late peers there are found by the time of day, which may be wrong"
     )]
 }
 
 /// Basis of the estimates of waiting for late peers.
 pub fn basis(world: &World) -> String {
     let late = summary::late(world);
-    let mut text = format!("Late ranks are told from {} events", text::thousands(late.events));
+    let mut text = format!("Late ranks are estimated from {} events", text::thousands(late.events));
     if late.sampling > 0 {
         text += &format!(" (1 of {})", 1_u64 << late.sampling.min(63));
     }
     if late.unmatched > 0 {
-        text += &format!(", of {} more the other side is missing", text::thousands(late.unmatched));
+        text += &format!(", without {} more whose other side is missing", text::thousands(late.unmatched));
     }
     let doubt = world.clocks.iter().filter_map(|clock| clock.uncertainty_ns).max().unwrap_or(0);
     if doubt > 0 {

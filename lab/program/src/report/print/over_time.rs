@@ -27,8 +27,8 @@ pub fn rails(report: &Report) -> Markup {
         @if !charts.is_empty() { section #over-time {
             h2 { "Rails over time" }
             p .note {
-                "What all ranks sent over each rail, in one round; the band is from the least to the greatest of the steps that "
-                "a mark stands for. Only stacks that tell it are here."
+                "Bytes that all ranks sent over each rail, in one round; the band is from the least to the greatest of the steps that "
+                "a mark stands for. Only stacks that count these bytes are here."
             }
             div .grid2 { @for ((benchmark, link, rail), lines) in &charts {
                 @let name = format!("{}, {}, {rail}", model.benchmarks[*benchmark].title, model.links[*link]);

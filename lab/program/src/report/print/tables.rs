@@ -71,7 +71,7 @@ pub fn statements(report: &Report) -> Markup {
     html! {
         @if !all.is_empty() { section #statements {
             h2 { "Published statements" }
-            p .note { "Whether what was published holds on these links." }
+            p .note { "Published statements, judged on these links." }
             div .scroll { table {
                 thead { tr { th { "id" } th { "statement" } th { "here" } th { "why" } } }
                 tbody { @for statement in all {
@@ -134,7 +134,7 @@ pub fn links(report: &Report) -> Markup {
     html! {
         @if report.links().next().is_some() { section #links {
             h2 { "Links" }
-            p .note { "Each rail as asked, and as plain sockets measured it before the benchmarks. Delays are one way." }
+            p .note { "Each rail as configured, and as plain sockets measured it before the benchmarks. Delays are one way." }
             div .scroll { table {
                 thead { tr {
                     th { "link" } th { "rail" }

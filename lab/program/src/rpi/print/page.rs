@@ -23,7 +23,7 @@ const MAX_PERCENT: f64 = 125.0;
 
 /// The page.
 pub fn render(evaluation: &Evaluation, record: &Record) -> String {
-    let title = format!("What networks are worth to {}", evaluation.asked.program());
+    let title = format!("Gain of {} from better networks", evaluation.asked.program());
     let body = html! {
         style { (PreEscaped(STYLE)) }
         header {
@@ -169,7 +169,7 @@ fn worth(evaluation: &Evaluation) -> Markup {
         section #rpi {
             h2 { "Relative performance improvement" }
             p .note {
-                "What a network brings of what " (best) " brings in place of " (base)
+                "Share of the gain of " (best) " over " (base) " that a network has"
                 ": 100 (X - Y) / (X - Z), with X, Y, Z the times on " (base) ", on the network, on " (best)
                 ". Lines are intervals at 95 %, by Fieller's theorem over the runs. Full dots: by the communication time, mean over the ranks; hollow ones: by the run time."
             }

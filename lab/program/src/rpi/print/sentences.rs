@@ -36,7 +36,7 @@ pub fn ratings(evaluation: &Evaluation) -> Vec<String> {
     let mut lines = Vec::new();
     for rated in &evaluation.networks {
         let name = &rated.network.name;
-        let better = format!("of what {} brings in place of {}", asked.best, asked.base);
+        let better = format!("of the gain of {} over {}", asked.best, asked.base);
         let measures = [("communication time", &rated.by_communication), ("run time", &rated.by_run)];
         for (what, rpi) in measures {
             match rpi {
@@ -45,7 +45,7 @@ pub fn ratings(evaluation: &Evaluation) -> Vec<String> {
                     let interval = interval.map_or(String::new(), |(low, high)| {
                         format!(" ({low:.0} to {high:.0} %, at {:.0} %)", 100.0 * CONFIDENCE)
                     });
-                    lines.push(format!("{name} brings {value:.0} %{interval} {better}, by the {what}"));
+                    lines.push(format!("{name} has {value:.0} %{interval} {better}, by the {what}"));
                 }
                 Rpi::Unknown(why) => lines.push(format!("{name}, by the {what}: no RPI: {why}")),
             }
@@ -59,22 +59,18 @@ pub fn bounds(evaluation: &Evaluation) -> Vec<String> {
     let asked = &evaluation.asked;
     let best = evaluation.find(&asked.best).and_then(|rated| rated.mean);
     let (Some(Bounds { computing, computing_and_late }), Some(best)) = (evaluation.bounds, best) else {
-        return vec![format!("no run on {} is complete: what the program computes is not known", asked.best)];
+        return vec![format!("no run on {} is complete: the program's computation is not known", asked.best)];
     };
     let of = |bound: f64| {
         let part = 100.0 * bound / best.run.max(f64::MIN_POSITIVE);
-        format!("{}, {part:.0} % of what it takes on {}", seconds(bound), asked.best)
+        format!("{}, {part:.0} % of the run time on {}", seconds(bound), asked.best)
     };
     vec![
         format!(
-            "with an infinitely fast network it would take {}: that long its slowest rank is outside of MPI",
+            "with an infinitely fast network it would take {}, the time of its slowest rank outside of MPI",
             of(computing)
         ),
-        format!(
-            "if ranks went on waiting for late ones as they do on {}, it would take {}",
-            asked.best,
-            of(computing_and_late)
-        ),
+        format!("with the waiting for late ranks as on {}, it would take {}", asked.best, of(computing_and_late)),
     ]
 }
 

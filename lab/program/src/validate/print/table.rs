@@ -76,7 +76,7 @@ pub fn summary(verdict: &Verdict) -> Vec<String> {
             describe(all)
         ));
     }
-    lines.push(format!("{} points set the model, and count for nothing", verdict.calibration));
+    lines.push(format!("{} points set the model, and are not judged", verdict.calibration));
     let goal = format!("median below {:.0} %, 90th percentile below {:.0} %", 100.0 * MEDIAN_GOAL, 100.0 * NINTH_GOAL);
     lines.push(format!("the goal ({goal}) is {}", if verdict.holds() { "met" } else { "not met" }));
     lines

@@ -5,7 +5,7 @@ use fishplate_trace::{CollectiveKind, Operation};
 use super::super::applications::{recorded, run};
 use super::super::experiments::{Experiments, Ranks, Setting, Values};
 
-/// Of endapps-2006: name, as it was recorded, iterations of a whole run. Ranks are those whose messages E6 tells.
+/// Of endapps-2006: name, as it was recorded, iterations of a whole run. Ranks are those whose messages E6 counts.
 const NAS: [(&str, &str, u32); 7] = [
     ("IS", "is.B-8", 10),
     ("CG", "cg.B-8", 75),
@@ -89,7 +89,7 @@ pub fn nas_shares(experiments: &Experiments) -> Result<Values, String> {
     Ok(found)
 }
 
-/// What a call sends or receives of its own, and what the paper counts it as.
+/// Bytes that a call sends or receives, and its class in the paper.
 fn lengths(operation: &Operation, ranks: u32) -> Vec<u64> {
     match operation {
         Operation::Send(send) => vec![send.bytes],

@@ -1,6 +1,6 @@
 //! GROMACS of endapps-2006. What the paper ran is not to be had; how GROMACS exchanged data then is known: each step, parts of
 //! the positions go around a ring of all processes, half of the way, and forces back (H. J. C. Berendsen and others, 1995, the
-//! paper's reference 19). E8 tells how long messages are and which part of the run time they take.
+//! paper's reference 19). E8 has the lengths of messages and their share of the run time.
 
 use fishplate_trace::rank_file::Header;
 use fishplate_trace::{Mode, Operation, RankTrace, Receive, Send, Step, Trace};

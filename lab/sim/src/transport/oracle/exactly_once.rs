@@ -41,7 +41,7 @@ fn completed(host: HostId, completion: &Completion, ledger: &Ledger) -> Result<(
 fn sent(host: HostId, send: &Send, completion: &Completion, ledger: &Ledger) -> Result<(), String> {
     let context = completion.context.0;
     must(host == send.from && completion.operation == Operation::Send, || format!("send {context} ends as no send"))?;
-    must(send.notify || completion.result.is_err(), || format!("nobody asked to hear of send {context}"))?;
+    must(send.notify || completion.result.is_err(), || format!("the completion of send {context} was not requested"))?;
     must(!send.ended || !send.notify, || format!("send {context} ends twice"))?;
     let excused = is_loss(&completion.result) && ledger.may_lose_each_other(send.from, send.to);
     must(completion.result.is_ok() || excused, || format!("send {context} fails: {:?}", completion.result))
@@ -83,7 +83,9 @@ fn accessed(host: HostId, access: &Access, completion: &Completion, ledger: &Led
     let context = completion.context.0;
     let expected = if access.is_write { Operation::Write } else { Operation::Read };
     must(host == access.from && completion.operation == expected, || format!("access {context} ends as another"))?;
-    must(access.notify || completion.result.is_err(), || format!("nobody asked to hear of access {context}"))?;
+    must(access.notify || completion.result.is_err(), || {
+        format!("the completion of access {context} was not requested")
+    })?;
     must(!access.ended || !access.notify, || format!("access {context} ends twice"))?;
     let sound = ledger.is_sound(access.from, access.to);
     let excused = match &completion.result {

@@ -1,5 +1,5 @@
 //! Invariant 6: nothing that arrives can panic, and a bad peer costs its own channel only. So nobody who keeps to the
-//! protocol is ever blamed or given up. (A panic ends the run, and is reported by who runs it.) And what is let go is
+//! protocol is ever blamed or given up. (A panic ends the run, and its caller reports it.) And what is let go is
 //! let go as was agreed: nothing comes over it after LEAVE, and nothing is lost with it.
 
 use super::{Observation, Oracle, Scene, must};
@@ -19,12 +19,12 @@ impl Oracle for Conduct {
             Observation::Lost(host, peer) => {
                 must(scene.ledger.may_lose_each_other(host, peer), || format!("{host} gives {peer} up, which is there"))
             }
-            Observation::SentAfterLeave { from, to } => {
-                must(!scene.ledger.is_sound(from, to), || format!("{from} goes on over what it has let go, to {to}"))
-            }
+            Observation::SentAfterLeave { from, to } => must(!scene.ledger.is_sound(from, to), || {
+                format!("{from} still sends to {to} over a connection that it has released")
+            }),
             Observation::Retired { host, peer, is_drained } => {
                 must(is_drained || !scene.ledger.is_sound(host, peer), || {
-                    format!("{host} has to repeat what it sent to {peer} over a connection that was let go")
+                    format!("{host} has to retransmit frames to {peer} of a connection that was released")
                 })
             }
             _ => Ok(()),

@@ -52,7 +52,7 @@ pub enum Observation<'a> {
     Retired {
         /// At whose end.
         host: HostId,
-        /// Who is at the other.
+        /// The host at the other end.
         peer: HostId,
         /// No frame awaits acknowledgement.
         is_drained: bool,
@@ -61,7 +61,7 @@ pub enum Observation<'a> {
     NotRetired {
         /// At whose end.
         host: HostId,
-        /// Who is at the other.
+        /// The host at the other end.
         peer: HostId,
     },
     /// A host has sent as many messages as it could to one that does not receive.

@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grant_grows_and_what_is_unused_comes_back() {
+    fn a_grant_grows_and_its_unused_part_comes_back() {
         let (mut credit, mut peer_grant) = (Credit::new(0), PeerGrant::new(1000, 0));
         credit.set_grant(1000);
         peer_grant.grow(500);

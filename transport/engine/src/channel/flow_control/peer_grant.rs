@@ -196,7 +196,7 @@ impl PeerGrant {
 
     /// Whether the peer is blocked for lack of credit that is released but not advertised.
     pub fn blocks_peer(&self) -> bool {
-        debug_assert!(self.charged >= self.requested, "what is requested is charged for the peer");
+        debug_assert!(self.charged >= self.requested, "requests are charged for the peer");
         let next = self.charged.saturating_sub(self.requested) + MESSAGE_CHARGE;
         let unadvertised = self.credited - self.advertised;
         [self.grant, self.grant + self.reserve].iter().any(|most| next <= *most && *most < next + unadvertised)

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_handed_over_after_a_pause_has_not_left_before() {
+    fn frames_handed_over_after_a_pause_have_not_left_before() {
         let (mut in_flight, rate) = (InFlight::default(), Rate::new(Some(1e8)));
         let early = in_flight.add(Instant(0), 100_000, &rate);
         let late = [in_flight.add(Instant(10 * MS), 50_000, &rate), in_flight.add(Instant(10 * MS), 50_000, &rate)];

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_as_little_as_estimates_may_be_wrong_is_not_late() {
+    fn a_delay_within_the_error_of_the_estimate_is_not_late() {
         let mut lateness = Lateness::default();
         (0..1000).for_each(|at| lateness.sample(Instant(at * MS), NOISE_NS));
         assert_eq!(lateness.at(Instant(1000 * MS)), 0);

@@ -83,7 +83,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// What the peer's clock, which starts close to its end, says when a frame sent at `at_ms` has taken `took_us`.
+    /// The time by the peer's clock, which starts close to its end, when a frame sent at `at_ms` has taken `took_us`.
     fn sent_at_us(at_ms: u64, took_us: u32) -> u32 {
         (u32::MAX - 1_000_000).wrapping_add(Instant(at_ms * MS).wrapping_us()).wrapping_add(took_us)
     }
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_longer_than_the_least_is_late_by_as_much() {
+    fn a_frame_is_late_by_its_time_beyond_the_least() {
         let mut clock = PeerClock::default();
         assert_eq!(lateness(&mut clock, 0, 30, 0), None);
         sample(&mut clock, 0, 30);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_earlier_than_the_fastest_frame_shows_that_this_one_was_late() {
+    fn a_frame_earlier_than_the_fastest_shows_that_the_fastest_was_late() {
         let mut clock = PeerClock::default();
         sample(&mut clock, 0, 900_000);
         assert_eq!(lateness(&mut clock, 1, 30, 0), Some((0, 1)));

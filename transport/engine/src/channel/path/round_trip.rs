@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn acknowledgements_tell_of_a_path_that_changes_and_of_one_that_the_driver_cannot_measure() {
+    fn acknowledgements_measure_a_path_that_changes_and_one_that_the_driver_cannot_measure() {
         let mut path = RoundTrip::default();
         let at = |seconds: u64, ms: u64, path: &mut RoundTrip| {
             (0..5).for_each(|late| path.sample(Instant(seconds * 1_000_000_000), (ms + late) * 1_000_000));
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_acknowledged_with_others_ahead_of_it_bounds_what_a_busy_peer_has_shown() {
+    fn frames_acknowledged_behind_others_bound_samples_of_a_busy_peer() {
         let mut path = RoundTrip::default();
         path.bound(1_000_000);
         assert_eq!(path.min_ns(), 0, "it may be much shorter");

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_cut_off_comes_again() {
+    fn operands_that_were_cut_off_come_again() {
         let mut all = none();
         all.add(1, one(7));
         assert_eq!(all.forget(1), Some(BounceId(7)));

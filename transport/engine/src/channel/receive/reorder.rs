@@ -22,7 +22,6 @@ impl<T> Reorder<T> {
         Reorder { expected: MessageSeq(0), waiting: VecDeque::new(), window }
     }
 
-    /// Whether `seq` is next.
     pub fn is_next(&self, seq: MessageSeq) -> bool {
         seq == self.expected
     }

@@ -318,19 +318,31 @@ impl VirtualChannel {
                 Purpose::Write(_) => self.remote().write_sent(),
                 _ => {}
             }
-            let source = send.source.slice(piece.offset, piece.len);
-            let mut body = to.frame(key, send.seq(), piece.offset, piece.len as u32);
-            if let Body::Write { number, .. } = &mut body {
-                *number = self.remote().take_number();
-            }
-            let is_summed = self.copies_responses && !self.subchannels[index].is_in_memory;
-            let copy = send.inject && send.bounce().is_none() || is_summed && send.is_response();
-            let owner = FrameOwner::Send { key, offset: piece.offset };
-            let mut frame = self.frame(now, index, body, source, owner);
-            frame.copy = copy;
-            return Some(frame);
+            return Some(self.piece_frame(now, index, (key, send), to, piece));
         }
         None
+    }
+
+    #[inline]
+    fn piece_frame(
+        &mut self,
+        now: Instant,
+        index: usize,
+        (key, send): (Key<Send>, &Send),
+        to: Destination,
+        piece: Piece,
+    ) -> Transmit {
+        let source = send.source.slice(piece.offset, piece.len);
+        let mut body = to.frame(key, send.seq(), piece.offset, piece.len as u32);
+        if let Body::Write { number, .. } = &mut body {
+            *number = self.remote().take_number();
+        }
+        let is_summed = self.copies_responses && !self.subchannels[index].is_in_memory;
+        let copy = send.inject && send.bounce().is_none() || is_summed && send.is_response();
+        let owner = FrameOwner::Send { key, offset: piece.offset };
+        let mut frame = self.frame(now, index, body, source, owner);
+        frame.copy = copy;
+        frame
     }
 
     /// The next piece, and the subchannel that takes it. `Some(None)`: the subchannels that may take it are busy; `None`: sends
@@ -383,7 +395,7 @@ impl VirtualChannel {
         Some(self.frame(now, index, Body::Ack, NO_PAYLOAD, FrameOwner::Control))
     }
 
-    /// The last piece of a striped message has been acknowledged: the policy is told how long the stripes took.
+    /// The last piece of a striped message has been acknowledged: the policy learns the times of the stripes.
     pub fn stripes_delivered(&mut self, stripes: &Stripes) {
         let delivered = stripes.delivered();
         if !delivered.is_empty() {

@@ -171,7 +171,6 @@ impl Send {
         Some(Send { source, len, stage: Stage::Sent, unacknowledged: 1, ..Send::new(request, seq) })
     }
 
-    /// Whether this is a write.
     pub fn is_write(&self) -> bool {
         matches!(self.purpose, Purpose::Write(_))
     }

@@ -14,7 +14,7 @@ pub struct Liveness {
     /// Number of probes sent because the oldest frame was overdue.
     pub(in crate::channel) probes_sent: u8,
     pub(in crate::channel) fails_at: MaybeInstant,
-    /// The driver has been told of the failure.
+    /// The driver knows of the failure.
     pub(in crate::channel) is_reported: bool,
 }
 

@@ -325,7 +325,7 @@ impl Attacker {
         Body::ClearToSend { send, receive, len: self.number(len) }
     }
 
-    /// The front of what is wanted somewhere.
+    /// The front of a wanted range.
     fn stripe(&mut self) -> Body {
         let at = self.rng.below(self.victim.receives.len() as u64) as usize;
         let Wanted { receive, from, end } = self.victim.receives[at];

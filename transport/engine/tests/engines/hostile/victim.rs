@@ -46,7 +46,7 @@ pub struct Victim {
     /// The newest name of any of them.
     pub named: u64,
     is_registered: bool,
-    /// Credit that the peer was told of.
+    /// Credit that was sent to the peer.
     pub told: u32,
     /// Frames that the peer could acknowledge, by subchannel.
     pub sent: Vec<u32>,

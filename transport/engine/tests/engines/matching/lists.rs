@@ -24,7 +24,7 @@ pub struct Lists {
     unexpected: Vec<Message>,
     claims: Vec<(Context, Message)>,
     lost: Vec<VcId>,
-    /// What is to be reported, in order.
+    /// Expected reports, in order.
     pub completions: Vec<Completion>,
 }
 

@@ -1,4 +1,4 @@
-//! Random commands to an engine and to [`Lists`], which have to report the same. The messages are of the engine to itself,
+//! Random commands to an engine and to [`Lists`], whose reports have to be equal. The messages are of the engine to itself,
 //! over several channels: so they arrive at once.
 
 use fishplate_engine::{

@@ -92,7 +92,7 @@ impl After<'_> {
         }
         let (from, tag) = self.envelope();
         let mut operation = self.recorder.receive_posted(communicator, from, tag);
-        if let (Operation::Receive { room, .. }, false) = (&mut operation, self.tells_what_has_come()) {
+        if let (Operation::Receive { room, .. }, false) = (&mut operation, self.has_valid_status()) {
             *room = Some(self.room());
         }
         operation
@@ -100,7 +100,7 @@ impl After<'_> {
 
     /// Whether the status of a receive is valid. In MPICH (5.0.2) it is not for nonblocking exchanges: their statuses are those of
     /// other requests.
-    pub fn tells_what_has_come(&self) -> bool {
+    pub fn has_valid_status(&self) -> bool {
         let is_exchange_by_request =
             self.arguments.call.kind == Kind::Exchange && self.arguments.call.form != Form::Plain;
         self.abi.is_open_mpi() || !is_exchange_by_request

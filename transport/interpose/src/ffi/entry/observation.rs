@@ -129,23 +129,8 @@ impl Observation {
             forgotten: None,
             recorder: &mut recorder,
         };
-        if !has_failed {
-            (after.outgoing, after.received_in) = (after.outgoing(), after.receiving_communicator());
-            after.identify_request();
-            match arguments.call.kind {
-                Kind::Manage => after.management(),
-                Kind::Probe => after.probe(),
-                _ => {}
-            }
-        }
-        let mut tracer = session.tracer.as_ref().map(lock);
-        if let (Some(tracer), Some(began)) = (&mut tracer, began) {
-            if session.has_several_threads() {
-                tracer.is_beside_others();
-            }
-            tracer.begin_call(began, trace::take_computed());
-            after.trace(tracer);
-        }
+        after.identify_objects();
+        after.trace_call(session, began);
         after.record();
         after.keep_requests();
     }
@@ -223,6 +208,31 @@ pub struct After<'a> {
 }
 
 impl After<'_> {
+    /// Identifies the messages, requests and communicators of a call that succeeded.
+    fn identify_objects(&mut self) {
+        if self.has_failed {
+            return;
+        }
+        (self.outgoing, self.received_in) = (self.outgoing(), self.receiving_communicator());
+        self.identify_request();
+        match self.arguments.call.kind {
+            Kind::Manage => self.management(),
+            Kind::Probe => self.probe(),
+            _ => {}
+        }
+    }
+
+    /// Adds the call to the trace, if one is written.
+    fn trace_call(&mut self, session: &Session, began: Option<Stamp>) {
+        let (Some(tracer), Some(began)) = (&session.tracer, began) else { return };
+        let mut tracer = lock(tracer);
+        if session.has_several_threads() {
+            tracer.is_beside_others();
+        }
+        tracer.begin_call(began, trace::take_computed());
+        self.trace(&mut tracer);
+    }
+
     /// Records messages, requests and collective operations of the call in the profile.
     fn record(&mut self) {
         match (self.arguments.call.kind, self.has_failed) {

@@ -86,7 +86,7 @@ impl After<'_> {
         let is_persistent = self.arguments.call.form == Form::Persistent;
         if let (Some(slot), Some(id)) = (request, self.request) {
             let persistent = is_persistent.then(|| operation.clone().unwrap_or(Operation::Wait(Vec::new())));
-            let wild = self.received_in.filter(|_| is_wild && self.tells_what_has_come());
+            let wild = self.received_in.filter(|_| is_wild && self.has_valid_status());
             tracer.add_request(id, slot, wild, persistent);
         }
         match operation {

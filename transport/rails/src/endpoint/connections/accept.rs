@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 
 use fishplate_engine::{Instant, RailId, VcId};
 
+use crate::address::EndpointId;
 use crate::announce::announce;
 use crate::connect::incoming::{AcceptError, Incoming};
 use crate::connect::outgoing::{Attempt, Established, is_out_of_files};
@@ -120,8 +121,7 @@ impl Endpoint {
         true
     }
 
-    /// A peer is proven on a connection that it has set up. If this endpoint is connecting to it too, the connections of the side
-    /// with the lower id are kept.
+    /// A peer is proven on a connection that it has set up.
     fn proven(&mut self, mut incoming: Incoming, proven: Proven, now: Instant) {
         if proven.offer.stream == ASKS {
             return incoming.tell(&self.identity.address.encode_rails());
@@ -142,26 +142,19 @@ impl Endpoint {
             return incoming.refuse(Refusal::Detour);
         }
         let is_welcome = !name.is_additional() || self.accepts_additional(vc, rail, incoming.remote.ip());
-        let peer = &mut self.peers[vc];
-        // An attempt that fails does not count: perhaps only the peer finds a way. One whose handshake is under way does: the peer may
-        // have taken it instead of its own already.
-        let own_may_succeed =
-            || self.links.tcp.of_peer(peer).next().is_some() || self.attempts.to(vc).any(Attempt::may_succeed);
-        if !is_welcome || matches!(peer.role, Role::Lost | Role::Itself) {
+        if !is_welcome || matches!(self.peers[vc].role, Role::Lost | Role::Itself) {
             return incoming.refuse(Refusal::Closed);
         }
-        let is_rival = peer.role == Role::Initiator && !name.is_additional();
-        if is_rival && self.identity.address.id < proven.peer && own_may_succeed() {
+        if !name.is_additional() && self.prefers_own_connection(vc, proven.peer) {
+            let peer = &mut self.peers[vc];
             peer.was_turned_away = peer.is_connected();
             return incoming.refuse(Refusal::Yield);
         }
         if incoming.accept(self.engine.first_grant(vc)).is_err() {
             return;
         }
-        if !name.is_additional() && peer.role != Role::Acceptor {
-            peer.leave_connecting_to_it(now);
-            peer.since = now;
-            self.attempts.end(vc);
+        if !name.is_additional() && self.peers[vc].role != Role::Acceptor {
+            self.become_acceptor(vc, now);
         }
         let before = self.find_link(vc, name, rail);
         let keys = incoming.take_keys();
@@ -179,6 +172,25 @@ impl Endpoint {
         before.into_iter().for_each(|at| self.link_failed(LinkId::Tcp(at), "the peer has set it up anew"));
     }
 
+    /// From now on the peer sets up the connections.
+    fn become_acceptor(&mut self, vc: VcId, now: Instant) {
+        let peer = &mut self.peers[vc];
+        peer.leave_connecting_to_it(now);
+        peer.since = now;
+        self.attempts.end(vc);
+    }
+
+    /// Whether a connection that peer `id` has set up yields to one that this endpoint has set up or is setting up: that of the side
+    /// with the lower id is kept.
+    fn prefers_own_connection(&self, vc: VcId, id: EndpointId) -> bool {
+        let peer = &self.peers[vc];
+        // An attempt that fails does not count: perhaps only the peer finds a way. One whose handshake is under way does: the peer may
+        // have taken it instead of its own already.
+        let own_may_succeed =
+            || self.links.tcp.of_peer(peer).next().is_some() || self.attempts.to(vc).any(Attempt::may_succeed);
+        peer.role == Role::Initiator && self.identity.address.id < id && own_may_succeed()
+    }
+
     /// Whether a peer that has come over `rail`, but meant rail `meant` in the same network, is to try again: ARP gave it the wrong
     /// interface, and the right one is announced now. Refused at most [`MAX_DETOURS`] times, as there may be no other way.
     fn refuses_detour(&mut self, vc: VcId, meant: RailId, rail: RailId) -> bool {
@@ -194,6 +206,6 @@ impl Endpoint {
 fn why(refusal: Refusal) -> &'static str {
     match refusal {
         Refusal::Crowded => "too many others that the MPI library has not named are connected, or were",
-        _ => "it is not who it says",
+        _ => "it is not the endpoint that it claims to be",
     }
 }

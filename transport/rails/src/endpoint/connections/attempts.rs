@@ -23,7 +23,6 @@ impl Attempts {
         Attempts { all: Slab::new(), by_need, seeking: SeekingPeers::default() }
     }
 
-    /// Their keys.
     pub fn keys(&self) -> Vec<usize> {
         self.all.iter().map(|(at, _)| at).collect()
     }
@@ -58,7 +57,7 @@ impl Attempts {
         self.all.iter().filter(|(_, attempt)| attempt.rail == rail).count()
     }
 
-    /// Whether there are attempts to a peer, and its kernel refused the last try of each: nobody listens there.
+    /// Whether there are attempts to a peer, and its kernel refused the last try of each: no process listens there.
     pub fn are_refused(&self, vc: VcId) -> bool {
         self.are_to(vc) && self.to(vc).all(Attempt::is_refused)
     }
@@ -101,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_are_told_apart_by_peer_rail_and_class() {
+    fn attempts_are_distinguished_by_peer_rail_and_class() {
         let attempts = attempts(&[(PEERS[0], RAILS[0]), (PEERS[0], RAILS[1]), (PEERS[1], RAILS[1])]);
         let [a, b] = PEERS;
         assert_eq!((attempts.to(a).count(), attempts.to(b).count()), (2, 1));

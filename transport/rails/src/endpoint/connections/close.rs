@@ -88,7 +88,7 @@ impl Endpoint {
     fn warn_undelivered(&self, vc: VcId) {
         let peer = &self.peers[vc];
         if let Some(why) = self.engine.loss(vc).filter(|_| !peer.said_goodbye) {
-            log::error!("what was sent to {} last has not been received: {why}", peer.describe());
+            log::error!("the last messages to {} have not been received: {why}", peer.describe());
         }
     }
 

@@ -186,10 +186,10 @@ impl Endpoint {
         self.attempts.end(vc);
         let Some(address) = &mut self.peers[vc].address else { return };
         if address.complete(list).is_err() {
-            let why = format!("{} tells addresses that are none", self.peers[vc].describe());
+            let why = format!("{} sends invalid addresses", self.peers[vc].describe());
             return self.lose_peer(vc, &why);
         }
-        log::debug!("{} has told all its addresses", self.peers[vc].describe());
+        log::debug!("{} has sent all its addresses", self.peers[vc].describe());
         self.connect(vc, now);
     }
 
@@ -239,7 +239,7 @@ impl Endpoint {
         self.lost_added_way(attempt.vc, attempt.rail, now);
         let peer = &self.peers[attempt.vc];
         if !peer.is_connected() {
-            let why = format!("{} is out of reach: {}", peer.describe(), self.links.tcp.files.exhausted());
+            let why = format!("{} is unreachable: {}", peer.describe(), self.links.tcp.files.exhausted());
             self.lose_all_peers(&why);
         }
     }
@@ -256,7 +256,7 @@ impl Endpoint {
         self.attempts.remove(at);
         let peer = &self.peers[vc];
         if is_short_of_files && !peer.is_connected() {
-            let why = format!("{} is out of reach: {}", peer.describe(), peer.attempt_errors.join("; "));
+            let why = format!("{} is unreachable: {}", peer.describe(), peer.attempt_errors.join("; "));
             return self.lose_all_peers(&why);
         }
         self.lose_if_out_of_reach(vc, now);
@@ -279,15 +279,18 @@ impl Endpoint {
             attempt.has_tried_all() && attempt.error.as_ref().is_some_and(AttemptError::is_unreachable)
         };
         let peer = &self.peers[vc];
-        if peer.is_told_unreachable || peer.is_connected() || !peer.known_paths.is_empty() || !attempts.all(is_hopeless)
+        if peer.is_reported_unreachable
+            || peer.is_connected()
+            || !peer.known_paths.is_empty()
+            || !attempts.all(is_hopeless)
         {
             return;
         }
         let outages = self.host.outages();
-        let why = if outages.is_empty() { "the network says that there is no way".into() } else { outages.join(", ") };
+        let why = if outages.is_empty() { "the network reports no route".into() } else { outages.join(", ") };
         let seconds = self.patience(vc).as_secs();
         log::warn!("waits for the network, up to {seconds} s: {}", self.out_of_reach(vc, &why));
-        self.peers[vc].is_told_unreachable = true;
+        self.peers[vc].is_reported_unreachable = true;
     }
 
     /// Gives up a peer whose last way has turned out to be blocked, with nothing left in reserve.
@@ -337,15 +340,7 @@ impl Endpoint {
         let fed = link.receive.feed(&early);
         self.links.tcp.insert(StreamLink { up_since: now, probes_often, sampled: info, class, ..link });
         self.count_file(at);
-        let peer = &mut self.peers[vc];
-        peer.set_link(subchannel.index, LinkId::Tcp(at));
-        self.end_needless_attempts(vc, rail, name, class);
-        let peer = &mut self.peers[vc];
-        peer.was_turned_away = false;
-        if !name.is_additional() {
-            peer.remember_path(KnownPath { rail, stream: name.stream, class, remote: remote.ip() });
-        }
-        self.stand_by(vc);
+        self.add_to_peer(vc, at);
         self.diagnostics.counters.connected(rail, self.links_over(vc, rail), &info);
         self.pace_keepalive();
         // Pacing is for networks: a path within this host is limited by processors alone.
@@ -365,6 +360,21 @@ impl Endpoint {
         self.links.tcp.send_name(at);
         self.offer_others(at);
         self.process_received(at, now);
+    }
+
+    /// Adds link `at` to its peer.
+    fn add_to_peer(&mut self, vc: VcId, at: usize) {
+        let link = &self.links.tcp[at];
+        let (subchannel, rail, name, class) = (link.common.subchannel, link.common.rail, link.name, link.class);
+        let path = KnownPath { rail, stream: name.stream, class, remote: link.remote.ip() };
+        self.peers[vc].set_link(subchannel.index, LinkId::Tcp(at));
+        self.end_needless_attempts(vc, rail, name, class);
+        let peer = &mut self.peers[vc];
+        peer.was_turned_away = false;
+        if !name.is_additional() {
+            peer.remember_path(path);
+        }
+        self.stand_by(vc);
     }
 
     /// A link to the peer is up over a way of `class`: attempts over worse ways end, those over better ones go on.

@@ -118,7 +118,7 @@ impl Endpoint {
         (self.links.tcp.files.is_short() && link.name.by_peer && !link.is_confirmed).then_some(at)
     }
 
-    /// Has an attempt to connect wait, whose file somebody else needs: one that the peer does not know of, if there is one. False:
+    /// Has an attempt to connect wait, whose file another connection needs: one that the peer does not know of, if there is one. False:
     /// none has a file.
     pub(in crate::endpoint) fn postpone_an_attempt(&mut self, now: Instant) -> bool {
         let opened = self.attempts.iter().filter(|(_, attempt)| attempt.has_socket());
@@ -163,20 +163,20 @@ impl Endpoint {
         }
     }
 
-    /// Where connections have begun to take what is left to the program, idle ones are given back.
+    /// Where connections have begun to take the program's share of files, idle ones are given back.
     pub(in crate::endpoint) fn service_reserve_of_files(&mut self, now: Instant) {
         if self.links.tcp.files.take_reserve_in_use() && !self.progress.is_closing {
             let _ = (0..GIVEN_BACK_AT_A_TIME).all(|_| self.give_back_one(now));
         }
     }
 
-    /// A connection has come up: its number tells how many files are left.
+    /// A connection has come up: its number shows how many files are left.
     pub(in crate::endpoint) fn count_file(&mut self, at: usize) {
         let number = self.links.tcp[at].socket.as_raw_fd();
         self.links.tcp.files.opened(number as usize);
     }
 
-    /// How long files may be short until somebody is refused or given up, in nanoseconds: connections that are in use become
+    /// How long files may be short until a peer is refused or given up, in nanoseconds: connections that are in use become
     /// idle, and those that are being set up are used, where there are any.
     pub(in crate::endpoint) fn patience_for_files_ns(&self) -> u64 {
         let has_files = !self.links.tcp.is_empty()

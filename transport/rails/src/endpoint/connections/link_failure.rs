@@ -69,7 +69,7 @@ impl Endpoint {
         let Some(subchannel) = self.links.get(id).map(|link| link.common().subchannel) else { return };
         let why = self.failure_text(id, cause);
         if let Some(at) = self.was_let_go_of(id) {
-            log::debug!("{}: the peer has let go of its attempt to connect", self.peers[subchannel.vc].describe());
+            log::debug!("{}: the peer has given up its attempt to connect", self.peers[subchannel.vc].describe());
             return self.link_evicted(at);
         }
         let missed = match id {

@@ -94,7 +94,7 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
-    /// A pair, and a third endpoint's name at the first one, which has turned to it after so many seconds.
+    /// A pair, and a third endpoint's name at the first one, which has turned to it after this number of seconds.
     fn with_stranger(seconds: u64) -> (Pair, Pair, VcId) {
         let (mut pair, others) = (Pair::open(), Pair::open());
         let address = others.ends[0].address().clone();

@@ -41,7 +41,7 @@ impl Endpoint {
             self.set_reach(vc, class, now);
             if self.begin_class(vc, class, now) {
                 let peer = self.peers[vc].describe();
-                log::info!("no rail is known to lead to {peer}: what is in reserve is tried");
+                log::info!("no rail is known to lead to {peer}: interfaces in reserve are tried");
                 return true;
             }
         }

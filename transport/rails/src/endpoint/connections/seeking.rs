@@ -9,7 +9,6 @@ use crate::endpoint::Endpoint;
 /// Time between two searches for a way, in nanoseconds: a search takes some system calls for each pair of addresses.
 const POLL_INTERVAL_NS: u64 = 100_000_000;
 
-/// The peers.
 #[derive(Debug, Default)]
 pub struct SeekingPeers {
     /// Each with the number of ways that the last look has found. Ways come one after the other: connections begin once a look finds no
@@ -24,7 +23,7 @@ impl Endpoint {
         let peer = &self.peers[vc];
         let Some(address) = &peer.address else { return };
         let why = if let Some(why) = self.host.no_way_out() {
-            Some(format!("{} is out of reach: {why}", peer.describe()))
+            Some(format!("{} is unreachable: {why}", peer.describe()))
         } else if address.rails.iter().all(Vec::is_empty) {
             Some(self.out_of_reach(vc, "it is on another host, and has no interface that leads out of there"))
         } else {
@@ -89,6 +88,6 @@ impl Endpoint {
 
     /// Message that a peer is out of reach, for the reason `why`, with the interfaces that are no rails.
     pub(in crate::endpoint) fn out_of_reach(&self, vc: VcId, why: &str) -> String {
-        format!("{} is out of reach: {why}; {}", self.peers[vc].describe(), self.host.left_out())
+        format!("{} is unreachable: {why}; {}", self.peers[vc].describe(), self.host.left_out())
     }
 }

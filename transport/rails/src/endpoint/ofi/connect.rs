@@ -77,9 +77,7 @@ impl Endpoint {
         }
         let offered = open.offer();
         drop(open);
-        let at = offered
-            .inspect_err(|error| log::warn!("rail {}: there is no memory for a link: {error}", own.name))
-            .ok()?;
+        let at = offered.inspect_err(|error| log::warn!("rail {}: no memory for a link: {error}", own.name)).ok()?;
         if own.ends.len() <= at {
             own.ends.resize_with(at + 1, || None);
         }

@@ -1,7 +1,7 @@
 //! The progress loop: moves bytes between sockets, memory and the engine.
 //!
 //! [`Endpoint::progress`] polls shared memory and, when due (`socket_polls`), the active link and, now and then, all other sockets
-//! (`poll_interval`, `token`); it handles timers, and runs the send path. `state` says what is due in a call. `background` is for
+//! (`poll_interval`, `token`); it handles timers, and runs the send path. `state` has the work that is due in a call. `background` is for
 //! the progress thread, while the application is not in MPI.
 //!
 //! Called by the user, the provider. Nothing here blocks for longer than a thread needs for a payload that it was lent.

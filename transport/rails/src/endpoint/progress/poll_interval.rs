@@ -46,7 +46,6 @@ impl PollInterval {
         now.since_ns(self.last) >= UNEXPECTED_INTERVAL_NS
     }
 
-    /// The active link had data.
     pub fn active_link_had_data(&mut self) {
         self.active_had_data = true;
     }

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_is_late_by_one_percent_at_most_and_a_long_wait_costs_few_looks() {
+    fn data_are_late_by_one_percent_at_most_and_a_long_wait_costs_few_polls() {
         for until_ns in [10_000, 100_000, 1_000_000, 10_000_000, 1_000_000_000] {
             let (count, late_ns) = wait(&mut SocketPolls::default(), until_ns);
             assert!(late_ns <= (until_ns / 100).max(200), "{late_ns} ns late after {until_ns} ns");
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_posted_is_looked_for_at_once() {
+    fn sockets_are_polled_immediately_after_a_post() {
         let mut polls = SocketPolls::default();
         wait(&mut polls, 10_000_000);
         let now = Instant(polls.last.0 + polls.pause_ns);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_yielded_was_not_away() {
+    fn a_process_that_has_yielded_was_not_away() {
         let mut polls = SocketPolls::default();
         wait(&mut polls, 10_000_000);
         polls.set_yielded(true);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_away_waits_from_the_return_on() {
+    fn a_process_that_was_away_waits_from_its_return_on() {
         let mut polls = SocketPolls::default();
         wait(&mut polls, 10_000_000);
         let back = Instant(polls.last.0 + 1_000_000);

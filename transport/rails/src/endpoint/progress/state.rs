@@ -1,4 +1,4 @@
-//! State of the progress calls: their number, the last known time, and what is due in the present one.
+//! State of the progress calls: their number, the last known time, and the work that is due in the present one.
 
 use fishplate_engine::Instant;
 

@@ -103,7 +103,7 @@ impl Endpoint {
                 }
                 Ok(Some(_)) => log::warn!(
                     target: STRANGERS,
-                    "memory that a process would share is refused: too many others have not shown theirs"
+                    "memory that a process would share is refused: too many others are not proven yet"
                 ),
                 Ok(None) => {
                     log::warn!(target: STRANGERS, "memory that a process of another user would share is refused");

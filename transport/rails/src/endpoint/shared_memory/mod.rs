@@ -39,7 +39,7 @@ impl Endpoint {
         !self.links.memory.is_empty() && connected.all(|vc| self.shares_memory(vc))
     }
 
-    /// Whether all peers share memory, and none is connecting: then nobody waits for sockets.
+    /// Whether all peers share memory, and none is connecting: then sockets are not awaited.
     fn expects_only_memory(&self) -> bool {
         let sets_up = self.links.memory.is_any_coming() || !self.attempts.is_empty();
         self.has_only_memory_peers() && !self.links.has_devices() && !sets_up

@@ -6,7 +6,6 @@ use crate::endpoint::Endpoint;
 use crate::endpoint::progress::token::Token;
 use crate::sys::poll::Ready;
 
-/// A socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemorySocket {
     /// At which peers deliver memory to share.

@@ -25,7 +25,7 @@ const MAX_POLLED_LINKS: usize = 4;
 /// reuses ids only after all others.
 const MAX_RUNNING_NS: u64 = 100_000_000;
 
-/// The peer's progress is polled in one of this number of calls while nobody waits for it: it costs a cache line that the peer
+/// The peer's progress is polled in one of this number of calls while it is not awaited: it costs a cache line that the peer
 /// writes.
 const POLL_TAKEN_EVERY: u64 = 64;
 
@@ -131,12 +131,12 @@ impl Endpoint {
             Ok(None) => return false,
             Ok(Some(frames)) => {
                 if self.engine.delivered(now, subchannel, frames).is_err() {
-                    self.protocol_violation(LinkId::Memory(at), "an acknowledgement of what was not sent");
+                    self.protocol_violation(LinkId::Memory(at), "an acknowledgement of frames that were not sent");
                     return true;
                 }
             }
             Err(_) => {
-                self.protocol_violation(LinkId::Memory(at), "it has taken what was not sent");
+                self.protocol_violation(LinkId::Memory(at), "it acknowledges frames that were not sent");
                 return true;
             }
         }

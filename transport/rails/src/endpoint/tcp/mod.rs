@@ -111,7 +111,6 @@ impl TcpLinks {
         })
     }
 
-    /// The links over a rail.
     pub fn over(&self, rail: RailId) -> impl Iterator<Item = &StreamLink> {
         over(&self.links, rail)
     }
@@ -324,7 +323,6 @@ impl TcpLinks {
     }
 }
 
-/// The links over a rail.
 fn over(links: &Slab<StreamLink>, rail: RailId) -> impl Iterator<Item = &StreamLink> {
     links.iter().map(|(_, link)| link).filter(move |link| link.common.rail == rail)
 }

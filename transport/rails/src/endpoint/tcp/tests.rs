@@ -1,4 +1,4 @@
-//! The lists of TCP links, over connections that nobody reads.
+//! The lists of TCP links, over connections that are not read.
 
 use std::net::{TcpListener, TcpStream};
 
@@ -94,7 +94,7 @@ fn a_full_socket_is_flushed_once_it_takes_more() {
 }
 
 #[test]
-fn why_a_link_was_broken_off_is_told_once() {
+fn why_a_link_was_broken_off_is_reported_once() {
     let (mut all, _far) = links(&[0, 0]);
     all.break_off(0, "as the test has it".into());
     all.break_off(1, "as well".into());
@@ -105,7 +105,7 @@ fn why_a_link_was_broken_off_is_told_once() {
 }
 
 #[test]
-fn what_was_taken_out_is_on_no_list_so_that_its_key_may_be_used_again() {
+fn removed_links_are_on_no_list_so_that_keys_may_be_used_again() {
     let (mut all, _far) = links(&[0, 0]);
     all.mark_dirty(0);
     all.block(0);
@@ -136,7 +136,7 @@ fn the_active_link_leaves_the_poll_set_unless_it_is_blocked() {
 }
 
 #[test]
-fn only_the_active_link_waits_with_what_is_reported_in_the_call_in_which_it_was_read() {
+fn only_the_active_link_defers_events_of_the_call_in_which_it_was_read() {
     let (mut all, _far) = links(&[0, 0]);
     (all.active, all[0].read_in_call) = (Some(0), 7);
     assert!(!all.defer_read(1, 7) && !all.defer_read(0, 8) && !all[0].read_deferred);
@@ -158,7 +158,7 @@ fn a_new_connection_is_no_farther_than_others_over_its_way() {
 }
 
 #[test]
-fn what_is_left_is_read_so_that_closing_resets_nothing() {
+fn remaining_data_are_read_so_that_closing_sends_no_reset() {
     use std::io::Write;
     let (mut all, mut far) = links(&[0]);
     far[0].write_all(b"last words").unwrap();

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_move_what_is_long_where_several_payloads_are_under_way() {
+    fn threads_move_long_payloads_where_several_are_in_progress() {
         let plain = Settings::default;
         let encrypted = Settings { encryption: true, ..plain() };
         let checked = Settings { checksum: true, ..plain() };

@@ -30,7 +30,6 @@ pub fn messages(world: &World, to: usize) -> Vec<Recipe> {
     }
 }
 
-/// The kind of a message.
 fn kind_of(message: &[u8]) -> u8 {
     message[6]
 }
@@ -83,7 +82,7 @@ fn begin(kind: u8, code: u8) -> Part {
     fixed(&preamble(kind, code))
 }
 
-/// What he may put where a share belongs.
+/// Values that the stranger may send in place of a share.
 fn shares(scenario: &Scenario, of_others: Vec<Part>) -> Vec<Part> {
     match scenario.terms.encryption {
         true => of_others.into_iter().chain([fixed(&OWN_SHARE)]).collect(),

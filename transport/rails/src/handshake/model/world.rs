@@ -1,4 +1,4 @@
-//! Handshakes of honest endpoints, and what somebody who carries their messages can make of what he has seen and knows.
+//! Handshakes of honest endpoints, and the attacks of a stranger who carries their messages, by what he has seen and knows.
 
 use std::rc::Rc;
 
@@ -51,14 +51,14 @@ impl Role {
     }
 }
 
-/// Which handshakes there are, and what is known to whom.
+/// The handshakes, and the knowledge of each side.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     pub roles: Vec<Role>,
     pub terms: Terms,
     /// Acceptors know the tokens of the others.
     pub are_acquainted: bool,
-    /// Whose keys the stranger has.
+    /// Owners of the keys that the stranger has.
     pub stolen: Vec<Name>,
 }
 
@@ -81,7 +81,7 @@ impl Scenario {
     }
 }
 
-/// What a message of the stranger's is made of.
+/// Parts of a message of the stranger.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     Fixed(Vec<u8>),
@@ -119,7 +119,7 @@ pub struct Side {
     pub offer: Offer,
     pub received: Vec<Vec<u8>>,
     pub sent: Vec<Vec<u8>>,
-    /// The grant that an initiator was told, or an acceptor has told.
+    /// The grant that an initiator has received, or an acceptor has sent.
     pub grant: u64,
     pub end: Option<End>,
 }
@@ -130,8 +130,8 @@ pub struct World<'a> {
     pub sides: Vec<Rc<Side>>,
 }
 
-/// What may still be done: what each side was told first, what it has said by kind and code, and whether it is over. What else
-/// it was told, and in which order sides were, changes nothing of that.
+/// Possible continuations depend on the first message to each side, its own messages by kind and code, and its end. What else
+/// a side has received, and in which order, does not change them.
 pub type State = Vec<(Option<Recipe>, Vec<[u8; 2]>, bool)>;
 
 impl<'a> World<'a> {

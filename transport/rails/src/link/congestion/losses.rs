@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_only_late_or_little_was_not_lost() {
+    fn few_or_late_segments_were_not_lost() {
         let before = TcpInfo { min_rtt_ns: 200_000, segment_bytes: 1448, ..TcpInfo::default() };
         let info = TcpInfo { retransmitted: 9, duplicates: 9, acknowledged_bytes: 1 << 20, ..before };
         assert_eq!(lost(&before, &info), 0);

@@ -111,14 +111,14 @@ pub enum CongestionPhase {
     Settled,
     /// Without pacing, until the path has shown that it loses many segments.
     Near {
-        /// What comes then.
+        /// The next phase.
         then: String,
-        /// What it has lost so far.
+        /// Segments lost so far.
         losses: Losses,
     },
     /// Without pacing, until the window is open.
     Distant {
-        /// What comes then.
+        /// The next phase.
         then: String,
         /// An open window, in bytes.
         open: u64,
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn a_segment_that_the_peer_had_twice_was_not_lost() {
         let look = |retransmitted, duplicates| TcpInfo { retransmitted, duplicates, ..TcpInfo::default() };
-        assert!(!has_lost(&look(0, 0), &look(1, 0)), "the peer had no time yet to tell");
+        assert!(!has_lost(&look(0, 0), &look(1, 0)), "the peer had no time yet to answer");
         assert!(!has_lost(&look(1, 0), &look(1, 1)));
         assert!(has_lost(&look(1, 0), &look(1, 0)));
         assert!(has_lost(&look(2, 1), &look(2, 1)));

@@ -27,7 +27,7 @@ pub struct Common {
     moved: Moved,
 }
 
-/// What a thread has copied.
+/// Result of a thread's copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
     /// Number of bytes.
@@ -73,7 +73,7 @@ pub struct Lent {
 }
 
 impl Lent {
-    /// Has one of `threads` send what is queued. False if none is free.
+    /// Has one of `threads` send the queue. False if none is free.
     pub fn send(
         &mut self,
         queue: &mut TransmitQueue,

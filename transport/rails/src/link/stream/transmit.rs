@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_while_a_thread_sends_comes_behind_it() {
+    fn frames_added_while_a_thread_sends_follow_it() {
         let memory = UserMemory::of_test();
         let users = [vec![1u8; 5000], vec![2u8; 4000]];
         let mut queue = TransmitQueue::default();
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_queued_of_memory_that_ends_is_sent_as_it_was() {
+    fn queued_bytes_of_memory_that_ends_are_sent_unchanged() {
         let memory = UserMemory::of_test();
         let (mut ending, staying) = (vec![1u8; 5000], vec![2u8; 4000]);
         let mut queue = TransmitQueue::default();

@@ -1,5 +1,5 @@
-//! Stalled encrypted records. A forged length in the stream makes the reader wait for bytes that nobody sends; where this connection
-//! is the only one, nothing else would ever show that.
+//! Stalled encrypted records. A forged length in the stream makes the reader wait for bytes that are never sent; where this connection
+//! is the only one, no other sign would show that.
 
 use fishplate_engine::Instant;
 
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_grows_ends_or_is_not_looked_at_is_not_waited_for() {
+    fn records_that_grow_or_end_or_are_not_polled_are_not_waited_for() {
         let mut record = UnfinishedRecord::default();
         let mut observe = |ms: u64, len| record.observe(len, Instant(ms * 1_000_000)) / 1_000_000;
         assert_eq!(

@@ -28,7 +28,6 @@ const MAX_WAIT: Duration = Duration::from_millis(200);
 pub struct Rail<P: Provider> {
     /// Its provider, with `/msg` behind it if it needs a connection to each peer. Links are between rails of equal `provider`.
     pub provider: String,
-    /// Its fabric.
     pub fabric: String,
     /// Name of the rail in the configuration and in reports.
     pub name: String,
@@ -42,7 +41,7 @@ pub struct Rail<P: Provider> {
     /// `None` once it is closed.
     transport: Option<Transport<P>>,
     links: Slab<Link<P>>,
-    /// Number of links so far: tells apart links that had the same key.
+    /// Number of links so far: distinguishes links that had one key.
     serial: u16,
     /// Number of receive buffers.
     receives: usize,
@@ -59,7 +58,6 @@ pub struct Rail<P: Provider> {
 pub struct Names {
     /// See [`Rail::provider`].
     pub provider: String,
-    /// Its fabric.
     pub fabric: String,
     /// See [`Rail::name`].
     pub name: String,
@@ -164,7 +162,7 @@ impl<P: Provider> Rail<P> {
         sender.is_none_or(|sender| sender.detach(ended, places))
     }
 
-    /// Handles completions, and sends and reads what is queued. True if there were completions.
+    /// Handles completions, and starts queued sends and reads. True if there were completions.
     pub fn poll(&mut self, places: Places<'_>) -> bool {
         if !self.is_open() {
             // A closed rail: links may still have to report their failure.

@@ -1,4 +1,4 @@
-//! What stands for a provider in tests: endpoints in one process and in virtual time, whose operations end late, out of
+//! A simulated provider for tests: endpoints in one process and in virtual time, whose operations end late, out of
 //! order, in error or never, as a seed says.
 
 mod network;

@@ -1,4 +1,4 @@
-//! All simulated endpoints, what is under way between them, and the virtual time.
+//! All simulated endpoints, messages in flight between them, and the virtual time.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -11,7 +11,7 @@ use super::happens;
 use crate::sys::memory::UserMemory;
 use crate::sys::ofi::{Buffer, Error, Event, Remote};
 
-/// How far the time goes on when somebody waits for it, in nanoseconds, and after how many looks in vain.
+/// How far the time goes on when a caller waits for it, in nanoseconds, and after how many looks in vain.
 const WAIT: (u64, u32) = (20_000, 64);
 /// When there is room again, in nanoseconds.
 const SOON_NS: u64 = 10_000;
@@ -29,7 +29,7 @@ pub struct Mood {
     pub late_ns: u64,
     /// An endpoint has no room now.
     pub busy: u64,
-    /// A message or a read fails. A message may have arrived all the same.
+    /// A message or a read fails. A message may have arrived nevertheless.
     pub failure: u64,
     /// A read never ends.
     pub stuck: u64,
@@ -37,7 +37,7 @@ pub struct Mood {
     pub unregistered: u64,
     /// The key of a read is one that the peer has invented.
     pub invented: u64,
-    /// A bit of a message is changed on its way, not of the name of its link: without that it belongs to nobody.
+    /// A bit of a message is changed on its way, not of the name of its link: without that it belongs to no link.
     pub changed: u64,
     /// An endpoint answers reads only while it is polled.
     pub is_manual: bool,
@@ -45,7 +45,7 @@ pub struct Mood {
     pub inject_len: usize,
 }
 
-/// Who touches memory: an endpoint writes what it has read, or reads what was lent.
+/// The kind of an access to memory: an endpoint writes bytes that it has read, or reads lent memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Of the peer's memory it has read.
@@ -60,7 +60,6 @@ pub type SharedNetwork = Rc<RefCell<Network>>;
 /// Told of each access before it: where, and how many bytes.
 type Watch = Box<dyn Fn(Access, u64, u64)>;
 
-/// The network.
 pub struct Network {
     /// The time.
     pub now_ns: u64,
@@ -87,7 +86,7 @@ pub(super) struct End {
     pub posted: VecDeque<Buffer>,
     /// Messages that came when no buffer was posted.
     waiting: VecDeque<Vec<u8>>,
-    /// What has ended, and was not polled yet.
+    /// Completions that were not polled yet.
     pub ready: VecDeque<Event>,
     /// Reads of its memory that wait until it is polled.
     pub requests: VecDeque<Read>,
@@ -119,7 +118,7 @@ pub(super) enum Into {
     Own(Vec<u8>),
 }
 
-/// What happens at a time.
+/// An event in virtual time.
 enum Step {
     Arrive {
         from: usize,
@@ -136,12 +135,12 @@ enum Step {
         fails: bool,
     },
     End(usize, Event),
-    /// Whoever had no room tries once more.
+    /// Endpoints without room try again.
     Wake,
 }
 
 impl Network {
-    /// One without endpoints. `watch` is told of each access to memory.
+    /// One without endpoints. `watch` is called for each access to memory.
     pub fn new(seed: u64, mood: Mood, watch: impl Fn(Access, u64, u64) + 'static) -> Network {
         Network {
             now_ns: 0,
@@ -386,7 +385,7 @@ impl Network {
         self.schedule(self.now_ns + late, Step::Write { read, bytes, at, fails });
     }
 
-    /// Half of what is left is written, or all.
+    /// Half of the remaining bytes are written, or all.
     fn write(&mut self, mut read: Read, bytes: Vec<u8>, at: usize, fails: bool) {
         if !self.ends[read.reader].is_open {
             return;
@@ -422,7 +421,7 @@ impl Read {
     }
 }
 
-/// What a call says that fails.
+/// The error of a failing call.
 fn failed(call: &'static str) -> Error {
     Error { call, number: EIO, text: "the simulation says so".into() }
 }

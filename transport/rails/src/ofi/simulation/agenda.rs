@@ -1,4 +1,4 @@
-//! What happens at a time, beside what the simulated network does.
+//! Events in virtual time, beside those of the simulated network.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ impl Agenda {
         self.items.first_key_value().map(|((at, _), _)| *at)
     }
 
-    /// What is due.
+    /// The events that are due.
     pub fn pop(&mut self, now_ns: u64) -> Option<Item> {
         let first = self.items.first_entry().filter(|first| first.key().0 <= now_ns)?;
         Some(first.remove())

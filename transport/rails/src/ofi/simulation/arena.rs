@@ -1,4 +1,4 @@
-//! The memory of all nodes. What is given back stays, so that who touches it still is found out.
+//! The memory of all nodes. Released memory stays, so that later accesses are found.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -9,11 +9,11 @@ use fishplate_engine::{Extent, Payload, Region};
 use crate::ofi::simulated::Access;
 use crate::sys::memory::UserMemory;
 
-/// Bytes around each piece, which nobody touches.
+/// Bytes around each piece, which must not be accessed.
 const GUARD: u64 = 32;
-/// What is in a piece that nobody has written.
+/// Contents of memory that has not been written.
 pub const UNTOUCHED: u8 = 0xee;
-/// What is in one that was given back.
+/// Contents of released memory.
 const GONE: u8 = 0xdd;
 /// Length of the table that contents are cut from: odd, so that no boundary of a stripe looks like another.
 const TABLE: usize = 65_521;

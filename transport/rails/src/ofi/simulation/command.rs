@@ -1,6 +1,6 @@
-//! What the test does.
+//! Commands of the test.
 
-/// What the test does at a time. `id` names an operation and its contents.
+/// A command. `id` names an operation and its contents.
 #[derive(Clone, Copy, Debug)]
 pub enum Command {
     Send {

@@ -1,4 +1,4 @@
-//! What a seed means: how many nodes and rails there are, how they behave, and what is done.
+//! The setup of a seed: numbers of nodes and rails, their behaviour, and the operations.
 
 use fastrand::Rng;
 use fishplate_engine::Config;
@@ -98,7 +98,7 @@ fn commands(rng: &mut Rng, nodes: usize, rails: usize) -> Vec<(u64, Command)> {
     commands
 }
 
-/// Around the limits of what is copied and what is cut.
+/// Lengths around the limits of copying and cutting.
 fn length(rng: &mut Rng) -> u64 {
     match rng.u64(..10) {
         0..3 => rng.u64(..200),

@@ -18,7 +18,7 @@ pub struct PeerAddress(pub(crate) u64);
 pub(super) unsafe fn address_of(library: &Library, endpoint: *mut fid, cm: *const fi_ops_cm) -> Result<Vec<u8>, Error> {
     let mut bytes = vec![0u8; MAX_ADDRESS];
     let mut len = bytes.len();
-    // SAFETY: the caller's promise; the buffer has the length that is told.
+    // SAFETY: the caller's promise; the buffer has the given length.
     let returned = unsafe { ((*cm).getname)(endpoint, bytes.as_mut_ptr().cast(), &raw mut len) };
     library.check("fi_getname", returned as isize)?;
     if len > MAX_ADDRESS {

@@ -75,7 +75,7 @@ impl Buffer {
 
     /// Its contents.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: its bytes are initialized, and not under way while somebody has the handle.
+        // SAFETY: its bytes are initialized, and not under way while there is a handle.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 

@@ -173,7 +173,7 @@ impl Connections {
         }
     }
 
-    /// Closes a connection, and tells the peer. False: it is closed.
+    /// Closes a connection, with a notification of the peer. False: it is closed.
     pub fn close(&mut self, peer: PeerAddress) -> bool {
         let Some(endpoint) = self.endpoint(peer) else { return false };
         // SAFETY: a live endpoint.
@@ -223,7 +223,7 @@ impl Connections {
         const HEAD: usize = size_of::<fi_eq_cm_entry>();
         let mut space = [0u64; (HEAD + MAX_DATA) / 8];
         let mut event = 0;
-        // SAFETY: a live queue; space of the length that is told, aligned as its entries.
+        // SAFETY: a live queue; space of the given length, aligned as its entries.
         let returned = unsafe {
             let queue = self.events.as_ptr();
             ((*(*queue).ops).read)(queue, &raw mut event, space.as_mut_ptr().cast(), HEAD + MAX_DATA, 0)

@@ -76,7 +76,6 @@ impl Library {
         usize::try_from(returned).map_err(|_| self.error(call, -returned as i32))
     }
 
-    /// The error of that number.
     pub(super) fn error(&self, call: &'static str, number: i32) -> Error {
         // SAFETY: takes any number, and returns null or a C string that stays.
         let text = unsafe { text((self.strerror)(number)) };

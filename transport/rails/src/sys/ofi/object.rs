@@ -10,19 +10,19 @@ pub(super) unsafe trait Fid {}
 
 // SAFETY: as libfabric's headers say, and the layout test of `ofi_abi`.
 unsafe impl Fid for fid_fabric {}
-// SAFETY: the same.
+// SAFETY: as of `fid_fabric`.
 unsafe impl Fid for fid_domain {}
-// SAFETY: the same.
+// SAFETY: as of `fid_fabric`.
 unsafe impl Fid for fid_av {}
-// SAFETY: the same.
+// SAFETY: as of `fid_fabric`.
 unsafe impl Fid for fid_cq {}
-// SAFETY: the same.
+// SAFETY: as of `fid_fabric`.
 unsafe impl Fid for fid_ep {}
-// SAFETY: the same.
+// SAFETY: as of `fid_fabric`.
 unsafe impl Fid for fid_mr {}
-// SAFETY: the same.
+// SAFETY: as of `fid_fabric`.
 unsafe impl Fid for fid_eq {}
-// SAFETY: the same.
+// SAFETY: as of `fid_fabric`.
 unsafe impl Fid for fid_pep {}
 
 /// An object that this process has opened.

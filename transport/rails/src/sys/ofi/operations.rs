@@ -128,7 +128,7 @@ impl Port {
         peer: PeerAddress,
         tag: u64,
     ) -> Posted<()> {
-        // SAFETY: user memory stays until the read has ended, as its owner is told only then; other memory is kept here.
+        // SAFETY: user memory stays until the read has ended, as its completion comes only then; other memory is kept here.
         let registration = match unsafe { register_own(&self.domain, part, Use::Destination) } {
             Ok(registration) => registration,
             Err(error) => {

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_is_known_once_however_often_it_tells_its_address() {
+    fn a_peer_is_known_once_however_often_it_sends_its_address() {
         let _guard = crate::sys::ofi::one_at_a_time();
         for mut port in ports() {
             let own = port.address().unwrap();

@@ -30,11 +30,11 @@ pub fn find(launcher: Option<&Path>) -> Result<Found, String> {
     let launcher = named.or_else(|| programs::find("mpiexec")).ok_or("there is no mpiexec in PATH")?;
     let mut version = Command::new(&launcher);
     version.arg("--version").stdin(Stdio::null());
-    let told = child_process::output_within(version, PATIENCE)
-        .map_err(|error| format!("{} does not say what it is: {error:#}", launcher.display()))?;
-    let text = String::from_utf8_lossy(&told.stdout) + String::from_utf8_lossy(&told.stderr);
-    let family = family(&text)
-        .ok_or_else(|| format!("{} is of no MPI that is known: {}", launcher.display(), first_line(&text)))?;
+    let output = child_process::output_within(version, PATIENCE)
+        .map_err(|error| format!("cannot get the version of {}: {error:#}", launcher.display()))?;
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    let family =
+        family(&text).ok_or_else(|| format!("{} is of an unknown MPI: {}", launcher.display(), first_line(&text)))?;
     let library = library(&launcher, family).ok_or_else(|| {
         format!("the library of {} is not in {} beside its folder", launcher.display(), FOLDERS[..2].join(" or "))
     })?;
@@ -42,7 +42,7 @@ pub fn find(launcher: Option<&Path>) -> Result<Found, String> {
 }
 
 fn first_line(text: &str) -> &str {
-    text.lines().find(|line| !line.trim().is_empty()).unwrap_or("it says nothing")
+    text.lines().find(|line| !line.trim().is_empty()).unwrap_or("it prints nothing")
 }
 
 /// By a launcher's version output.
@@ -119,10 +119,10 @@ mod tests {
     }
 
     #[test]
-    fn a_launcher_that_is_none_is_told() {
+    fn a_launcher_that_is_none_is_reported() {
         let error = find(Some(Path::new("/no/such/mpiexec"))).unwrap_err();
         assert!(error.contains("/no/such/mpiexec"), "{error}");
         let error = find(Some(Path::new("/bin/true"))).unwrap_err();
-        assert!(error.contains("is of no MPI that is known"), "{error}");
+        assert!(error.contains("is of an unknown MPI"), "{error}");
     }
 }

@@ -55,18 +55,19 @@ pub fn judge(host: &str, facts: &Facts) -> Vec<Finding> {
     match facts {
         Facts::NotTried => Vec::new(),
         Facts::NoLibrary(library) => {
-            let found =
-                format!("{} is not there: programs are started by the same paths on all hosts", library.display());
-            let to_do = "install the MPI there too, or where all hosts see it".to_string();
+            let found = format!("{} is not there: programs are started by equal paths on all hosts", library.display());
+            let to_do = "install the MPI there too, or on a file system of all hosts".to_string();
             vec![Finding::warning(CHECK, host, found, to_do)]
         }
         Facts::Tried(_, Outcome::NotTried(why)) => {
-            let to_do = "see whether a program of one rank starts".to_string();
+            let to_do = "check whether a program of one rank starts".to_string();
             vec![Finding::warning(CHECK, host, format!("MPI could not be tried: {why}"), to_do)]
         }
         Facts::Tried(library, Outcome::Failed { version, said }) => {
             let found = format!("{} does not start: {said}", title(version, library));
-            let to_do = "FI_LOG_LEVEL=info in front of a program tells more; without Fishplate: FI_PROVIDER=tcp".into();
+            let to_do =
+                "FI_LOG_LEVEL=info in front of a program shows the reason; FI_PROVIDER=tcp runs it without Fishplate"
+                    .into();
             vec![Finding::prevents(CHECK, host, found, to_do)]
         }
         Facts::Tried(library, Outcome::Started(started)) if !started.has_loaded => {

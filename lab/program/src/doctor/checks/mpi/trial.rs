@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_is_said_the_reason_counts() {
+    fn of_the_output_the_reason_is_shown() {
         let said = |err: &str| match outcome("{\"version\":\"x\"}\n", err, false) {
             Outcome::Failed { said, .. } => said,
             other => panic!("{other:?}"),

@@ -54,7 +54,7 @@ const readTheme = () => {
   const dark = theme.sheet[0] < 128;
   theme.lines = dark ? ["#ff7f45", "#58aee8", "#2fc39c", "#f0b429", "#e58fc1", "#a99bea", "#b4bcc8", "#9fd4f7"]
     : ["#d04a02", "#0067a8", "#00846a", "#b8860b", "#b5478c", "#5b4b9a", "#4b5563", "#5fa8d8"];
-  // From nothing to all, by way of a middle that both ends can be told from.
+  // From nothing to all, by way of a middle that differs from both ends.
   const stops = dark ? [theme.sheet, [24, 74, 110], [88, 174, 232], [240, 180, 41], [255, 240, 200]]
     : [theme.sheet, [190, 220, 240], [0, 103, 168], [150, 40, 90], [90, 10, 10]];
   theme.heat = Uint32Array.from({ length: 256 }, (_, at) => {

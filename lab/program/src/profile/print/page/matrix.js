@@ -1,8 +1,8 @@
 // Who sends to whom.
 class Matrix {
-  constructor(section, told, buffer) {
-    this.told = told;
-    this.values = { bytes: numbers(buffer, told.bytes), messages: numbers(buffer, told.messages) };
+  constructor(section, description, buffer) {
+    this.description = description;
+    this.values = { bytes: numbers(buffer, description.bytes), messages: numbers(buffer, description.messages) };
     this.canvas = section.querySelector("canvas");
     this.select = section.querySelector("select");
     this.select.addEventListener("change", () => this.draw());
@@ -11,12 +11,12 @@ class Matrix {
   }
 
   name(at) {
-    const each = this.told.ranks_each;
+    const each = this.description.ranks_each;
     return each === 1 ? `rank ${at}` : `ranks ${at * each} to ${at * each + each - 1}`;
   }
 
   draw() {
-    const { rows } = this.told, values = this.values[this.select.value];
+    const { rows } = this.description, values = this.values[this.select.value];
     const size = this.canvas.clientWidth - 40;
     const { context } = prepare(this.canvas, size + 24);
     const present = values.filter((value) => value > 0);
@@ -35,15 +35,15 @@ class Matrix {
     const cell = size / rows, every = Math.ceil(26 / cell);
     for (let at = 0; at < rows; at += every) {
       context.textAlign = "right";
-      context.fillText(at * this.told.ranks_each, 34, 20 + (at + 0.5) * cell + 4);
+      context.fillText(at * this.description.ranks_each, 34, 20 + (at + 0.5) * cell + 4);
       context.textAlign = "center";
-      context.fillText(at * this.told.ranks_each, 40 + (at + 0.5) * cell, 13);
+      context.fillText(at * this.description.ranks_each, 40 + (at + 0.5) * cell, 13);
     }
     this.cell = cell;
   }
 
   tell(event) {
-    const box = this.canvas.getBoundingClientRect(), { rows } = this.told;
+    const box = this.canvas.getBoundingClientRect(), { rows } = this.description;
     const [to, from] = [Math.floor((event.clientX - box.left - 40) / this.cell), Math.floor((event.clientY - box.top - 20) / this.cell)];
     if (Math.min(from, to) < 0 || Math.max(from, to) >= rows) return hideTip();
     const [sent, messages] = [this.values.bytes[from * rows + to], this.values.messages[from * rows + to]];

@@ -64,7 +64,7 @@ pub fn markup(world: &World, number: usize) -> Markup {
     pairs.sort_by_key(|(.., bytes)| std::cmp::Reverse(*bytes));
     html! {
         section .matrix data-world=(number) {
-            h2 { "Who sends to whom" }
+            h2 { "Messages between ranks" }
             p .note { "Messages from one rank to another, without collective operations. A row is a sender, a column a receiver; the scale is logarithmic." }
             @if pairs.is_empty() {
                 p { "There were no such messages." }

@@ -26,7 +26,7 @@ const MAX_WORLDS: usize = 4;
 
 /// Data about a program for the page's script.
 #[derive(Serialize)]
-struct Told {
+struct Description {
     timeline: Option<timeline::Timeline>,
     matrix: Option<matrix::Matrix>,
 }
@@ -77,21 +77,23 @@ pub fn script() -> Markup {
 /// A program, one of `parts` parts of a page.
 pub fn program(profile: &Profile, world: &World, number: usize, parts: usize) -> Markup {
     let mut arrays = Arrays::default();
-    let told =
-        Told { timeline: timeline::of(profile, world, &mut arrays, parts), matrix: matrix::of(world, &mut arrays) };
+    let description = Description {
+        timeline: timeline::of(profile, world, &mut arrays, parts),
+        matrix: matrix::of(world, &mut arrays),
+    };
     // "</script>" in a name would end the script.
-    let words = serde_json::to_string(&told).unwrap_or_default().replace('<', "\\u003c");
+    let words = serde_json::to_string(&description).unwrap_or_default().replace('<', "\\u003c");
     html! {
         (list(findings::of_world(world)))
         (breakdown::markup(world))
-        @if let Some(timeline) = &told.timeline { (timeline::markup(timeline, number)) }
+        @if let Some(timeline) = &description.timeline { (timeline::markup(timeline, number)) }
         (tables::calls(world))
         (tables::sites(world))
         (sizes::markup(world))
         (matrix::markup(world, number))
         (tables::communicators(world))
         (tables::ranks(world))
-        script type="application/json" id=(format!("told-{number}")) { (PreEscaped(words)) }
+        script type="application/json" id=(format!("description-{number}")) { (PreEscaped(words)) }
         script type="text/plain" id=(format!("packed-{number}")) { (PreEscaped(arrays.packed())) }
     }
 }

@@ -45,8 +45,8 @@ pub fn markup(world: &World) -> Markup {
     html! {
         section .sizes {
             h2 { "Sizes of messages" }
-            p .note { "Each bar: from a power of two up to the next. A collective operation counts once for each rank, with what that rank sends in it." }
-            @if messages.is_empty() { p { "Nothing was sent." } } @else {
+            p .note { "Each bar: from a power of two up to the next. A collective operation counts once for each rank, with the bytes that the rank sends in it." }
+            @if messages.is_empty() { p { "No messages were sent." } } @else {
                 p .legend { @for (at, (_, name)) in WAYS.iter().enumerate() {
                     @if messages.iter().any(|class| class.values[at] > 0) {
                         span .key { i class=(format!("chip w{at}")) {} span { (name) } }

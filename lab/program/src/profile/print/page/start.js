@@ -3,9 +3,9 @@ const start = async () => {
   tip = document.getElementById("tip");
   const drawn = [];
   for (let number = 0; ; number++) {
-    const told = document.getElementById(`told-${number}`);
-    if (!told) break;
-    const { timeline, matrix } = JSON.parse(told.textContent);
+    const description = document.getElementById(`description-${number}`);
+    if (!description) break;
+    const { timeline, matrix } = JSON.parse(description.textContent);
     const buffer = await unpack(number);
     const section = (name) => document.querySelector(`.${name}[data-world="${number}"]`);
     if (timeline) drawn.push(new Timeline(section("timeline"), timeline, buffer));

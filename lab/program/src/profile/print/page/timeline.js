@@ -1,14 +1,14 @@
 // What changed over time: curves and a picture of all ranks, which are zoomed together.
 class Timeline {
-  constructor(section, told, buffer) {
+  constructor(section, description, buffer) {
     this.section = section;
-    this.seconds = told.seconds;
-    this.ranks = told.ranks;
-    [this.from, this.to] = [0, told.seconds];
+    this.seconds = description.seconds;
+    this.ranks = description.ranks;
+    [this.from, this.to] = [0, description.seconds];
     const read = (layer) => ({ ...layer, values: numbers(buffer, layer.data) });
-    this.sums = told.sums.map(read);
-    this.layers = told.layers.map(read);
-    this.rails = told.rails.map(read);
+    this.sums = description.sums.map(read);
+    this.layers = description.layers.map(read);
+    this.rails = description.rails.map(read);
     this.step = Math.min(...this.sums.map((sum) => sum.bin));
     this.canvas = Object.fromEntries([...section.querySelectorAll("canvas")].map((canvas) => [canvas.dataset.panel, canvas]));
     this.output = section.querySelector("output");

@@ -1,4 +1,4 @@
-//! What changed over time, as the page's script draws it: sums of all ranks in full, ranks and interfaces in as many
+//! Curves over time, as the page's script draws them: sums of all ranks in full, ranks and interfaces in as many
 //! columns as there is room for.
 
 use fishplate_profile::series_file::rank_column;
@@ -181,7 +181,7 @@ pub fn markup(timeline: &Timeline, number: usize) -> Markup {
         section .timeline data-world=(number) {
             h2 { "Over time" }
             p .note {
-                "Drag over a picture to zoom in, double-click to see all again; or use the wheel with Ctrl held. Sums have steps of " (step) "; what is narrower than a pixel is shown by its mean, and pale by its least and greatest."
+                "Drag over a picture to zoom in, double-click to see all again; or use the wheel with Ctrl held. Sums have steps of " (step) "; intervals narrower than a pixel are shown by their mean, and pale by their least and greatest value."
             }
             noscript { p .note { "These pictures are drawn by a script." } }
             div .controls {
@@ -191,9 +191,9 @@ pub fn markup(timeline: &Timeline, number: usize) -> Markup {
                 output {}
             }
             figure { figcaption { h3 { "Ranks in MPI" } p { "Share of the time of all ranks" } } canvas data-panel="share" height="110" {} }
-            figure { figcaption { h3 { "What programs send and receive" } p { "Bytes a second of all ranks, in messages and collective operations" } } canvas data-panel="bytes" height="190" {} }
+            figure { figcaption { h3 { "Bytes of messages" } p { "Bytes per second of all ranks, sent and received, in messages and collective operations" } } canvas data-panel="bytes" height="190" {} }
             figure .rails {
-                figcaption { h3 { "Network interfaces" } p { "Bytes a second, headers included" } label { "host " select data-select="host" {} } }
+                figcaption { h3 { "Network interfaces" } p { "Bytes per second, headers included" } label { "host " select data-select="host" {} } }
                 canvas data-panel="rails" height="210" {}
             }
             figure {

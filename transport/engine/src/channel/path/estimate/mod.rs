@@ -249,7 +249,7 @@ impl Estimate {
             .map_or(by_round_trip, |late| TimeRange { earliest: after(late.min_ns), latest: after(late.max_ns) });
         let arrival = kernel_acked.map_or(arrival, |kernel| arrival.within(kernel));
         self.rate.sample(now, (min_rtt_ns, &self.window), arrival, acked);
-        // Acknowledgements, those of kernels too, may have queued behind what the peer sends: its clock tells, where it is known.
+        // Acknowledgements, those of kernels too, may have queued behind what the peer sends: its clock shows that, where it is known.
         let by_clock = lateness.map(|late| late.min_ns);
         let by_round_trip =
             || came.earliest.since_ns(frame.at.plus_ns(min_rtt_ns + ack_delay_ns.max(max_ack_delay_ns)));

@@ -204,7 +204,7 @@ fn a_path_that_is_shunned_is_measured_by_padding() {
 }
 
 #[test]
-fn what_a_shaper_lets_pass_at_once_does_not_make_a_path_fast() {
+fn the_burst_of_a_shaper_does_not_make_a_path_fast() {
     let mut estimate = Estimate::of_round_trip(5_000);
     // 62 KB each 2 ms, 31 MB/s; every third passes at once, as the path has rested.
     for round in 0..300 {
@@ -303,7 +303,7 @@ fn time_in_the_drivers_hands_does_not_count() {
 }
 
 #[test]
-fn what_is_under_way_drains_with_time_and_with_acknowledgements() {
+fn bytes_in_flight_drain_with_time_and_with_acknowledgements() {
     let mut estimate = Estimate::new(Some(1e9));
     let large = estimate.sent(Instant(0), 900_000);
     estimate.sent(Instant(0), 100_000);

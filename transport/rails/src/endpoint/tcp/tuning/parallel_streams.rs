@@ -298,7 +298,7 @@ impl Endpoint {
             self.attempts.insert(attempt.with_short_segments(is_short));
         }
         let name = &self.host[rail].name;
-        log::info!("rail {name} to {remote}: {count} more connections, to see whether they carry more");
+        log::info!("rail {name} to {remote}: {count} more connections on trial");
     }
 
     /// An additional stream could not be set up: the next try is after a pause.
@@ -356,7 +356,11 @@ impl Endpoint {
         own.truncate(usize::from(count));
         for at in own {
             let link = &self.links.tcp[at];
-            log::info!("rail {}: a connection to {} is let go", self.host[link.common.rail].name, link.remote);
+            log::info!(
+                "rail {}: an additional connection to {} is closed",
+                self.host[link.common.rail].name,
+                link.remote
+            );
             self.links.tcp.retire(at, &mut self.engine, now);
         }
     }

@@ -20,7 +20,7 @@ use rails::SimulatedRail;
 
 /// Bytes that a link takes at a time.
 pub const BUDGET: u64 = 256 << 10;
-/// The same of the stream, which is slow.
+/// Bytes that the stream takes at a time, which is slow.
 pub const STREAM_BUDGET: u64 = 8 << 10;
 
 /// Which link a subchannel is.
@@ -32,7 +32,6 @@ pub enum Over {
     Rail { rail: usize, end: usize },
 }
 
-/// A node.
 pub struct Node {
     pub engine: Engine,
     /// The channel to each node; to itself, one that is not used.
@@ -43,7 +42,7 @@ pub struct Node {
     pub streams: Vec<Option<SubchannelId>>,
     /// Peers that are lost.
     pub lost: Vec<VcId>,
-    /// What goes out over streams: to whom.
+    /// Bytes to send over streams, with their receivers.
     pub frames: Vec<(VcId, Header, Vec<u8>)>,
     pub announcements: Vec<Announcement>,
     pub completions: Vec<Completion>,
@@ -88,7 +87,7 @@ impl Node {
         self.rails.iter().filter_map(SimulatedRail::next_at).chain(timeout).min()
     }
 
-    /// What an endpoint does when it is called. True if there was anything.
+    /// Progress in a call of an endpoint. True if there was any.
     pub fn turn(&mut self, now: Instant) -> bool {
         self.engine.handle_timeout(now);
         self.apply_memory_actions(now);

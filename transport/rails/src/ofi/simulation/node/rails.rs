@@ -15,13 +15,12 @@ const PAUSES_NS: (u64, u64) = (500_000_000, 60_000_000_000);
 /// Places of one node, at most.
 const MAX_RAILS: usize = 8;
 
-/// What a peer is told of a link to be.
+/// The description of a future link, for the peer.
 pub struct Announcement {
     pub to: VcId,
     pub own: Description,
 }
 
-/// A rail.
 pub struct SimulatedRail {
     pub rail: Rail<SimulatedPort>,
     network: SharedNetwork,
@@ -112,7 +111,7 @@ impl Node {
         self.announcements.extend(own.map(|own| Announcement { to, own }));
     }
 
-    /// A peer has told of its side of a link.
+    /// A peer has described its side of a link.
     pub fn described(&mut self, now: Instant, peer: usize, theirs: &Description) {
         let (vc, rail) = (self.vcs[peer], usize::from(theirs.ordinal));
         if self.lost.contains(&vc) {

@@ -1,4 +1,4 @@
-//! What must hold at the end of a run.
+//! Conditions at the end of a run.
 
 use fishplate_engine::BounceId;
 
@@ -10,7 +10,7 @@ use crate::ofi::transport::SENDS;
 const BOUNCES: u32 = 256;
 
 impl World {
-    /// Nothing is kept, and nobody has written where nobody may.
+    /// Nothing is kept, and no byte outside of granted memory was written.
     pub fn check(&mut self) {
         let seed = self.setup.seed;
         for id in self.accesses.keys().copied().collect::<Vec<_>>() {

@@ -1,4 +1,4 @@
-//! What is done, and what must come of it.
+//! Operations, and their expected results.
 
 use fishplate_engine::{
     Completion, Context, Envelope, Failure, Operation, Pattern, ReadRequest, RecvRequest, Region, Registration, Remote,
