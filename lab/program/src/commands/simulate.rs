@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 use fishplate_sim::throughput;
 use fishplate_sim::transport::{self, Mutation, Outcome, Setup};
 
-use super::{simulate_history, simulate_testbed};
+use super::{simulate_cells, simulate_history, simulate_many_ranks, simulate_testbed};
 
 /// Runs the protocol in virtual time while rails fail, and checks that nothing is lost.
 ///
@@ -26,7 +26,16 @@ pub struct Args {
     #[command(flatten)]
     history: simulate_history::Args,
 
-    /// Replay one seed, and print all events; with TESTBED or --history: seed of random numbers
+    #[command(flatten)]
+    many_ranks: simulate_many_ranks::Args,
+
+    /// Print only these cells of one of these tables: pattern=exchange, rails=1000+250,1000+1000 (any rates), sizes=16K:1M;
+    /// of --history also delays=0,1000 (us one way) and before=nothing,small; of --many-ranks also hosts=2x16,8x64
+    /// (hosts and ranks on each) and knows=nothing,told,measured (what ranks know of the rails at first)
+    #[arg(long, requires = simulate_cells::TABLE, value_name = "KEY=LIST")]
+    only: Vec<String>,
+
+    /// Replay one seed, and print all events; with TESTBED, --history or --many-ranks: seed of random numbers
     #[arg(long, value_name = "N", conflicts_with_all = ["from", "seconds", "throughput"])]
     seed: Option<u64>,
 
@@ -56,6 +65,7 @@ Examples:
   fishplate simulate --seed 17 | less
   fishplate simulate --bug stripe-aside
   fishplate simulate --history --only pattern=exchange --only rails=1000+1000,1000+250
+  fishplate simulate --many-ranks --only hosts=2x16,8x64
   fishplate simulate --testbeds
   fishplate simulate wan-2008 bandwidth --sizes 1K:4M --set wan.delay_us=1000";
 
@@ -65,7 +75,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         return simulate_testbed::run(&args.machine, args.seed.unwrap_or(1));
     }
     if args.history.history {
-        let (table, code) = simulate_history::table(&args.history, args.seed.unwrap_or(1))?;
+        let (table, code) = simulate_history::table(&args.only, args.seed.unwrap_or(1))?;
+        return print(&table).map(|_| code);
+    }
+    if args.many_ranks.many_ranks {
+        let (table, code) = simulate_many_ranks::table(&args.only, args.seed.unwrap_or(1))?;
         return print(&table).map(|_| code);
     }
     ensure!(args.seconds >= 0.0 && args.seconds.is_finite(), "--seconds is a length of time, not {}", args.seconds);

@@ -14,6 +14,8 @@ const BURST: f64 = 2048.0;
 const MAX_PACKET_BURST_MBIT: f64 = 1000.0;
 /// Bytes of a packet on the wire beyond its frame, as an emulator counts them: check sequence, preamble, gap.
 const GAP_BYTES: f64 = 24.0;
+/// Bytes of a packet: payload, and all that shapers count.
+pub(super) const PACKET: (f64, f64) = (1448.0, 1448.0 + 66.0);
 /// Duration of the emulator's longest frame, in seconds.
 const MAX_FRAME_S: f64 = 500e-6;
 /// A byte that a process sends, and one that it receives, in picoseconds: one rail without a limit carries 4 to 5 GB/s
@@ -78,5 +80,5 @@ pub(super) fn frame_bytes(case: &Case) -> f64 {
 /// Bytes on the wire for a byte of payload.
 pub(super) fn on_wire(case: &Case) -> f64 {
     let gap = if case.delay_us > 0 { GAP_BYTES } else { 0.0 };
-    (1448.0 + 66.0 + gap) / 1448.0
+    (PACKET.1 + gap) / PACKET.0
 }

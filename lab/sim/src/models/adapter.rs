@@ -11,6 +11,8 @@ pub struct Adapter {
     pub memory_bytes: u64,
     /// Bytes that it has.
     pub fetched: u64,
+    /// Bytes that it has sent so far.
+    pub sent: u64,
     /// Flows that may have something to send, in turn.
     pub round: VecDeque<FlowId>,
 }
@@ -18,7 +20,7 @@ pub struct Adapter {
 impl Adapter {
     /// An adapter with this size of memory for outgoing data.
     pub fn new(memory_bytes: u64) -> Self {
-        Adapter { memory_bytes, fetched: 0, round: VecDeque::new() }
+        Adapter { memory_bytes, fetched: 0, sent: 0, round: VecDeque::new() }
     }
 
     /// Whether a piece of `bytes` can be fetched. One always can, and a second one while the first is being sent.

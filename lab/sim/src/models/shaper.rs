@@ -32,6 +32,8 @@ pub struct Shaper {
     tokens_ps: i64,
     filled: Time,
     queue: VecDeque<Waiting>,
+    /// Sum of the tokens of all that wait: hundreds of connections queue here, and each acknowledgement asks.
+    queued_ps: i64,
     /// Delay of the timer that releases waiting frames.
     late: Time,
 }
@@ -50,6 +52,7 @@ impl Shaper {
             tokens_ps: bucket_ps,
             filled: Time::default(),
             queue: VecDeque::new(),
+            queued_ps: 0,
             late,
         }
     }
@@ -58,6 +61,7 @@ impl Shaper {
     pub fn set_rate(&mut self, now: Time, mbit: f64) {
         self.fill(now);
         self.byte_ps = 8e6 / mbit;
+        self.queued_ps = self.queue.iter().map(|waiting| self.debt_ps(waiting.bytes)).sum();
     }
 
     /// A piece comes.
@@ -65,6 +69,7 @@ impl Shaper {
         if self.queue.is_empty() {
             self.closes = now;
         }
+        self.queued_ps += self.debt_ps(bytes);
         self.queue.push_back(Waiting { chunk, bytes, since: now });
     }
 
@@ -80,6 +85,7 @@ impl Shaper {
             while let Some(next) = self.queue.front().filter(|next| belongs(frame, next)) {
                 frame += next.bytes;
                 left.push(next.chunk);
+                self.queued_ps -= self.debt_ps(next.bytes);
                 self.queue.pop_front();
             }
             self.tokens_ps -= self.debt_ps(frame);
@@ -100,8 +106,7 @@ impl Shaper {
     pub fn wait(&self, now: Time) -> Time {
         let passed = i64::try_from((now - self.filled).0).unwrap_or(i64::MAX);
         let tokens_ps = self.tokens_ps.saturating_add(passed).min(self.bucket_ps);
-        let queued_ps: i64 = self.queue.iter().map(|waiting| self.debt_ps(waiting.bytes)).sum();
-        let owed = u64::try_from(queued_ps - tokens_ps).unwrap_or(0);
+        let owed = u64::try_from(self.queued_ps - tokens_ps).unwrap_or(0);
         if owed > 0 { Time(owed) + self.late } else { Time::default() }
     }
 

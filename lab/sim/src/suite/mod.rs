@@ -19,6 +19,7 @@ pub use benchmark::{Benchmark, Unit};
 pub use competing_traffic::{Disturbance, Second, over_time};
 pub use file_access::FileAccess;
 pub use intervals::intervals;
+pub(crate) use neighbours::Neighbour;
 pub use neighbours::Neighbourhood;
 pub use options::{Machine, Options, Outcome, Pattern};
 pub use run::{run, sweep};

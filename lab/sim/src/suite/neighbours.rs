@@ -1,7 +1,5 @@
 //! With whom a rank exchanges, as the benchmark program does it (`bench/programs/neighbours.c`).
 
-use crate::mpi::program::Mpi;
-
 /// How ranks are neighbours of each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Neighbourhood {
@@ -13,7 +11,7 @@ pub enum Neighbourhood {
 
 /// One message there and one back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Neighbour {
+pub(crate) struct Neighbour {
     /// With whom.
     pub rank: u32,
     /// Tag of sent messages.
@@ -24,10 +22,10 @@ pub(super) struct Neighbour {
 
 impl Neighbourhood {
     /// The neighbours of a rank.
-    pub(super) fn of(self, mpi: &Mpi) -> Vec<Neighbour> {
+    pub(crate) fn of(self, rank: u32, ranks: u32) -> Vec<Neighbour> {
         match self {
-            Neighbourhood::Grid(dimensions) => in_grid(mpi.rank(), &extents(mpi.ranks(), dimensions)),
-            Neighbourhood::Pairs(count) => in_pairs(mpi.rank(), mpi.ranks(), count),
+            Neighbourhood::Grid(dimensions) => in_grid(rank, &extents(ranks, dimensions)),
+            Neighbourhood::Pairs(count) => in_pairs(rank, ranks, count),
         }
     }
 

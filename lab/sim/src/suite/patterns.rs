@@ -20,7 +20,7 @@ const SPARE: f64 = 1.25;
 /// Receives, sends and a wait with all neighbours, after a computation.
 pub(super) async fn exchange(mpi: &Mpi, options: &Options, seed: u64, found: &Measurements) {
     let pattern = &options.pattern;
-    let neighbours = pattern.neighbours.of(mpi);
+    let neighbours = pattern.neighbours.of(mpi.rank(), mpi.ranks());
     let mut random = Random::stream(seed, &format!("imbalance of rank {}", mpi.rank()));
     let mut times = Vec::new();
     for iteration in 0..options.warmup + options.iterations {

@@ -169,7 +169,7 @@ impl Stack {
         };
         // The papers' libraries do not measure rates; Fishplate does, and a policy that needs them.
         let weighs_rates = multiplexing == Multiplexing::Earliest || striping == Striping::Earliest;
-        let measures_rates = self.acknowledges || weighs_rates;
+        let measures_rates = !self.without_padding && (self.acknowledges || weighs_rates);
         Ok(Config { multiplexing, striping, eager_limit, measures_rates, ..defaults })
     }
 
@@ -264,9 +264,9 @@ pub fn changing_world(
     let mut places = Vec::new();
     for change in changes {
         for node in 0..placement.nodes() {
-            let place = fabric.emulated(node, change.rail);
-            let place = place.ok_or_else(|| format!("rail {} is not emulated: it cannot change", change.rail))?;
-            places.push((change.at, place, change.mbit));
+            let parts = fabric.emulated(node, change.rail);
+            let parts = parts.ok_or_else(|| format!("rail {} is not emulated: it cannot change", change.rail))?;
+            places.extend(parts.into_iter().map(|place| (change.at, place, change.mbit)));
         }
     }
     let kind = world::Kind { headers: !stack.native, acknowledges: stack.acknowledges };

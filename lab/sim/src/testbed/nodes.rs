@@ -47,6 +47,10 @@ pub(super) fn node(network: &mut Network, testbed: &Testbed, packet: (f64, f64),
             Some(Parts::Emulated(model)) => (UNLIMITED, emulation(network, model, packet, seed + number as u64), None),
             None => unreachable!("checked when the testbed was read"),
         };
+        let port_in = match rail.parts() {
+            Some(Parts::Emulated(model)) if model.switched => switch_port(network, model, packet),
+            _ => network.add_station(),
+        };
         let mut new_bus = |shared: bool| {
             let out = network.add_station();
             (out, if shared { out } else { network.add_station() })
@@ -63,12 +67,19 @@ pub(super) fn node(network: &mut Network, testbed: &Testbed, packet: (f64, f64),
             bus_in,
             port_out,
             pacing,
-            port_in: network.add_station(),
+            port_in,
             kernel_send: network.add_station(),
             kernel_receive: network.add_station(),
         });
     }
     slots
+}
+
+/// The port of a switch to a receiver. What comes from several senders queues there.
+fn switch_port(network: &mut Network, model: &EmulatedModel, (packet, headers): (f64, f64)) -> Place {
+    let packet = (packet as u64, (headers + model.gap_bytes.value) as u64);
+    let (rate, frame, none) = (model.mbit.value, model.frame_bytes.value as u64, Time::default());
+    network.add_shaper(Shaper::new(rate, none, frame, packet, none))
 }
 
 /// Pacing and emulation of a rail, for one sender.

@@ -142,6 +142,9 @@ pub struct EmulatedModel {
     pub gap_bytes: Parameter,
     /// Rate that the interface reports.
     pub told_mbit: Parameter,
+    /// A switch is between the hosts, whose port to the receiver has the rail's rate too. Otherwise only senders are limited.
+    #[serde(default)]
+    pub switched: bool,
 }
 
 /// Mechanisms that delay the frames of an emulated rail.
@@ -300,6 +303,9 @@ pub struct Stack {
     /// Its engines acknowledge by frames of their own, as over real sockets; otherwise adapters do.
     #[serde(default)]
     pub acknowledges: bool,
+    /// Paths are not measured by padding.
+    #[serde(default)]
+    pub without_padding: bool,
     /// Over what.
     pub transport: String,
     /// The file system that benchmarks of files use over it; absent: none.

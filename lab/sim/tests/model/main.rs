@@ -4,6 +4,7 @@ mod atomics;
 mod files;
 mod history;
 mod inner_links;
+mod many_ranks;
 mod mutations;
 mod patterns;
 mod predict;

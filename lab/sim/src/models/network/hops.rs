@@ -173,7 +173,9 @@ impl Network {
         if terms.acknowledged == Acknowledged::WhenLeft {
             events.enter(events.now(), acknowledgement(flow, chunk.bytes, all.then_some(token)));
         }
-        self.adapters[adapter as usize].fetched -= piece;
+        let sender = &mut self.adapters[adapter as usize];
+        sender.fetched -= piece;
+        sender.sent += piece;
         self.pump(events, adapter);
     }
 

@@ -168,6 +168,11 @@ impl Network {
         }
     }
 
+    /// Bytes that an adapter has sent so far.
+    pub fn sent_by(&self, adapter: u32) -> u64 {
+        self.adapters[adapter as usize].sent
+    }
+
     /// Number of flows.
     pub fn flows(&self) -> usize {
         self.flows.len()

@@ -61,6 +61,7 @@ impl World {
             let again = self.now() + DRAINED;
             return self.calendar.enter(again, Event::Restored(rail as u32));
         }
+        self.forget_measurements(&flows);
         for flow in &flows {
             let ends = &mut self.ends[flow.0 as usize];
             ends.renew();

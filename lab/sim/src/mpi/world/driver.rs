@@ -119,6 +119,7 @@ impl World {
                 engine.path_measured(now.instant(), subchannel, path);
             }
         }
+        self.measure_ports(rank);
     }
 
     /// A frame is handed to its adapter; a pending acknowledgement of the kernel is piggybacked.

@@ -3,6 +3,7 @@
 mod bytes;
 mod cuts;
 mod driver;
+mod observe;
 mod receive;
 
 use fishplate_engine::wire::Header;
@@ -12,7 +13,9 @@ use super::causes::Causes;
 use super::chain::{Chain, Part};
 use super::costs::Costs;
 use super::flow_ends::FlowEnds;
+use super::knowledge::Knowledge;
 use super::log::{Entry, Log, Strand};
+use super::port_rates::PortRates;
 use super::rail_bytes::RailBytes;
 use super::rank::{Rank, Request, SubchannelSpec};
 use super::tcp_info::Kernels;
@@ -77,6 +80,8 @@ pub enum Event {
     Timeout(u32),
     /// The progress thread of a process that computes runs.
     ProgressThread(u32),
+    /// What ranks know of rails is looked at.
+    Look,
 }
 
 impl From<NetworkEvent> for Event {
@@ -142,6 +147,10 @@ pub struct World {
     causes: Option<Box<Causes>>,
     /// Bytes over time, if they are counted.
     rail_bytes: Option<RailBytes>,
+    /// What ranks know of rails, if it is observed.
+    knowledge: Option<Box<Knowledge>>,
+    /// Rates of ports as the ranks' drivers measure them, if they do.
+    ports: Option<PortRates>,
 }
 
 impl World {
@@ -178,6 +187,8 @@ impl World {
             log: None,
             causes: None,
             rail_bytes: None,
+            knowledge: None,
+            ports: None,
         }
     }
 
@@ -337,6 +348,7 @@ impl World {
             Event::Wake(rank) => self.make_ready(rank),
             Event::Timeout(rank) => self.handle_timeout_event(rank),
             Event::ProgressThread(rank) => self.run_progress_thread(rank),
+            Event::Look => self.look(),
         }
         true
     }

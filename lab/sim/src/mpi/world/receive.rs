@@ -129,6 +129,7 @@ impl World {
         let Frame { mut header, header_read, arrived_after, .. } = self.frames[frame as usize];
         self.free_frames.push(frame);
         let FlowEnds { to, to_subchannel, .. } = self.ends[flow.0 as usize];
+        self.bytes_arrived_in(flow, &header);
         if self.kind.acknowledges {
             if !header_read {
                 self.handle_header(to, to_subchannel, &header, arrived_after);

@@ -43,6 +43,9 @@ impl Fabric {
             Some(Parts::Hardware(_, _, link, _)) => self.receiver(&mut hops, model, (to, rail), self.on_wire(link)),
             Some(Parts::Emulated(emulated)) => {
                 let far = &self.slots[to][rail];
+                if emulated.switched {
+                    hops.push(hop(far.port_in, Turn::In, Cost::default(), 0.0));
+                }
                 hops.push(hop(far.kernel_receive, Turn::In, self.kernel(false), 0.0));
                 // An emulator's queue is short: those who send pace themselves.
                 back_through = (emulated.by == Emulation::Shaper).then_some(far.port_out);

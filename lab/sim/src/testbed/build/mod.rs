@@ -102,10 +102,14 @@ impl Fabric {
         }
     }
 
-    /// Emulation of a rail for a sending node.
-    pub fn emulated(&self, node: usize, rail: usize) -> Option<Place> {
+    /// Emulation of a rail for a node: where it sends, and the switch's port to it, if there is a switch.
+    pub fn emulated(&self, node: usize, rail: usize) -> Option<Vec<Place>> {
         let slot = self.slots.get(node)?.get(rail)?;
-        matches!(self.testbed.rail.get(rail)?.parts(), Some(Parts::Emulated(_))).then_some(slot.port_out)
+        match self.testbed.rail.get(rail)?.parts() {
+            Some(Parts::Emulated(model)) if model.switched => Some(vec![slot.port_out, slot.port_in]),
+            Some(Parts::Emulated(_)) => Some(vec![slot.port_out]),
+            _ => None,
+        }
     }
 
     /// The rail of two ranks that use one only.

@@ -18,6 +18,7 @@ mod round_trip;
 pub mod sent_frames;
 
 use crate::ids::RailId;
+use crate::time::Instant;
 
 /// A driver's measurements of a subchannel's path.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,6 +44,8 @@ pub struct PathEstimate {
     pub min_rtt_ns: u64,
     /// Estimated rate, in bytes per second.
     pub rate: f64,
+    /// When the rate was measured last; the origin of time: never.
+    pub measured_at: Instant,
     /// Bytes sent and not acknowledged.
     pub in_flight: u64,
     /// Bytes that may be in flight at a time; `u64::MAX`: not known.

@@ -183,8 +183,8 @@ impl Estimate {
 
     pub fn snapshot(&self, rail: RailId) -> PathEstimate {
         let (rtt_ns, min_rtt_ns) = (self.round_trip.smoothed_ns(), self.min_rtt_ns());
-        let in_flight = self.in_flight();
-        PathEstimate { rail, rtt_ns, min_rtt_ns, rate: self.rate(), in_flight, window: self.window() }
+        let (in_flight, window, measured_at) = (self.in_flight(), self.window(), self.rate.last_measured());
+        PathEstimate { rail, rtt_ns, min_rtt_ns, rate: self.rate(), measured_at, in_flight, window }
     }
 
     /// Bytes sent and not acknowledged.
