@@ -21,8 +21,10 @@ const SHORT: &[u32] = &[PADDING_SEGMENT, 8 << 10, PADDING_SEGMENT];
 const LONG: &[u32] = &[64 << 10, 64 << 10];
 /// Time from the first to the third frame of a train, in nanoseconds.
 const THIRD_AFTER_NS: u64 = 10_000;
-/// Bytes of messages sent to the peer for each byte of a train: bounds the share of padding.
+/// Bytes of messages sent to the peer for each byte of a train, over a path that was never measured and over others: bounds the
+/// share of padding.
 const BYTES_EACH: u64 = 2;
+const BYTES_EACH_AGAIN: u64 = 16;
 /// A long train is not sent over a path that it would occupy for longer than this, in nanoseconds. There a short one that comes
 /// earlier than expected raises the rate by up to [`SHORT_INCREASE`].
 const MAX_LONG_NS: u64 = 100_000_000;
@@ -81,7 +83,8 @@ impl RateProbe {
         let train = self.train();
         let is_due = || {
             let is_old = measured == Instant(0) || now.since_ns(measured) >= self.pause_ns.max(MIN_PAUSE_NS);
-            (self.is_long || is_old) && sent >= BYTES_EACH * bytes_of(train)
+            let bytes_each = if measured == Instant(0) { BYTES_EACH } else { BYTES_EACH_AGAIN };
+            (self.is_long || is_old) && sent >= bytes_each * bytes_of(train)
         };
         match self.stage {
             Stage::Sending { frames: 2, .. } if now.since_ns(self.first_sent_at) < THIRD_AFTER_NS => None,
