@@ -263,7 +263,7 @@ mod tests {
         let mut probe = RateProbe::default();
         assert!(probe.judge(Ordering::Greater, false, 8.0, SHOWN), "it is slow");
         assert!(!probe.judge(Ordering::Less, true, 8.0, SHOWN));
-        assert_eq!(probe.next_frame(Instant(1), Instant(1), 1 << 20), Some(LONG[0]), "at once");
+        assert_eq!(probe.next_frame(Instant(1), Instant(1), 1 << 22), Some(LONG[0]), "at once");
         assert!(probe.judge(Ordering::Less, true, 8.0, SHOWN));
         assert!(!probe.judge(Ordering::Equal, false, 8.0, SHOWN) && probe.judge(Ordering::Equal, false, 8.0, SHOWN));
     }
@@ -281,7 +281,9 @@ mod tests {
         let mut probe = RateProbe::default();
         assert_eq!(probe.next_frame(Instant(1), Instant(0), ENOUGH - 1), None);
         (0..10).for_each(|_| assert!(probe.judge(Ordering::Equal, true, 8.0, SHOWN)));
-        let is_due = |probe: &RateProbe, now| probe.next_frame(Instant(now), Instant(1), ENOUGH).is_some();
+        let again = BYTES_EACH_AGAIN * BYTES as u64;
+        assert_eq!(probe.next_frame(Instant(MAX_PAUSE_NS), Instant(1), again - 1), None);
+        let is_due = |probe: &RateProbe, now| probe.next_frame(Instant(now), Instant(1), again).is_some();
         assert!(!is_due(&probe, MAX_PAUSE_NS) && is_due(&probe, MAX_PAUSE_NS + 1));
         assert!(probe.judge(Ordering::Greater, true, 8.0, SHOWN));
         assert!(is_due(&probe, MIN_PAUSE_NS + 1));

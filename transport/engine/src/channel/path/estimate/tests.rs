@@ -187,7 +187,7 @@ fn a_path_that_is_shunned_is_measured_by_padding() {
     let mut now = Instant(10_000_000_000);
     for (first, frames, us) in [(10, 3, 77), (20, 3, 77), (30, 2, 524)] {
         for frame in 0..frames {
-            assert!(estimate.next_padding(now, 1 << 20).is_some(), "{frames}");
+            assert!(estimate.next_padding(now, 1 << 22).is_some(), "{frames}");
             estimate.padding_sent(now, first + frame);
             now = now.plus_ns(50_000);
         }
