@@ -30,7 +30,7 @@ pub static PAGES: &[Page] = &pages! {
         "storage" "testbed" "top" "trace";
     "reference": "apps" "benchmarks" "interpose" "io" "ofi" "record" "settings" "stats" "timeouts";
     "papers": "experiments" "models" "reproduce" "validate";
-    "internals": "ablation" "architecture" "collectives" "how-it-works" "links" "longbow" "one-sided" "policies"
+    "internals": "ablation" "architecture" "collectives" "how-it-works" "links" "longbow" "many-ranks" "one-sided" "policies"
         "progress" "shared-memory" "simulation" "tour" "wire";
 };
 
