@@ -74,7 +74,7 @@ impl Case {
     pub(super) fn hosts_at_work(&self) -> f64 {
         let (mut out, mut into) = (vec![0_u64; self.hosts as usize], vec![0_u64; self.hosts as usize]);
         for rank in 0..self.ranks() {
-            let steps = self.pattern.steps(self, rank);
+            let steps = self.pattern.steps((self.hosts, self.per_host), rank);
             let remote = steps.iter().filter_map(|step: &Step| step.to).filter(|(to, _)| self.is_remote(rank, *to));
             for (to, _) in remote {
                 out[self.host(rank) as usize] += 1;

@@ -52,7 +52,7 @@ pub fn measure(case: &Case, seed: u64) -> Result<Row, String> {
     world.observe(Knowledge::new(parts.look(), parts.end(), last_rail));
     let shared = Rc::new(Shared::default());
     let rank = |mpi: Mpi| -> Task {
-        let steps = case.pattern.steps(case, mpi.rank());
+        let steps = case.pattern.steps((case.hosts, case.per_host), mpi.rank());
         Box::pin(run(mpi, case.clone(), steps, shared.clone()))
     };
     let mut world = program::run(world, case.ranks(), stack.unawaited_bytes(), rank)
