@@ -65,7 +65,7 @@ Examples:
   fishplate simulate --seed 17 | less
   fishplate simulate --bug stripe-aside
   fishplate simulate --history --only pattern=exchange --only rails=1000+1000,1000+250
-  fishplate simulate --many-ranks --only hosts=2x16,8x64
+  fishplate simulate --many-ranks --only hosts=2x16 --only pattern=pairs --only rails=1000+250
   fishplate simulate --testbeds
   fishplate simulate wan-2008 bandwidth --sizes 1K:4M --set wan.delay_us=1000";
 
