@@ -194,9 +194,9 @@ impl Benchmark {
         has_sizes && !self.is_over_time()
     }
 
-    /// Whether its options say where its files go.
-    pub fn has_path(&self) -> bool {
-        self.options.value("--path").is_some()
+    /// Whether it has files, and its options do not say where these go.
+    pub fn needs_storage(&self) -> bool {
+        self.program.is_of_files() && self.options.value("--path").is_none()
     }
 
     /// Measures these sizes, where there is a choice.

@@ -63,7 +63,7 @@ pub fn obstacle(plan: &Plan, link: &str, benchmark: &Benchmark, stack: &Stack) -
     if program.is_threaded() && !stack.threads {
         return Some("MPI_THREAD_MULTIPLE does not work with this stack (`threads = false`)".into());
     }
-    if program.is_of_files() && !benchmark.has_path() && !plan.has_storage(link) {
+    if benchmark.needs_storage() && !plan.has_storage(link) {
         return Some("it needs a place for files: --storage NAME, `storage` of the link, or --path of its own".into());
     }
     None

@@ -94,8 +94,7 @@ impl PreparedStack {
         let own =
             |benchmark: &&Benchmark| !benchmark.program.is_below_mpi() && benchmark.program.application().is_none();
         // Those of files need a place, which other links may have.
-        let has_place =
-            |benchmark: &&Benchmark| !benchmark.program.is_of_files() || benchmark.has_path() || site.has_storage();
+        let has_place = |benchmark: &&Benchmark| !benchmark.needs_storage() || site.has_storage();
         for benchmark in plan.benchmarks.iter().filter(own).filter(has_place) {
             let this = (&benchmark.program, &benchmark.options.0);
             if checked.contains(&this) {

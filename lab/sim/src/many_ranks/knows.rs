@@ -43,7 +43,7 @@ pub(super) fn changed(case: &Case, knowledge: &Knowledge, change: Change) -> Cha
     let hosts: Vec<[f64; 2]> = hosts.collect();
     let mean = |at: usize| hosts.iter().map(|times| times[at]).sum::<f64>() / hosts.len() as f64;
     let learned_ms = (!hosts.is_empty()).then(|| [mean(0), mean(1)]);
-    Changed { learned_ms, lost_ms: lost_ms(case, knowledge, change) }
+    Changed { learned_ms, lost_ms: lost_ms(knowledge, change) }
 }
 
 /// When a rank has learned of a change.
@@ -67,11 +67,7 @@ fn looks(knowledge: &Knowledge, (from, to): Window) -> &[Look] {
 }
 
 /// What is missing from a change to the window that is measured with it.
-fn lost_ms(case: &Case, knowledge: &Knowledge, Change { at, with, .. }: Change) -> f64 {
-    let rate = |(from, to): Window| {
-        let [from, to] = [from, to].map(|time| (time.0 / knowledge.every().0) as usize);
-        let of = |rail| knowledge.bytes(rail).iter().take(to).skip(from).sum::<u64>();
-        (0..case.rails.len()).map(of).sum::<u64>() as f64 / (to - from) as f64
-    };
+fn lost_ms(knowledge: &Knowledge, Change { at, with, .. }: Change) -> f64 {
+    let rate = |(from, to): Window| knowledge.bytes((from, to)) as f64 / (to - from).as_ns();
     (1.0 - rate((at, with.0)) / rate(with)) * (with.0 - at).as_ns() / 1e6
 }

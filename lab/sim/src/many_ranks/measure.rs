@@ -105,19 +105,13 @@ fn row(case: &Case, parts: Parts, knowledge: &Knowledge, (first_ms, events): ([f
     let allowed = |part| parts.mbit(part, case) * 125_000.0 / history::SHAPED_ON_WIRE * case.hosts_at_work();
     let goodput = |part| {
         let (from, to) = parts.window(part);
-        let places = [from, to].map(|time| (time.0 / parts.look().0) as usize);
-        let of = |rail| knowledge.bytes(rail).iter().take(places[1]).skip(places[0]).sum::<u64>();
-        let bytes: u64 = (0..case.rails.len()).map(of).sum();
-        bytes as f64 / (to - from).as_ns() * 1e9 / allowed(part)
+        knowledge.bytes((from, to)) as f64 / (to - from).as_ns() * 1e9 / allowed(part)
     };
     let looks = || knowledge.looks().iter().filter(|look| look.at > parts.begin().0);
     let seconds = |time: Option<Time>| time.unwrap_or_default().as_ns() / 1e9;
     let padding = |part| {
-        let (from, to) = parts.window(part);
-        let places = [from, to].map(|time| (time.0 / parts.look().0) as usize);
-        let of = |bytes: &[u64]| bytes.iter().take(places[1]).skip(places[0]).sum::<u64>() as f64;
-        let padding = of(knowledge.padding());
-        padding / ((0..case.rails.len()).map(|rail| of(knowledge.bytes(rail))).sum::<f64>() + padding)
+        let [bytes, padding] = [knowledge.bytes(parts.window(part)), knowledge.padding(parts.window(part))];
+        padding as f64 / (bytes + padding) as f64
     };
     let change = |at, before, with| {
         changed(case, knowledge, Change { at, before: parts.window(before), with: parts.window(with) })

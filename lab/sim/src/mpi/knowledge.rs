@@ -73,14 +73,19 @@ impl Knowledge {
         &self.looks
     }
 
-    /// Bytes of messages that arrived over a rail in each interval; intervals at the end without bytes may be missing.
-    pub fn bytes(&self, rail: usize) -> &[u64] {
-        self.arrived.get(rail).map_or(&[], Vec::as_slice)
+    /// Bytes of messages that arrived over all rails from one time to another, in whole intervals.
+    pub fn bytes(&self, (from, to): (Time, Time)) -> u64 {
+        self.arrived.iter().map(|rail| self.sum(rail, (from, to))).sum()
     }
 
-    /// Bytes of padding that arrived over all rails in each interval.
-    pub fn padding(&self) -> &[u64] {
-        &self.padding
+    /// Bytes of padding that arrived over all rails in such a time.
+    pub fn padding(&self, window: (Time, Time)) -> u64 {
+        self.sum(&self.padding, window)
+    }
+
+    fn sum(&self, by_interval: &[u64], (from, to): (Time, Time)) -> u64 {
+        let [from, to] = [from, to].map(|time| ((time.0 / self.every.0) as usize).min(by_interval.len()));
+        by_interval[from..to].iter().sum()
     }
 
     /// Padding has arrived.
@@ -159,7 +164,7 @@ mod tests {
         knowledge.end_look();
         let look = &knowledge.looks()[0];
         assert_eq!((look.connection_age, look.rank_age), (Time::ms(1500), Time::ms(100)), "flow 2 carries nothing");
-        assert_eq!((look.rates[0], knowledge.bytes(1)[299]), (7.0, 200));
+        assert_eq!((look.rates[0], knowledge.bytes((Time::ms(2990), Time::ms(3000)))), (7.0, 200));
     }
 
     #[test]

@@ -1,29 +1,11 @@
-//! The rates of rails' ports, of all processes of a host, as a driver measures them (transport/rails:
-//! `streams/port_rate.rs`, `endpoint/tcp/tuning/sampling.rs`).
+//! The rates of rails' ports, of all processes of a host, as drivers measure them.
+
+use fishplate_engine::PortRate;
 
 use crate::models::time::Time;
 
-/// Bounds of an observation.
-const LEAST: Time = Time::ms(10);
-const MOST: Time = Time::ms(100);
-/// Weight of a measurement below the estimate.
-const FALLS_BY: f64 = 0.125;
-
-/// What one process knows of one port.
-#[derive(Clone, Copy, Debug)]
-struct PortRate {
-    /// The adapter that stands for the port.
-    port: u32,
-    /// Messages wait for it.
-    is_busy: bool,
-    /// Start of the observation, and bytes sent until then.
-    since: Option<(Time, u64)>,
-    /// Bytes per second.
-    rate: f64,
-}
-
-/// What all processes know of ports, by rank.
-pub struct PortRates(Vec<Vec<PortRate>>);
+/// What all processes know of ports: by rank, each with the adapter that stands for it.
+pub struct PortRates(Vec<Vec<(u32, PortRate)>>);
 
 impl PortRates {
     /// Of processes that know nothing.
@@ -34,31 +16,21 @@ impl PortRates {
     /// Messages of a rank wait for a port.
     pub fn waits(&mut self, rank: u32, port: u32) {
         let known = &mut self.0[rank as usize];
-        match known.iter_mut().find(|known| known.port == port) {
-            Some(known) => known.is_busy = true,
-            None => known.push(PortRate { port, is_busy: true, since: None, rate: 0.0 }),
-        }
+        let at = known.iter().position(|(known, _)| *known == port).unwrap_or_else(|| {
+            known.push((port, PortRate::default()));
+            known.len() - 1
+        });
+        known[at].1.is_busy = true;
     }
 
     /// The ports of busy rails whose observation ends now, with their rates in bytes per second.
     pub fn observe(&mut self, rank: u32, now: Time, sent: impl Fn(u32) -> u64) -> Vec<(u32, f64)> {
-        let busy =
-            self.0[rank as usize].iter_mut().filter_map(|known| std::mem::take(&mut known.is_busy).then_some(known));
-        busy.filter_map(|known| Some((known.port, known.observe(now, sent(known.port))?))).collect()
-    }
-}
-
-impl PortRate {
-    fn observe(&mut self, now: Time, sent: u64) -> Option<f64> {
-        let took = self.since.map(|(since, _)| now - since);
-        if took.is_some_and(|took| took < LEAST) || self.since.is_some_and(|(_, before)| before == sent) {
-            return None;
-        }
-        let (_, before) = self.since.replace((now, sent))?;
-        let took = took.filter(|took| *took <= MOST)?;
-        let rate = (sent - before) as f64 * 1e9 / took.as_ns();
-        self.rate = if rate > self.rate { rate } else { self.rate + (rate - self.rate) * FALLS_BY };
-        Some(self.rate)
+        let busy = self.0[rank as usize].iter_mut().filter(|(_, rate)| rate.is_busy);
+        let end = |(port, rate): &mut (u32, PortRate)| {
+            rate.is_busy = false;
+            Some((*port, rate.observe(now.instant(), || Some(sent(*port)))?))
+        };
+        busy.filter_map(end).collect()
     }
 }
 

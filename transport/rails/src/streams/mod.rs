@@ -13,7 +13,6 @@
 //! Free of I/O and clocks: measurements come as [`Sample`]s.
 
 mod observation;
-mod port_rate;
 mod setting;
 #[cfg(test)]
 mod tests;
@@ -22,7 +21,6 @@ use fishplate_engine::Instant;
 
 use crate::link::NEAR_RTT_NS;
 use observation::{Deciding, Observation, Rates, Terms};
-pub use port_rate::PortRate;
 pub use setting::Streams;
 
 /// A trial multiplies or divides the number of streams by this. With 2, every second trial over a bond of two ports would have both

@@ -12,6 +12,8 @@ mod lateness;
 mod packet_train;
 pub use packet_train::TimeRange;
 pub mod peer_clock;
+mod port_rate;
+pub use port_rate::PortRate;
 pub mod rate;
 pub mod rate_probe;
 mod round_trip;

@@ -26,7 +26,7 @@ const MEMORY_BYTES: f64 = 512.0 * 1024.0;
 /// A measurement of fewer bytes is averaged with at least this number of bytes at the rate before it: a process or a machine
 /// that stands still for a moment looks like a slow path.
 const MIN_MEMORY_BYTES: f64 = 16.0 * 1024.0;
-/// Such a measurement lowers the rate by at most this factor.
+/// Such a measurement, or one late frame behind a burst, lowers the rate by at most this factor.
 const MAX_DECREASE: f64 = 2.0;
 /// A measurement whose bounds allow a rate higher by this factor does not tell how fast a path is.
 const MAX_UNCERTAINTY: f64 = 1.25;

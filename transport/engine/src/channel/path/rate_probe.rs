@@ -82,8 +82,9 @@ impl RateProbe {
     pub fn next_frame(&self, now: Instant, measured: Instant, sent: u64) -> Option<u32> {
         let train = self.train();
         let is_due = || {
-            let is_old = measured == Instant(0) || now.since_ns(measured) >= self.pause_ns.max(MIN_PAUSE_NS);
-            let bytes_each = if measured == Instant(0) { BYTES_EACH } else { BYTES_EACH_AGAIN };
+            let is_new = measured == Instant(0);
+            let is_old = is_new || now.since_ns(measured) >= self.pause_ns.max(MIN_PAUSE_NS);
+            let bytes_each = if is_new { BYTES_EACH } else { BYTES_EACH_AGAIN };
             (self.is_long || is_old) && sent >= bytes_each * bytes_of(train)
         };
         match self.stage {

@@ -20,7 +20,7 @@ use std::net::{IpAddr, Shutdown};
 use std::ops::{Deref, DerefMut};
 
 use fishplate_engine::wire::{Body, Header};
-use fishplate_engine::{Engine, Instant, RailId};
+use fishplate_engine::{Engine, Instant, PortRate, RailId};
 use slab::Slab;
 
 use crate::endpoint::peer::Peer;
@@ -28,7 +28,6 @@ use crate::keepalive::Keepalive;
 use crate::link::{CongestionControl, StreamLink};
 use crate::link_kind::LinkId;
 use crate::open_files::OpenFiles;
-use crate::streams::PortRate;
 use crate::sys::tcp_info::TcpInfo;
 
 use send::batching::HeldLinks;

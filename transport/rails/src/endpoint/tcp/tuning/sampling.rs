@@ -2,14 +2,13 @@
 
 use std::os::fd::AsFd;
 
-use fishplate_engine::{Instant, Path, RailId};
+use fishplate_engine::{Instant, Path, PortRate, RailId};
 
 use crate::ablation::Mechanism;
 use crate::endpoint::Endpoint;
 use crate::endpoint::tcp::{TcpLinks, over};
 use crate::link_kind::LinkId;
 use crate::socket::SILENT_FOR_NS;
-use crate::streams::PortRate;
 use crate::sys::interface::Counters;
 use crate::sys::option::set_max_pacing_rate;
 use crate::sys::tcp_info::{TcpInfo, tcp_info};

@@ -1,6 +1,6 @@
 //! The rate of a rail's port: the bytes that its interface sends, of all processes.
 
-use fishplate_engine::Instant;
+use crate::time::Instant;
 
 /// Shortest observation, in nanoseconds: some frames of 64 KiB at 250 Mbit/s.
 const MIN_NS: u64 = 10_000_000;
