@@ -39,7 +39,7 @@ QUIET = $(if $(filter 1,$(V)),,$(if $(wildcard $(FISHPLATE)),--quiet))
 .PHONY: help build install wheel deb recipes release modulefile setup bench demo check lint test test-all test-code test-bench
 .PHONY: test-fuzz test-report test-packages test-docs test-mpi test-mpi4py-all test-mpi4py-recorded test-cuts
 .PHONY: test-ofi test-verbs test-release fuzz soak throughput
-.PHONY: record-applications clean test-counts docs
+.PHONY: record-applications clean test-counts docs numbers
 .DEFAULT_GOAL := build
 
 help:
@@ -75,6 +75,7 @@ help:
 	@echo 'make fuzz             hostile input, for some minutes; SEED='
 	@echo 'make soak             seeded faults in simulation for an hour; SECONDS=, FROM= (first seed)'
 	@echo 'make record-applications  records the applications of fishplate reproduce anew, 20 minutes'
+	@echo 'make numbers          writes the measured tables of README.md and docs/ anew from docs/records; MEASURE= (a name), RECORD='
 	@echo 'make throughput       writes the table of simulated goodput anew, for review'
 	@echo 'make clean            removes build/ and the files that cargo built'
 	@echo
@@ -274,6 +275,10 @@ soak: build
 throughput: build
 	$(FISHPLATE) simulate --throughput > lab/sim/tests/snapshots/throughput.txt
 	git diff --stat lab/sim/tests/snapshots/throughput.txt
+
+# MEASURE= is the name of a record in docs/records that is measured again first, RECORD= a record that is put there first.
+numbers: build
+	$(Q)$(FISHPLATE) write-numbers $(if $(MEASURE),--measure $(MEASURE)) $(if $(RECORD),--keep $(RECORD)) .
 
 record-applications: build bench
 	lab/sim/applications/record

@@ -28,7 +28,7 @@ pub static PAGES: &[Page] = &pages! {
     "guide": "bench" "cluster" "compare" "containers" "demo" "doctor" "env" "explain" "install" "is-it-for-me" "lab"
         "limits" "other-programs" "performance" "predict" "profile" "rails" "report" "rpi" "run" "security" "setup" "simulate" "stacks"
         "storage" "testbed" "top" "trace";
-    "reference": "apps" "benchmarks" "interpose" "io" "ofi" "record" "settings" "stats" "timeouts";
+    "reference": "apps" "benchmarks" "interpose" "io" "numbers" "ofi" "record" "settings" "stats" "timeouts";
     "papers": "experiments" "models" "reproduce" "validate";
     "internals": "ablation" "architecture" "collectives" "how-it-works" "links" "longbow" "many-ranks" "one-sided" "policies"
         "progress" "shared-memory" "simulation" "tour" "wire";

@@ -18,6 +18,7 @@ mod doctor;
 mod experiments;
 mod lab;
 mod mpi;
+mod numbers;
 mod output;
 mod predict;
 mod profile;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use fishplate_rails::settings::VARIABLES;
 
@@ -18,6 +19,15 @@ fn every_setting_is_documented_as_it_is() {
             format!("| `{}` | {} | {} | {} |", variable.name, variable.meaning, variable.allowed, variable.default);
         assert!(settings.contains(&row), "docs/reference/settings.md lacks this row:\n{row}");
     }
+}
+
+#[test]
+fn measured_tables_are_those_of_the_records() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fishplate"));
+    command.args(["write-numbers", "--check"]).arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
+    let ran = command.output().unwrap();
+    let told = [ran.stdout, ran.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
+    assert!(ran.status.success(), "{told}");
 }
 
 /// All Markdown files below a folder, but for what was built or fetched.

@@ -29,6 +29,26 @@ pub fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32)
 }
 
+/// Options that say where files are, and not what is measured.
+const FILES: [&str; 5] = ["--inside", "--record", "--sources", "--output", "-o"];
+
+/// The arguments of this program, but for those that say where files are.
+pub fn command() -> Vec<String> {
+    without_files(std::env::args().skip(1))
+}
+
+fn without_files(mut words: impl Iterator<Item = String>) -> Vec<String> {
+    let mut kept = Vec::new();
+    while let Some(word) = words.next() {
+        if FILES.contains(&word.as_str()) {
+            words.next();
+        } else if !FILES.iter().any(|name| word.strip_prefix(name).is_some_and(|value| value.starts_with('='))) {
+            kept.push(word);
+        }
+    }
+    kept
+}
+
 /// Load of the machine over the last minute.
 pub fn load() -> f64 {
     read("/proc/loadavg").split(' ').next().and_then(|load| load.parse().ok()).unwrap_or(0.0)
@@ -48,4 +68,16 @@ pub fn congestion_control() -> String {
 
 fn read(path: &str) -> String {
     fs::read_to_string(path).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_has_no_files() {
+        let line = "--inside /tmp/x bench claims --record a.jsonl --links a --sources=bench --rounds 2";
+        let kept = without_files(line.split(' ').map(String::from));
+        assert_eq!(kept.join(" "), "bench claims --links a --rounds 2");
+    }
 }

@@ -232,6 +232,7 @@ impl Bench {
         };
         let options = [
             (PLAN, serde_json::to_value(plan)?),
+            (record::COMMAND, Value::from(conditions::command())),
             ("congestion_control", Value::from(conditions::congestion_control())),
             ("order", Value::from("stacks in turn: forth in even rounds, back in odd ones")),
         ];

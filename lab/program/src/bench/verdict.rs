@@ -32,21 +32,32 @@ pub enum Verdict {
 /// One ratio of a claim: the first stack of a benchmark to a peer, or its worst history to its best one, at one size.
 #[derive(Debug, PartialEq)]
 pub struct RatioVerdict {
-    benchmark: String,
-    link: String,
-    size: u64,
-    stack: String,
-    peer: String,
-    finding: Option<Finding>,
+    /// Benchmark.
+    pub benchmark: String,
+    /// Link.
+    pub link: String,
+    /// Message size in bytes; 0 where there is none.
+    pub size: u64,
+    /// Whose ratio it is.
+    pub stack: String,
+    /// To whom.
+    pub peer: String,
+    /// Unit of the values; empty where nothing was measured.
+    pub unit: String,
+    /// The values; `None` where one of the two is missing.
+    pub finding: Option<Finding>,
     limit: Option<Limit>,
 }
 
 /// Medians, and the ratios of the rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Finding {
-    ours: f64,
-    theirs: f64,
-    ratio: Spread,
+pub struct Finding {
+    /// Median of the stack.
+    pub ours: f64,
+    /// Median of the peer.
+    pub theirs: f64,
+    /// Ratios of the rounds.
+    pub ratio: Spread,
 }
 
 /// Values of all rounds of a stack at a size.
@@ -103,6 +114,7 @@ struct Panel<'a> {
     link: &'a str,
     measured: Option<&'a record::Link>,
     lower_is_better: bool,
+    unit: String,
     /// By stack, or stack after a history, and size.
     values: BTreeMap<(String, u64), Rounds>,
 }
@@ -110,16 +122,17 @@ struct Panel<'a> {
 impl<'a> Panel<'a> {
     fn of(benchmark: &'a Benchmark, claim: &'a Claim, link: &'a str, record: &'a Record) -> Panel<'a> {
         let measured = record.links.iter().rfind(|known| known.name == link);
-        let (mut lower_is_better, mut values) = (false, BTreeMap::<_, Rounds>::new());
+        let (mut lower_is_better, mut unit, mut values) = (false, String::new(), BTreeMap::<_, Rounds>::new());
         let here = record.samples.iter().filter(|sample| sample.benchmark == benchmark.name && sample.link == link);
         for sample in here {
             lower_is_better = sample.better() == Better::Lower;
+            unit.clone_from(&sample.unit);
             // Of several of one round the last counts.
             let history = sample.options.get(HISTORY).and_then(Value::as_str);
             let stack = history.map_or(sample.stack.clone(), |history| history::after(&sample.stack, history));
             values.entry((stack, sample.size_bytes.unwrap_or(0))).or_default().insert(sample.round, sample.value);
         }
-        Panel { benchmark, claim, link, measured, lower_is_better, values }
+        Panel { benchmark, claim, link, measured, lower_is_better, unit, values }
     }
 
     /// Sizes that any stack was measured with; one that stands for all where nothing was measured.
@@ -162,7 +175,7 @@ impl<'a> Panel<'a> {
             (Some((label, finding)), Some(best)) => (label.clone(), best.clone(), Some(finding)),
             _ => (stack.to_string(), "its histories".to_string(), None),
         };
-        RatioVerdict { benchmark, link, size, stack, peer, finding, limit }
+        RatioVerdict { benchmark, link, size, stack, peer, unit: self.unit.clone(), finding, limit }
     }
 
     /// The peer that is the best in the median; the first where none was measured.
@@ -186,7 +199,7 @@ impl<'a> Panel<'a> {
         let stack = self.benchmark.stacks[0].clone();
         let finding = finding(&self.stack_values(&stack, size), &self.peer_values(peer, size));
         let (benchmark, link) = (self.benchmark.name.clone(), self.link.to_string());
-        RatioVerdict { benchmark, link, size, stack, peer: peer.to_string(), finding, limit }
+        RatioVerdict { benchmark, link, size, stack, peer: peer.to_string(), unit: self.unit.clone(), finding, limit }
     }
 
     fn stack_values(&self, stack: &str, size: u64) -> Rounds {
@@ -311,6 +324,7 @@ mod tests {
             link: "lan",
             measured: Some(&link),
             lower_is_better: program == "latency",
+            unit: String::new(),
             values: values.iter().map(|(stack, values)| ((stack.to_string(), 8), rounds(values))).collect(),
         };
         panel.sizes().into_iter().flat_map(|size| panel.judge(size)).collect()

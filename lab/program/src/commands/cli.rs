@@ -64,6 +64,8 @@ pub enum Command {
     #[command(hide = true)]
     WriteManual(super::completion::WriteManual),
     #[command(hide = true)]
+    WriteNumbers(super::numbers::Args),
+    #[command(hide = true)]
     HoldHost(super::internal::HoldHost),
     #[command(hide = true)]
     EmulateLinks(super::internal::EmulateLinks),

@@ -39,7 +39,8 @@ pub fn run(args: &Args, mut program: Command) -> Result<ExitCode> {
 /// The page of `topic`, or the help of a subcommand that has no page.
 fn about(topic: &str, program: &mut Command) -> Result<String> {
     if let Some(page) = docs::find(topic) {
-        return Ok(page.text.to_string());
+        // Comments are for `make numbers`.
+        return Ok(page.text.split_inclusive('\n').filter(|line| !line.starts_with("<!--")).collect());
     }
     program.build();
     if let Some(subcommand) = program.find_subcommand_mut(topic).filter(|subcommand| !subcommand.is_hide_set()) {

@@ -19,6 +19,7 @@ mod file_options;
 pub mod help;
 pub mod internal;
 pub mod lab;
+pub mod numbers;
 pub mod overview;
 mod pattern_options;
 pub mod predict;
@@ -76,6 +77,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Completion(args) => completion::print(&args, Cli::command()),
         Command::Help(args) => help::run(&args, Cli::program()),
         Command::WriteManual(args) => completion::write_manual(&args, &Cli::command()),
+        Command::WriteNumbers(args) => numbers::run(&args),
         Command::HoldHost(args) => internal::hold(args),
         Command::EmulateLinks(args) => internal::emulate(args),
         Command::LabDaemon(args) => internal::lab_daemon(args),

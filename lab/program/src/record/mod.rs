@@ -3,6 +3,8 @@
 //! `report`,
 //! `compare`, `experiments` and `validate` read them.
 
+mod conditions;
+mod keep;
 mod read;
 mod schema;
 pub mod write;
@@ -10,5 +12,6 @@ pub mod write;
 #[cfg(test)]
 mod tests;
 
+pub use conditions::COMMAND;
 pub use read::{Record, links_agree, read};
 pub use schema::*;

@@ -19,6 +19,7 @@ mod errors;
 mod examples;
 mod help;
 mod lab;
+mod numbers;
 mod predict;
 mod profile;
 mod report;

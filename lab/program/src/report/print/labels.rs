@@ -143,12 +143,14 @@ pub fn conditions(report: &Report, number: usize) -> Vec<(String, String)> {
         ("Links", manifest.links.join(", ")),
         ("Benchmarks", manifest.benchmarks.iter().map(|b| b.name.clone()).collect::<Vec<_>>().join(", ")),
     ];
+    facts.extend(record.command_line().map(|line| ("Command", line)));
     let named = |pairs: Vec<String>| pairs.join(", ");
     if !manifest.seeds.is_empty() {
         facts.push(("Seeds", named(manifest.seeds.iter().map(|(name, seed)| format!("{name} {seed}")).collect())));
     }
     // The plan is for `--resume`; the report shows what matters of it elsewhere.
-    let options: Vec<_> = manifest.options.iter().filter(|(name, _)| *name != crate::bench::PLAN).collect();
+    let not_shown = [crate::bench::PLAN, crate::record::COMMAND];
+    let options: Vec<_> = manifest.options.iter().filter(|(name, _)| !not_shown.contains(&name.as_str())).collect();
     if !options.is_empty() {
         facts.push(("Options", named(options.into_iter().map(|(name, v)| format!("{name} {v}")).collect())));
     }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::labels;
+use crate::output::markdown::{Table, escape};
 use crate::output::page::chart;
 use crate::report::model::Place;
 use crate::report::{METHOD, Report, missing};
@@ -19,18 +20,9 @@ pub fn render(report: &Report) -> String {
     for number in 0..report.records.len() {
         let facts = labels::conditions(report, number);
         let rows = facts.into_iter().map(|(name, value)| vec![name, value]).collect();
-        section(&mut text, "Conditions", &Table { titles: vec!["what".into(), "value".into()], rows });
+        section(&mut text, "Conditions", &Table::new(&["what", "value"], rows));
     }
     text
-}
-
-struct Table {
-    titles: Vec<String>,
-    rows: Vec<Vec<String>>,
-}
-
-fn table(titles: &[&str], rows: Vec<Vec<String>>) -> Table {
-    Table { titles: titles.iter().map(|title| title.to_string()).collect(), rows }
 }
 
 fn summary(report: &Report) -> Table {
@@ -52,7 +44,7 @@ fn summary(report: &Report) -> Table {
         }
         cells
     });
-    table(&titles, rows.collect())
+    Table::new(&titles, rows.collect())
 }
 
 fn statements(report: &Report) -> Table {
@@ -60,7 +52,7 @@ fn statements(report: &Report) -> Table {
     let row = |s: &crate::record::Statement| {
         vec![s.id.clone(), s.text.clone(), labels::verdict(s.verdict).0.to_string(), s.why.clone()]
     };
-    table(&["id", "statement", "here", "why"], all.map(row).collect())
+    Table::new(&["id", "statement", "here", "why"], all.map(row).collect())
 }
 
 fn values(text: &mut String, report: &Report) {
@@ -92,12 +84,12 @@ fn links(report: &Report) -> Table {
         })
     });
     let titles = ["link", "rail", "rate", "delay", "loss", "queue", "measured rate", "round trip", "emulator"];
-    table(&titles, rows.collect())
+    Table::new(&titles, rows.collect())
 }
 
 fn gaps(report: &Report) -> Table {
     let rows = missing::gaps(report).into_iter().map(|gap| vec![gap.stack, gap.link, gap.benchmark, gap.reason]);
-    table(&["stack", "link", "benchmark", "why"], rows.collect())
+    Table::new(&["stack", "link", "benchmark", "why"], rows.collect())
 }
 
 /// A heading and a table; empty if the table has no rows.
@@ -105,20 +97,10 @@ fn section(text: &mut String, title: &str, table: &Table) {
     if table.rows.is_empty() {
         return;
     }
-    line(text, &format!("\n## {title}\n"));
-    let row =
-        |cells: &[String]| format!("| {} |", cells.iter().map(|cell| escape(cell)).collect::<Vec<_>>().join(" | "));
-    line(text, &row(&table.titles));
-    line(text, &format!("|{}", "---|".repeat(table.titles.len())));
-    table.rows.iter().for_each(|cells| line(text, &row(cells)));
+    line(text, &format!("\n## {title}\n\n{}", table.to_string().trim_end()));
 }
 
 fn line(text: &mut String, line: &str) {
     // Writing to a string cannot fail.
     let _ = writeln!(text, "{line}");
-}
-
-/// Text that neither ends its cell nor begins an element.
-fn escape(text: &str) -> String {
-    text.replace('|', "\\|").replace('<', "&lt;").replace(['\n', '\r'], " ")
 }
