@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result, ensure};
 
+use super::choice::{Choice, position};
 use super::grid::{self, Grid, Row};
-use super::tables::{Choice, position};
 use crate::bench;
 use crate::bench::verdict::{self, Finding, RatioVerdict, Verdict};
 use crate::record::Record;

@@ -1,10 +1,11 @@
 //! Measured tables of the documentation, made of the records in `docs/records` (docs/reference/numbers.md).
 //!
-//! A [`page`] has blocks that name tables; [`tables`] says of which record each is made and what it shows, as
+//! A [`page`] has blocks that name [`tables`]; a [`choice`] says of which record each is made and what it shows, as
 //! [`values`], [`claims`], or the verdicts of an experiment. [`changes`] compares a page with what it was.
 //! `make numbers` calls this by `fishplate write-numbers`.
 
 mod changes;
+mod choice;
 mod claims;
 mod grid;
 mod page;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, ensure};
 
+use super::choice::{Choice, position};
 use super::grid::{self, Grid, Row};
-use super::tables::{Choice, position};
 use crate::record::{Record, Sample};
 use crate::statistics::Spread;
 

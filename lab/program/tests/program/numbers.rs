@@ -78,7 +78,11 @@ fn wrong_blocks_and_tables() {
     repository.fails_saying(&["tables.toml: no page shows the table \"rates\""]);
     repository.put("README.md", PAGE);
     repository.put("docs/records/tables.toml", &TABLES.replace("values", "graph"));
-    repository.fails_saying(&["tables.toml", "unknown variant `graph`", "`values`, `claims` or `verdicts`"]);
+    repository.fails_saying(&[
+        "tables.toml",
+        "unknown variant `graph`",
+        "expected one of `values`, `claims`, `verdicts`",
+    ]);
     repository.put("docs/records/tables.toml", &TABLES.replace("\"lan\"", "\"wan\""));
     repository.fails_saying(&["README.md, line 3: cannot read the record", "docs/records/wan.jsonl"]);
     fs::remove_file(repository.folder.path().join("docs/records/tables.toml")).unwrap();
