@@ -11,7 +11,7 @@ use super::address_vector::{self, AddressVectorHandle};
 use super::completion_queue::{self, CompletionQueueHandle};
 use super::counter::{self, CounterHandle};
 use super::handle::{DomainHandle, EndpointHandle, is_ours, new_fid, return_handle, table};
-use super::{atomic, call, call_long, fid_ops, message, msg, refuse, rma, tagged};
+use super::{atomic, call, fid_ops, message, msg, refuse, rma, tagged};
 use crate::endpoint::{Attributes, Endpoint};
 use crate::errno::{Errno, Outcome};
 use crate::info::{MAX_MSG_SIZE, USUAL_INJECT_SIZE};
@@ -183,7 +183,7 @@ fn op_flags(endpoint: &Endpoint, command: c_int, flags: &mut u64) -> Outcome<()>
 
 unsafe extern "C" fn cancel(fid: *mut fid, context: *mut c_void) -> isize {
     // SAFETY: the contract: an open endpoint of ours.
-    call_long(|| unsafe { EndpointHandle::object(fid) }.cancel(message::context_number(context)))
+    unsafe { message::on_endpoint(fid.cast(), |endpoint| endpoint.cancel(message::context_number(context))) }
 }
 
 unsafe extern "C" fn getopt(fid: *mut fid, level: c_int, option: c_int, value: *mut c_void, len: *mut usize) -> c_int {

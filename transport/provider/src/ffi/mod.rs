@@ -64,12 +64,6 @@ fn call(body: impl FnOnce() -> Outcome<()>) -> c_int {
     guard(-FI_EOTHER, || body().map_or_else(|errno| -errno.0, |()| 0))
 }
 
-/// [`call`] with a `ssize_t` result.
-#[inline]
-fn call_long(body: impl FnOnce() -> Outcome<()>) -> isize {
-    call(body) as isize
-}
-
 /// Defines functions of the given types that answer `-FI_ENOSYS`.
 macro_rules! refuse {
     ($($name:ident($($argument:ty),* $(,)?) -> $result:ty;)*) => {
