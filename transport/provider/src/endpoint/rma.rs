@@ -1,8 +1,8 @@
 //! Remote memory access of an endpoint.
 
-use fishplate_engine::{Context, Payload, ReadRequest, Registration, Remote, VcId, WriteRequest};
+use fishplate_engine::{Context, Payload, ReadRequest, Remote, VcId, WriteRequest};
 use fishplate_rails::{Endpoint as Transport, PostError};
-use ofi_abi::{FI_ENOKEY, FI_EOPBADSTATE, FI_INJECT};
+use ofi_abi::{FI_EOPBADSTATE, FI_INJECT};
 
 use crate::endpoint::transfer::post_errno;
 use crate::endpoint::{Endpoint, Report, State};
@@ -47,25 +47,6 @@ impl Endpoint {
             let Access { remote: from, local: buffer, .. } = access;
             transport.read(ReadRequest { vc, from, buffer, notify, context })
         })
-    }
-
-    /// Lets peers access memory.
-    pub(super) fn expose_region(&self, registration: Registration) -> Outcome<()> {
-        let mut state = self.state()?;
-        let Some(transport) = &mut state.transport else { return Ok(()) };
-        transport.register(registration).map_err(|_| Errno(FI_ENOKEY))?;
-        state.wake_thread_if_needed();
-        Ok(())
-    }
-
-    /// Ends that, even after a panic, as the memory must not be accessed any more.
-    pub(super) fn withdraw_region(&self, key: u64) {
-        let mut state = self.state.lock_anyway();
-        if let Some(transport) = &mut state.transport {
-            transport.deregister(key);
-        }
-        state.end_pause();
-        state.wake_thread_if_needed();
     }
 }
 
