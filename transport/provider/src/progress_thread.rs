@@ -34,10 +34,8 @@ const LOOK_AROUND: Duration = Duration::from_millis(500);
 /// Enough for a system call and its way there.
 const STACK_BYTES: usize = 128 << 10;
 
-/// All progress threads of the process.
 static THREADS: Mutex<Vec<Weak<ProgressThread>>> = Mutex::new(Vec::new());
 
-/// The progress thread of one endpoint.
 pub struct ProgressThread {
     shared: Arc<Shared>,
     handle: Mutex<Option<JoinHandle<()>>>,
@@ -103,7 +101,6 @@ pub trait Served: Send + Sync + 'static {
 }
 
 impl ProgressThread {
-    /// Starts the thread of `endpoint`.
     pub fn start(endpoint: &Arc<impl Served>, progress: Progress) -> io::Result<Arc<ProgressThread>> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let shared = Arc::new(Shared::new(bell));
@@ -148,7 +145,6 @@ impl ProgressThread {
     }
 }
 
-/// Ends all progress threads.
 pub fn end_all() {
     let threads = std::mem::take(&mut *lock_plain(&THREADS));
     threads.iter().filter_map(Weak::upgrade).for_each(|thread| thread.end());
@@ -291,7 +287,6 @@ impl Shared {
         let _ = read(&self.bell, &mut [0; 8]);
     }
 
-    /// Ends a wait.
     fn ring(&self) {
         let _ = write(&self.bell, &1u64.to_ne_bytes());
     }

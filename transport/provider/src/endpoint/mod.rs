@@ -47,7 +47,6 @@ const MIN_MULTI_RECV: u64 = 64;
 /// The application's choices at the opening of the endpoint.
 #[derive(Clone, Copy, Debug)]
 pub struct Attributes {
-    /// Capabilities.
     pub caps: u64,
     /// Default flags of sends.
     pub tx_op_flags: u64,
@@ -85,7 +84,6 @@ pub(crate) struct State {
     pub min_multi_recv: u64,
     /// Receives are directed: they name their sender (`FI_DIRECTED_RECV`).
     pub directed: bool,
-    /// The progress thread.
     pub thread: Option<Arc<ProgressThread>>,
     /// Whether the progress thread also makes progress on posted operations.
     progress: Progress,
@@ -153,7 +151,6 @@ impl Endpoint {
         self.state.lock().map_err(|Poisoned| Errno(FI_EOTHER))
     }
 
-    /// Binds the address vector.
     pub fn bind_addresses(self: &Arc<Self>, vector: &Arc<AddressVector>) -> Outcome<()> {
         let mut state = self.state()?;
         if state.addresses.is_some() {

@@ -8,7 +8,6 @@ use crate::endpoint::transfer::post_errno;
 use crate::endpoint::{Endpoint, Report, State};
 use crate::errno::{Errno, Outcome};
 
-/// A read or a write.
 pub struct Access {
     /// Address vector index of the peer.
     pub peer: u64,
@@ -16,18 +15,15 @@ pub struct Access {
     pub remote: Remote,
     /// Remote completion queue data of a write.
     pub data: Option<u64>,
-    /// Local memory.
     pub local: Payload,
     /// The bytes of a write may be reused when the call returns.
     pub inject: bool,
-    /// Whether success is reported.
     pub report: Report,
     /// The application's name for it.
     pub context: u64,
 }
 
 impl Endpoint {
-    /// Posts a write.
     pub fn write(&self, access: Access) -> Outcome<()> {
         let mut state = self.state()?;
         let by_default = matches!(access.report, Report::Default) && state.tx.op_flags & FI_INJECT != 0;
@@ -39,7 +35,6 @@ impl Endpoint {
         })
     }
 
-    /// Posts a read.
     pub fn read(&self, access: Access) -> Outcome<()> {
         let mut state = self.state()?;
         let counted = state.read_counter.is_some();

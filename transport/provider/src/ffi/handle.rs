@@ -77,7 +77,6 @@ impl<B, T: Close> Handle<B, T> {
     }
 }
 
-/// The `fid` of a new object.
 pub fn new_fid(class: usize, context: *mut c_void, ops: &'static fi_ops) -> fid {
     fid { fclass: class, context, ops: table(ops) }
 }

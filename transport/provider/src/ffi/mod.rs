@@ -17,13 +17,12 @@ pub mod exit_status;
 mod fabric;
 mod handle;
 mod info;
+mod interposer;
 mod loader;
 mod memory;
 mod memory_region;
 mod message;
 mod msg;
-mod own_sockets;
-mod rail_bytes;
 mod rma;
 mod tagged;
 
