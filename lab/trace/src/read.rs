@@ -56,7 +56,10 @@ pub enum ReadError {
     #[error("{path}: {1}", path = .0.display())]
     Io(PathBuf, io::Error),
     /// The folder contains no trace.
-    #[error("{path}: there is no file of a rank (NAME.{TRACE}); `fishplate profile --trace {path}` writes them", path = .0.display())]
+    #[error(
+        "{path}: there is no file of a rank (NAME.{TRACE}); `fishplate profile --trace {path}` writes them",
+        path = .0.display()
+    )]
     Empty(PathBuf),
     /// A file is not a trace.
     #[error("{path}: this is no trace", path = .0.display())]
@@ -82,7 +85,12 @@ pub enum ReadError {
     #[error("{path}: there are traces of several runs, which the launcher has named apart: {APART}", path = .0.display())]
     SeveralPrograms(PathBuf),
     /// Ranks are missing: the missing ranks, and the number of ranks.
-    #[error("{path}: of {2} ranks, {missing} left no trace: {first}", path = .0.display(), missing = .1.len(), first = first_of(.1))]
+    #[error(
+        "{path}: of {2} ranks, {missing} left no trace: {first}",
+        path = .0.display(),
+        missing = .1.len(),
+        first = first_of(.1)
+    )]
     Missing(PathBuf, Vec<u32>, u32),
 }
 

@@ -4,8 +4,8 @@
 //! - [`target`] finds the function to which a call is passed on: the next one of its name, usually the MPI's, or one of
 //!   [`super::overrides`]; calls that need no further inspection skip all the rest from then on;
 //! - [`frames`] tracks the active calls of a thread, [`recording`] whether the thread is recording;
-//! - [`observation`] records a call in a profile ([`messages`]; [`collectives`] with the [`significance`] of arguments), [`tracing`]
-//!   in a trace.
+//! - [`observation`] records a call in a profile ([`messages`]; [`collectives`] with the [`significance`] of arguments),
+//!   [`tracing`] in a trace.
 
 mod arguments;
 mod collectives;

@@ -1,7 +1,7 @@
 //! The functions that replace MPI's while schedules may be in use.
 //!
-//! [`super::entry`] calls them. They have the names, arguments and rules for callers of MPI's functions. They call the MPI library ([`super::functions`]), [`super::dispatch`] for collective
-//! operations, and [`crate::progress`] for active schedules.
+//! [`super::entry`] calls them. They have the names, arguments and rules for callers of MPI's functions. They call the MPI
+//! library ([`super::functions`]), [`super::dispatch`] for collective operations, and [`crate::progress`] for active schedules.
 
 #![allow(non_snake_case)]
 
