@@ -3,12 +3,14 @@
 //! - `build.rs` writes the functions; [`enter()`] lays their arguments out in memory, [`arguments`] reads them;
 //! - [`target`] finds the function to which a call is passed on: the next one of its name, usually the MPI's, or one of
 //!   [`super::overrides`]; calls that need no further inspection skip all the rest from then on;
-//! - [`frames`] tracks the active calls of a thread, [`recording`] whether the thread is recording;
+//! - [`frames`] tracks the active calls of a thread, [`recording`] whether the thread is recording; [`end`] is a hook at the
+//!   end of the process;
 //! - [`observation`] records a call in a profile ([`messages`]; [`collectives`] with the [`significance`] of arguments),
 //!   [`tracing`] in a trace.
 
 mod arguments;
 mod collectives;
+mod end;
 mod enter;
 mod frames;
 mod messages;
@@ -23,6 +25,8 @@ mod tracing;
 use std::arch::naked_asm;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+use std::sync::atomic::AtomicPtr;
 
 use fishplate_profile::calls::{self, Call, Kind};
 
@@ -43,6 +47,9 @@ include!(concat!(env!("OUT_DIR"), "/entries.rs"));
 
 /// Number of entries of a call.
 const LANGUAGES: usize = 5;
+
+/// By entry: the function to which [`enter()`] jumps directly; null: calls go to [`dispatch`].
+static DIRECT: [AtomicPtr<c_void>; CALLS * LANGUAGES] = [const { AtomicPtr::new(ptr::null_mut()) }; CALLS * LANGUAGES];
 
 /// Language of an entry; in the order of `build.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Finds the function to which a call of the program is passed on, and the calls that pass this library with one jump.
+//! Finds the function to which a call of the program is passed on, and which calls pass this library with one jump.
 
 use std::env;
 use std::ffi::{CString, c_int, c_void};
@@ -9,15 +9,11 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use fishplate_profile::calls::{self, Call, Kind};
 
 use super::arguments::Arguments;
-use super::{CALLS, LANGUAGES, Language, narrowing};
+use super::{CALLS, DIRECT, LANGUAGES, Language, narrowing};
 use crate::ffi::{dynamic_linker, library, overrides};
 
 /// Functions by entry, looked up at the first call, as programs may load MPI late. [`missing`] if there is none.
 static FUNCTIONS: [AtomicPtr<c_void>; CALLS * LANGUAGES] =
-    [const { AtomicPtr::new(ptr::null_mut()) }; CALLS * LANGUAGES];
-
-/// By entry: the function to which [`super::enter()`] jumps directly; null: calls go to [`super::dispatch`].
-pub static DIRECT: [AtomicPtr<c_void>; CALLS * LANGUAGES] =
     [const { AtomicPtr::new(ptr::null_mut()) }; CALLS * LANGUAGES];
 
 /// Result of a call of a function that the MPI lacks. Without this library the program would not have found the function;
