@@ -21,7 +21,6 @@
 
 mod counters;
 pub mod ethernet;
-mod frame;
 mod link;
 mod loss;
 mod rate;

@@ -1,13 +1,12 @@
 //! The model of one direction of a link.
 
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use rand_core::SeedableRng;
 use rand_xorshift::XorShiftRng;
 
 use crate::counters::Counters;
 use crate::ethernet;
-use crate::frame::{Frame, Held};
 use crate::loss::Chance;
 use crate::rate::{Passage, Rate};
 use crate::settings::Settings;
@@ -41,10 +40,37 @@ pub struct Link<T> {
     arriving: Passage,
     /// Arrival time of the last frame that was removed from `frames`.
     landed: Instant,
-    held: BinaryHeap<Held<T>>,
+    /// Frames that are held back, by their arrival and, among equal ones, by a serial number.
+    held: BTreeMap<(Instant, u64), Held<T>>,
     held_so_far: u64,
     chance: Chance,
     counters: Counters,
+}
+
+/// A frame that waits to be sent, is being sent or propagates.
+#[derive(Debug)]
+struct Frame<T> {
+    /// `None` for a frame that will be lost: it still takes its time on the wire.
+    token: Option<T>,
+    wire_bytes: u32,
+    /// When its last bit leaves.
+    departs: Instant,
+    /// When it arrives, unless held back.
+    due: Instant,
+    /// Random addition to its delay.
+    jitter_ns: u64,
+    /// How long it is held back beyond `due`, so that later frames overtake it.
+    hold_ns: u64,
+    /// Set if one of its bits is flipped: a random number that selects the bit.
+    flip: Option<u64>,
+}
+
+/// A frame that is held back.
+#[derive(Debug)]
+struct Held<T> {
+    token: T,
+    wire_bytes: u32,
+    flip: Option<u64>,
 }
 
 /// Outcome of [`Link::offer`].
@@ -81,7 +107,7 @@ impl<T> Link<T> {
             leaving: Passage::default(),
             arriving: Passage::default(),
             landed: Instant::default(),
-            held: BinaryHeap::new(),
+            held: BTreeMap::new(),
             held_so_far: 0,
             chance: Chance::new(XorShiftRng::seed_from_u64(seed)),
             counters: Counters::default(),
@@ -122,8 +148,11 @@ impl<T> Link<T> {
     /// When to call [`Link::deliver`] next.
     pub fn next_delivery(&self) -> Option<Instant> {
         let in_order = self.frames.front().map(|frame| frame.due);
-        let held = self.held.peek().map(|held| held.due);
-        [in_order, held].into_iter().flatten().min()
+        [in_order, self.next_held()].into_iter().flatten().min()
+    }
+
+    fn next_held(&self) -> Option<Instant> {
+        self.held.first_key_value().map(|((due, _), _)| *due)
     }
 
     /// A frame that has arrived by `now`, the earliest first.
@@ -131,12 +160,12 @@ impl<T> Link<T> {
         self.let_depart(now);
         loop {
             let in_order = self.frames.front().map(|frame| frame.due).filter(|due| *due <= now);
-            let held = self.held.peek().map(|held| held.due).filter(|due| *due <= now);
+            let held = self.next_held().filter(|due| *due <= now);
             match (in_order, held) {
                 (None, None) => return None,
                 (in_order, Some(held)) if in_order.is_none_or(|due| held < due) => {
-                    let held = self.held.pop()?;
-                    return Some(self.arrived(held.token, held.wire_bytes, (held.due, held.flip)));
+                    let ((due, _), Held { token, wire_bytes, flip }) = self.held.pop_first()?;
+                    return Some(self.arrived(token, wire_bytes, (due, flip)));
                 }
                 _ => {
                     if let Some(delivery) = self.land_oldest() {
@@ -161,8 +190,8 @@ impl<T> Link<T> {
             return Some(self.arrived(token, frame.wire_bytes, (frame.due, frame.flip)));
         }
         let due = frame.due.plus_ns(frame.hold_ns);
-        let (number, wire_bytes, flip) = (self.held_so_far, frame.wire_bytes, frame.flip);
-        self.held.push(Held { due, number, wire_bytes, token, flip });
+        let held = Held { token, wire_bytes: frame.wire_bytes, flip: frame.flip };
+        self.held.insert((due, self.held_so_far), held);
         self.held_so_far += 1;
         None
     }

@@ -13,7 +13,9 @@ use crate::plan::{Direction, Plan};
 
 /// A running emulator. It ends when the handle is dropped, or when this process ends for any reason.
 pub struct Emulator {
-    requests: RequestChannel<BufReader<ChildStdout>, ChildStdin>,
+    /// Requests and responses, one line each.
+    to: ChildStdin,
+    from: BufReader<ChildStdout>,
     child: Child,
     ready: Ready,
 }
@@ -32,14 +34,12 @@ impl Emulator {
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             bail!("an emulator without standard input and output");
         };
-        let mut requests = RequestChannel { from: BufReader::new(output), to: input };
-        let ready = match requests.send(plan) {
-            Ok(Response::Ready(ready)) => Ok(ready),
-            Ok(other) => Err(anyhow::anyhow!("the emulator answered {other:?} to its plan")),
-            Err(error) => Err(error),
+        let ready = Ready { realtime: false, notes: Vec::new() };
+        let mut emulator = Emulator { to: input, from: BufReader::new(output), child, ready };
+        emulator.ready = match emulator.send(plan)? {
+            Response::Ready(ready) => ready,
+            other => bail!("the emulator answered {other:?} to its plan"),
         };
-        let mut emulator = Emulator { requests, child, ready: Ready { realtime: false, notes: Vec::new() } };
-        emulator.ready = ready?;
         Ok(emulator)
     }
 
@@ -59,7 +59,7 @@ impl Emulator {
     /// If there is no such rail, if the settings are invalid, or if the emulator has ended.
     pub fn set(&mut self, rail: &str, direction: Direction, settings: &Settings) -> Result<()> {
         let request = Request::Set { rail: rail.to_string(), direction, settings: settings.clone() };
-        match self.requests.send(&request)? {
+        match self.send(&request)? {
             Response::Done => Ok(()),
             other => bail!("the emulator answered {other:?} to a change"),
         }
@@ -70,28 +70,12 @@ impl Emulator {
     /// # Errors
     /// If the emulator has ended.
     pub fn status(&mut self, reset: bool) -> Result<Status> {
-        match self.requests.send(&Request::Status { reset })? {
+        match self.send(&Request::Status { reset })? {
             Response::Status(status) => Ok(status),
             other => bail!("the emulator answered {other:?} when asked for its status"),
         }
     }
-}
 
-impl Drop for Emulator {
-    fn drop(&mut self) {
-        // Killing is safe: the emulator never blocks for long in the kernel. Both calls fail only if it has ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Requests and responses, one line each.
-struct RequestChannel<R, W> {
-    from: R,
-    to: W,
-}
-
-impl<R: BufRead, W: Write> RequestChannel<R, W> {
     fn send(&mut self, request: &impl Serialize) -> Result<Response> {
         let mut line = serde_json::to_vec(request)?;
         line.push(b'\n');
@@ -105,5 +89,13 @@ impl<R: BufRead, W: Write> RequestChannel<R, W> {
             Response::Error(error) => bail!(error),
             response => Ok(response),
         }
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        // Killing is safe: the emulator never blocks for long in the kernel. Both calls fail only if it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }

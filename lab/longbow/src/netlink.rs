@@ -87,13 +87,6 @@ pub fn append_attribute(bytes: &mut Vec<u8>, kind: impl TryInto<u16>, value: &[u
     bytes.resize(bytes.len().next_multiple_of(4), 0);
 }
 
-/// A list of one attribute.
-pub fn attribute(kind: impl TryInto<u16>, value: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    append_attribute(&mut bytes, kind, value);
-    bytes
-}
-
 /// A received message.
 pub struct Message<'a> {
     pub kind: u16,
@@ -145,8 +138,9 @@ mod tests {
 
     #[test]
     fn encoding_round_trips() {
-        let mut written = Messages::default();
-        written.begin(7, 0, &[1, 2, 3, 4]).attribute(5, b"abc").nested(6, &attribute(1, &[9]));
+        let (mut written, mut inside) = (Messages::default(), Vec::new());
+        append_attribute(&mut inside, 1, &[9]);
+        written.begin(7, 0, &[1, 2, 3, 4]).attribute(5, b"abc").nested(6, &inside);
         written.begin(8, 0, &[]);
         let read: Vec<Message<'_>> = messages(&written.bytes).collect();
         assert_eq!((read.len(), read[0].kind, read[1].kind), (2, 7, 8));

@@ -22,8 +22,7 @@ pub fn load_text(words: &[u64]) -> String {
 
 /// The words of a file; an incomplete word at its end is dropped.
 pub fn from_bytes(bytes: &[u8]) -> Vec<u64> {
-    let word = |piece: &[u8]| u64::from_ne_bytes(piece.try_into().unwrap_or_default());
-    bytes.chunks_exact(BYTES).map(word).collect()
+    bytes.as_chunks().0.iter().copied().map(u64::from_ne_bytes).collect()
 }
 
 /// The bytes of a file of these words.

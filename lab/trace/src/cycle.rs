@@ -4,7 +4,6 @@
 //! vectors of lengths may differ between iterations; those of the first iteration are kept.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -40,29 +39,18 @@ struct RankCycle {
 }
 
 /// Why no cycle was found or read.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CycleError {
     /// This rank has no barrier before a loop.
+    #[error("rank {0} has no barrier before its loop")]
     NoBarrier(u32),
     /// This rank repeats no sequence of calls that often after the last barrier.
+    #[error("nothing is repeated {0} times by all ranks after their last barrier")]
     NoLoop(u32),
     /// A file is not a cycle, or of another version.
+    #[error("this is no iteration of a loop, or of another version")]
     NotACycle,
 }
-
-impl fmt::Display for CycleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CycleError::NoBarrier(rank) => write!(f, "rank {rank} has no barrier before its loop"),
-            CycleError::NoLoop(iterations) => {
-                write!(f, "nothing is repeated {iterations} times by all ranks after their last barrier")
-            }
-            CycleError::NotACycle => write!(f, "this is no iteration of a loop, or of another version"),
-        }
-    }
-}
-
-impl std::error::Error for CycleError {}
 
 impl Cycle {
     /// Finds the loop of `iterations` iterations after the last barrier.

@@ -15,7 +15,6 @@
 //! Computation is in nanoseconds. An operation starts when those that it `requires` are complete, and those that it
 //! `irequires` have started. The processor and the adapter of an operation (`cpu`, `nic`) are parsed and ignored.
 
-use std::fmt;
 use std::io;
 
 use rustc_hash::FxHashMap;
@@ -64,19 +63,12 @@ pub enum Action {
 }
 
 /// A syntax error and its line, counted from 1.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {what}")]
 pub struct GoalError {
     line: usize,
     what: String,
 }
-
-impl fmt::Display for GoalError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.what)
-    }
-}
-
-impl std::error::Error for GoalError {}
 
 /// Whether a text looks like a GOAL program.
 pub fn is_goal(text: &str) -> bool {

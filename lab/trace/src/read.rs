@@ -4,13 +4,12 @@ mod rank;
 mod wildcards;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::operation::Operation;
-use super::rank_file::{Header, TRACE};
+use super::rank_file::{Header, MAGIC, TRACE};
 
 /// The trace of all ranks of a program.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,81 +50,58 @@ pub struct Step {
 }
 
 /// Why a trace cannot be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// A file or folder cannot be read.
+    #[error("{path}: {1}", path = .0.display())]
     Io(PathBuf, io::Error),
     /// The folder contains no trace.
+    #[error(
+        "{path}: there is no file of a rank (NAME.{TRACE}); `fishplate profile --trace {path}` writes them",
+        path = .0.display()
+    )]
     Empty(PathBuf),
     /// A file is not a trace.
+    #[error("{path}: this is no trace", path = .0.display())]
     NotATrace(PathBuf),
     /// A file is of another version of the format.
+    #[error(
+        "{path}: the trace is of version {1} of the format, and this program reads {own}: record it again, or use the other \
+         version of fishplate",
+        path = .0.display(),
+        own = MAGIC[7]
+    )]
     Version(PathBuf, u8),
     /// A file is damaged.
+    #[error("{path}: the file is damaged", path = .0.display())]
     Damaged(PathBuf),
     /// Two files are of one rank: the folder contains several runs.
+    #[error("{path}: two traces are of rank {1}, of different runs: {APART}", path = .0.display())]
     TwoOfARank(PathBuf, u32),
     /// Files are of programs with different numbers of ranks.
+    #[error("{path}: there are traces of a program of {1} ranks and of one of {2}: {APART}", path = .0.display())]
     SeveralSizes(PathBuf, u32, u32),
     /// Files are of several programs, which have different [`Header::world`]s.
+    #[error("{path}: there are traces of several runs, which the launcher has named apart: {APART}", path = .0.display())]
     SeveralPrograms(PathBuf),
     /// Ranks are missing: the missing ranks, and the number of ranks.
+    #[error(
+        "{path}: of {2} ranks, {missing} left no trace: {first}",
+        path = .0.display(),
+        missing = .1.len(),
+        first = first_of(.1)
+    )]
     Missing(PathBuf, Vec<u32>, u32),
 }
 
 /// Advice for traces of several runs.
 const APART: &str = "keep each run in a folder of its own";
 
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReadError::Io(path, error) => write!(f, "{}: {error}", path.display()),
-            ReadError::Empty(path) => write!(
-                f,
-                "{}: there is no file of a rank (NAME.{TRACE}); `fishplate profile --trace {}` writes them",
-                path.display(),
-                path.display()
-            ),
-            ReadError::NotATrace(path) => write!(f, "{}: this is no trace", path.display()),
-            ReadError::Version(path, version) => write!(
-                f,
-                "{}: the trace is of version {version} of the format, and this program reads {}: record it again, or \
-                 use the other version of fishplate",
-                path.display(),
-                super::rank_file::MAGIC[7]
-            ),
-            ReadError::Damaged(path) => write!(f, "{}: the file is damaged", path.display()),
-            ReadError::TwoOfARank(path, rank) => {
-                write!(f, "{}: two traces are of rank {rank}, of different runs: {APART}", path.display())
-            }
-            ReadError::SeveralSizes(path, one, other) => write!(
-                f,
-                "{}: there are traces of a program of {one} ranks and of one of {other}: {APART}",
-                path.display()
-            ),
-            ReadError::SeveralPrograms(path) => {
-                write!(
-                    f,
-                    "{}: there are traces of several runs, which the launcher has named apart: {APART}",
-                    path.display()
-                )
-            }
-            ReadError::Missing(path, missing, ranks) => {
-                let names: Vec<String> = missing.iter().take(8).map(u32::to_string).collect();
-                let more = if missing.len() > names.len() { ", ..." } else { "" };
-                write!(
-                    f,
-                    "{}: of {ranks} ranks, {} left no trace: {}{more}",
-                    path.display(),
-                    missing.len(),
-                    names.join(", ")
-                )
-            }
-        }
-    }
+/// The first ranks of a list, which may be long.
+fn first_of(ranks: &[u32]) -> String {
+    let names: Vec<String> = ranks.iter().take(8).map(u32::to_string).collect();
+    names.join(", ") + if ranks.len() > names.len() { ", ..." } else { "" }
 }
-
-impl std::error::Error for ReadError {}
 
 /// Reads the traces in a folder.
 ///

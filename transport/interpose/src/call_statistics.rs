@@ -12,7 +12,6 @@ use fishplate_guest::output_file;
 
 use crate::sync::lock;
 
-/// Counts of one communicator.
 #[derive(Clone, Debug)]
 pub struct CallStatistics {
     clusters: Vec<usize>,
@@ -25,7 +24,6 @@ impl CallStatistics {
         CallStatistics { clusters, calls: BTreeMap::new() }
     }
 
-    /// Counts one execution of an operation.
     pub fn count(&mut self, operation: &'static str, algorithm: Algorithm) {
         let name = match algorithm {
             Algorithm::Native => "native",

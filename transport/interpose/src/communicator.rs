@@ -21,7 +21,6 @@ const PROGRESSING_CALLS: u32 = 8;
 /// Capacity of the cache of plans: an application uses few operations of few sizes.
 const MAX_PLANS: usize = 256;
 
-/// A communicator that spans clusters.
 pub struct SpanningComm {
     /// Duplicate of the program's communicator, for the messages of schedules.
     pub all: Comm,
@@ -32,7 +31,6 @@ pub struct SpanningComm {
     rank: Rank,
     network: Network,
     preference: Preference,
-    /// Order of its operations.
     pub order: OperationOrder,
     plans: Mutex<HashMap<(Operation, usize, bool), Plan>>,
     statistics: Mutex<CallStatistics>,

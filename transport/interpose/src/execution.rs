@@ -10,13 +10,10 @@ use crate::operation_order::Ticket;
 
 /// The program's buffers of an operation.
 pub struct Buffers {
-    /// Send buffer.
     pub send: Memory,
-    /// Receive buffer.
     pub receive: Memory,
 }
 
-/// A schedule in execution.
 pub struct Execution {
     abi: &'static Abi,
     communicator: Arc<SpanningComm>,
@@ -29,7 +26,6 @@ pub struct Execution {
     scratch: Scratch,
     requests: Requests,
     states: Vec<State>,
-    /// Number of incomplete steps.
     steps_left: usize,
     /// Number of collective operations within the cluster that are not started.
     cluster_collectives_left: usize,

@@ -12,7 +12,6 @@ use fishplate_profile::notes::{BEGAN, Began, Elsewhere, Library, PAST, VARIABLE}
 use crate::ffi;
 use crate::profile::unique;
 
-/// The notes of this process.
 struct Notes {
     began: Began,
     /// The note in the folder of a profile, removed once the file of the rank exists.

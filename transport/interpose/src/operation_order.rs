@@ -9,17 +9,14 @@ use crate::sync::lock;
 /// its own range of tags, and all ranges fit in the tags that MPI guarantees (32767).
 const WINDOW: u64 = 256;
 
-/// The operations on one communicator.
 #[derive(Default)]
 pub struct OperationOrder(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// The number of the next operation.
     next: u64,
     /// The operation that may start cluster collectives: all ranks of a cluster must start these in one order.
     cluster_collectives: u64,
-    /// Operations that are not complete.
     in_flight: BTreeSet<u64>,
 }
 
@@ -42,7 +39,6 @@ impl Ticket {
 }
 
 impl OperationOrder {
-    /// The next operation's ticket.
     pub fn ticket(&self) -> Ticket {
         let mut state = lock(&self.0);
         let number = state.next;

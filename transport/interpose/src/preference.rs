@@ -16,11 +16,8 @@ pub enum Preference {
 /// Algorithms that differ only in the number of segments or in how far ranks send ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// [`Algorithm::Coordinators`]
     Coordinators,
-    /// [`Algorithm::Shared`]
     Shared,
-    /// [`Algorithm::Direct`]
     Direct,
 }
 
@@ -40,7 +37,6 @@ impl Preference {
         })
     }
 
-    /// The algorithm to use.
     pub fn algorithm(self, choice: &Choice) -> Algorithm {
         let Preference::Only(family) = self else { return choice.algorithm };
         let fitting = choice.candidates.iter().filter(|candidate| family.has(candidate.algorithm));

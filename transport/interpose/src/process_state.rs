@@ -36,7 +36,6 @@ pub enum CommKind {
 static IS_ACTIVE: AtomicBool = AtomicBool::new(false);
 static STATE: RwLock<Option<Arc<ProcessState>>> = RwLock::new(None);
 
-/// Whether schedules are in use.
 pub fn is_active() -> bool {
     IS_ACTIVE.load(Ordering::Acquire)
 }

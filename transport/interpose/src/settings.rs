@@ -1,15 +1,12 @@
 //! The user's settings.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use crate::preference::{ALLOWED, Preference};
 use crate::topology::NamedClusters;
 
-/// Settings from environment variables.
 #[derive(Debug)]
 pub struct Settings {
-    /// Choice of algorithms.
     pub preference: Preference,
     /// The clusters, if the user names them.
     pub clusters: Option<NamedClusters>,
@@ -17,30 +14,18 @@ pub struct Settings {
     pub log: Option<PathBuf>,
 }
 
-/// An invalid value.
-#[derive(Debug, PartialEq, Eq)]
-pub struct SettingsError {
-    name: &'static str,
-    value: String,
-    allowed: String,
-}
-
-impl fmt::Display for SettingsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}=\"{}\" is not a valid setting; allowed: {}", self.name, self.value, self.allowed)
-    }
-}
-
 impl Settings {
-    /// From environment variables; an empty one counts as unset.
-    pub fn from_lookup(lookup: impl Fn(&'static str) -> Option<String>) -> Result<Settings, SettingsError> {
+    /// From environment variables; an empty one counts as unset. The error names an invalid value and the allowed ones.
+    pub fn from_lookup(lookup: impl Fn(&'static str) -> Option<String>) -> Result<Settings, String> {
         let get = |name| lookup(name).filter(|value| !value.is_empty());
-        let wrong = |name, value, allowed| SettingsError { name, value, allowed };
+        let wrong = |name: &str, value: String, allowed: &str| {
+            format!("{name}=\"{value}\" is not a valid setting; allowed: {allowed}")
+        };
         let preference = match get("FISHPLATE_COLLECTIVES") {
             None => Preference::Cluster,
             Some(value) => match Preference::parse(&value) {
                 Some(preference) => preference,
-                None => return Err(wrong("FISHPLATE_COLLECTIVES", value, ALLOWED.to_string())),
+                None => return Err(wrong("FISHPLATE_COLLECTIVES", value, ALLOWED)),
             },
         };
         let parse =
@@ -54,18 +39,18 @@ impl Settings {
 mod tests {
     use super::*;
 
-    fn settings(name: &'static str, value: &str) -> Result<Settings, SettingsError> {
+    fn settings(name: &'static str, value: &str) -> Result<Settings, String> {
         Settings::from_lookup(|asked| (asked == name).then(|| value.to_string()))
     }
 
     #[test]
     fn a_wrong_value_is_reported_with_the_allowed_ones() {
-        let message = settings("FISHPLATE_COLLECTIVES", "fast").unwrap_err().to_string();
+        let message = settings("FISHPLATE_COLLECTIVES", "fast").unwrap_err();
         assert_eq!(
             message,
             "FISHPLATE_COLLECTIVES=\"fast\" is not a valid setting; allowed: cluster, native, coordinators, shared, direct"
         );
-        let message = settings("FISHPLATE_CLUSTERS", "0-3;x 4").unwrap_err().to_string();
+        let message = settings("FISHPLATE_CLUSTERS", "0-3;x 4").unwrap_err();
         assert!(
             message.starts_with("FISHPLATE_CLUSTERS=\"0-3;x 4\" is not a valid setting; allowed: clusters"),
             "{message}"

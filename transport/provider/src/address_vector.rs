@@ -16,7 +16,6 @@ const MAX_ADDRESSES: usize = 1 << 24;
 /// peer.
 pub struct AddressVector {
     table: RwLock<Vec<Option<Address>>>,
-    /// The endpoints bound to it.
     pub endpoints: RwLock<Vec<Arc<dyn Bound>>>,
     /// Keeps the domain open.
     _domain: Arc<Domain>,
@@ -56,7 +55,6 @@ impl AddressVector {
         Ok(())
     }
 
-    /// The address at `index`.
     pub fn get(&self, index: u64) -> Option<Address> {
         read_plain(&self.table).get(usize::try_from(index).ok()?)?.clone()
     }

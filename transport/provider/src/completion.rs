@@ -23,23 +23,19 @@ pub struct Entry {
     pub data: u64,
     /// Tag, 0 for untagged messages.
     pub tag: u64,
-    /// Sender of the message.
     pub source: Option<Source>,
 }
 
 /// Sender of a message. Its address is looked up only if the application asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// The endpoint that received it.
     pub endpoint: u32,
     /// The endpoint's virtual channel that it came over.
     pub channel: VcId,
 }
 
-/// A failed operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedEntry {
-    /// The operation.
     pub entry: Entry,
     /// libfabric's number for the cause.
     pub errno: i32,
@@ -80,7 +76,6 @@ pub fn entry(completion: &Completion, endpoint: u32, context: u64) -> Entry {
     }
 }
 
-/// The entry for an operation that failed.
 #[cold]
 pub fn failed_entry(entry: Entry, failure: Failure) -> FailedEntry {
     let (errno, excess, text) = match failure {

@@ -40,14 +40,12 @@ pub struct CompletionQueue {
     pub pause: Pause,
     idle: IdleYield,
     texts: Mutex<Vec<Arc<CStr>>>,
-    /// The endpoints bound to it.
     pub endpoints: RwLock<Vec<Arc<dyn Bound>>>,
     /// Keeps the domain open.
     pub domain: Arc<Domain>,
 }
 
 impl CompletionQueue {
-    /// An empty queue.
     pub fn new(domain: Arc<Domain>) -> CompletionQueue {
         CompletionQueue {
             entries: Mutex::new(Entries::default()),
@@ -111,7 +109,6 @@ impl CompletionQueue {
         }
     }
 
-    /// Ends a wait.
     pub fn signal(&self) {
         self.signalled.store(true, Ordering::Release);
     }
@@ -142,7 +139,6 @@ impl CompletionQueue {
         }
     }
 
-    /// Adds a completion.
     #[inline]
     fn push(&self, entry: Entry) {
         let mut entries = lock_plain(&self.entries);
@@ -150,7 +146,6 @@ impl CompletionQueue {
         self.len.store(entries.len(), Ordering::Release);
     }
 
-    /// Adds a failure.
     #[cold]
     pub fn push_error(&self, failed: FailedEntry) {
         let mut entries = lock_plain(&self.entries);

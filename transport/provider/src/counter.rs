@@ -12,7 +12,6 @@ use crate::errno::{Errno, Outcome, read_plain};
 use crate::idle_yield::IdleYield;
 use crate::reader::Reader;
 
-/// Events that a counter counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Operations.
@@ -27,7 +26,6 @@ pub struct Counter {
     value: AtomicU64,
     errors: AtomicU64,
     idle: IdleYield,
-    /// The endpoints bound to it.
     pub endpoints: RwLock<Vec<Arc<dyn Bound>>>,
     /// Keeps the domain open.
     _domain: Arc<Domain>,
@@ -45,7 +43,6 @@ impl Counter {
         }
     }
 
-    /// An operation ended.
     pub fn count(&self, success: bool, bytes: u64) {
         match (success, self.unit) {
             (false, _) => self.errors.fetch_add(1, Ordering::Release),

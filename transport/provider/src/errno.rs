@@ -7,7 +7,6 @@ use std::sync::{LockResult, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGu
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Errno(pub i32);
 
-/// The result of a call.
 pub type Outcome<T> = Result<T, Errno>;
 
 impl fmt::Display for Errno {

@@ -15,7 +15,6 @@ use crate::errno::{Errno, Outcome, lock_plain};
 /// Smallest capacity, in events. Also bounds the memory for an application that never reads.
 const MIN_CAPACITY: usize = 1024;
 
-/// Requested attributes of an event queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wish {
     /// Number of events.
@@ -29,13 +28,11 @@ pub struct Wish {
 /// An event: libfabric's number for its kind, and its entry.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Kind.
     pub kind: u32,
     /// The entry, as it was written.
     pub entry: Box<[u8]>,
 }
 
-/// An event queue.
 pub struct EventQueue {
     events: Mutex<VecDeque<Event>>,
     arrived: Condvar,
@@ -47,7 +44,6 @@ pub struct EventQueue {
 }
 
 impl EventQueue {
-    /// An empty queue.
     pub fn new(wish: Wish, fabric: Arc<Fabric>) -> Outcome<EventQueue> {
         let bell = if wish.descriptor { Some(Bell::new()?) } else { None };
         Ok(EventQueue {
@@ -97,7 +93,6 @@ impl EventQueue {
         self.take(events, peek, take)
     }
 
-    /// Whether there is nothing to read.
     pub fn is_empty(&self) -> bool {
         lock_plain(&self.events).is_empty()
     }

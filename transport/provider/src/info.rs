@@ -67,23 +67,19 @@ const fn number(digits: &str) -> u32 {
 pub struct Request {
     /// Version of the interface it was written for.
     pub version: u32,
-    /// Flags of the call.
     pub flags: u64,
     /// It names a node or a service, which is not supported: peers are known by their blobs only.
     pub names_address: bool,
-    /// Its hints, if it gave any.
     pub hints: Option<Hints>,
 }
 
 /// An address as a blob, cut or padded with zeros to its length.
 pub type Blob = [u8; ADDRESS_LEN];
 
-/// The hints of a request.
 #[derive(Clone, Debug, Default)]
 pub struct Hints {
     /// Wanted capabilities, 0 for any.
     pub caps: u64,
-    /// Wanted address format.
     pub addr_format: u32,
     /// Wanted address of its own.
     pub source: Option<Blob>,
@@ -108,21 +104,15 @@ pub struct Hints {
 /// The offer. Pointers are null.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// Capabilities.
     pub caps: u64,
     /// A placeholder for the endpoint's address, with the right length.
     pub source: Blob,
     /// The requested address of a peer.
     pub dest: Option<Blob>,
-    /// Transmit attributes.
     pub tx: fi_tx_attr,
-    /// Receive attributes.
     pub rx: fi_rx_attr,
-    /// Endpoint attributes.
     pub ep: fi_ep_attr,
-    /// Domain attributes.
     pub domain: fi_domain_attr,
-    /// Fabric attributes.
     pub fabric: fi_fabric_attr,
 }
 

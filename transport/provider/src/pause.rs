@@ -21,7 +21,6 @@ impl Pause {
         Span { since: self.since.load(Ordering::Relaxed), ticks: self.ticks.load(Ordering::Relaxed) }.goes_on()
     }
 
-    /// Starts a pause of this length.
     #[inline]
     pub fn set(&self, span: Span) {
         let is_over = span.ticks == 0 && self.ticks.load(Ordering::Relaxed) == 0;

@@ -34,10 +34,8 @@ const LOOK_AROUND: Duration = Duration::from_millis(500);
 /// Enough for a system call and its way there.
 const STACK_BYTES: usize = 128 << 10;
 
-/// All progress threads of the process.
 static THREADS: Mutex<Vec<Weak<ProgressThread>>> = Mutex::new(Vec::new());
 
-/// The progress thread of one endpoint.
 pub struct ProgressThread {
     shared: Arc<Shared>,
     handle: Mutex<Option<JoinHandle<()>>>,
@@ -103,7 +101,6 @@ pub trait Served: Send + Sync + 'static {
 }
 
 impl ProgressThread {
-    /// Starts the thread of `endpoint`.
     pub fn start(endpoint: &Arc<impl Served>, progress: Progress) -> io::Result<Arc<ProgressThread>> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let shared = Arc::new(Shared::new(bell));
@@ -148,7 +145,6 @@ impl ProgressThread {
     }
 }
 
-/// Ends all progress threads.
 pub fn end_all() {
     let threads = std::mem::take(&mut *lock_plain(&THREADS));
     threads.iter().filter_map(Weak::upgrade).for_each(|thread| thread.end());
@@ -244,16 +240,16 @@ impl Shared {
 
     fn pause(&self, next: Next, period: Duration, endpoint: &Weak<impl Served>) {
         match next {
-            Next::InMpi { .. } | Next::Idle => self.sleep_for(None, Some(period)),
-            Next::Soon | Next::Locked => self.wait(None, Some(period)),
-            Next::AfterScheduling => self.sleep_for(None, Some(scheduling_wait())),
+            Next::InMpi { .. } | Next::Idle => self.sleep_for(None, period),
+            Next::Soon | Next::Locked => self.wait(None, period),
+            Next::AfterScheduling => self.sleep_for(None, scheduling_wait()),
             Next::Readable { paced } => {
                 let readiness = endpoint.upgrade().and_then(|endpoint| endpoint.readiness_fd());
                 if paced || readiness.is_none() {
-                    self.wait(None, Some(PERIOD));
+                    self.wait(None, PERIOD);
                 }
                 if readiness.is_some() {
-                    self.sleep_for(readiness.as_deref(), Some(LONG_PERIOD));
+                    self.sleep_for(readiness.as_deref(), LONG_PERIOD);
                 }
             }
         }
@@ -265,7 +261,7 @@ impl Shared {
         self.depth.store(SLEEPS, Ordering::SeqCst);
         let mut looked = Instant::now();
         while !self.working.load(Ordering::SeqCst) && !self.ended.load(Ordering::Relaxed) {
-            self.wait(None, Some(LOOK_AROUND));
+            self.wait(None, LOOK_AROUND);
             if looked.elapsed() >= LOOK_AROUND {
                 look();
                 looked = Instant::now();
@@ -275,23 +271,22 @@ impl Shared {
     }
 
     /// Sleeps until the bell rings, a socket is readable, or `most` has passed; [`ProgressThread::wake`] rings only for urgent work.
-    fn sleep_for(&self, readiness: Option<&OwnedFd>, most: Option<Duration>) {
+    fn sleep_for(&self, readiness: Option<&OwnedFd>, most: Duration) {
         self.depth.store(DOZES, Ordering::SeqCst);
         self.wait(readiness, most);
         self.depth.store(AWAKE, Ordering::SeqCst);
     }
 
-    fn wait(&self, readiness: Option<&OwnedFd>, most: Option<Duration>) {
-        let most = most.map(|most| Timespec { tv_sec: 0, tv_nsec: most.subsec_nanos().into() });
+    fn wait(&self, readiness: Option<&OwnedFd>, most: Duration) {
+        let most = Timespec { tv_sec: 0, tv_nsec: most.subsec_nanos().into() };
         let bell = PollFd::new(&self.bell, PollFlags::IN);
         let _ = match readiness {
-            Some(readiness) => poll(&mut [bell, PollFd::new(readiness, PollFlags::IN)], most.as_ref()),
-            None => poll(&mut [bell], most.as_ref()),
+            Some(readiness) => poll(&mut [bell, PollFd::new(readiness, PollFlags::IN)], Some(&most)),
+            None => poll(&mut [bell], Some(&most)),
         };
         let _ = read(&self.bell, &mut [0; 8]);
     }
 
-    /// Ends a wait.
     fn ring(&self) {
         let _ = write(&self.bell, &1u64.to_ne_bytes());
     }

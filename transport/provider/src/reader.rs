@@ -18,12 +18,10 @@ impl<'a> Reader<'a> {
         Reader { queue: std::ptr::from_ref(queue).addr(), room: most, taken: 0, take: Some(take) }
     }
 
-    /// No reader.
     pub fn none() -> Reader<'a> {
         Reader { queue: 0, room: 0, taken: 0, take: None }
     }
 
-    /// Number of entries that it has taken.
     pub fn taken(&self) -> usize {
         self.taken
     }

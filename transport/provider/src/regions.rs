@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use fishplate_engine::{Payload, Registration};
-use fishplate_rails::Endpoint as Transport;
 use ofi_abi::{FI_ENOKEY, FI_REMOTE_READ, FI_REMOTE_WRITE};
 
 use crate::bound::Bound;
@@ -65,14 +64,14 @@ impl Regions {
         inner.endpoints.iter().for_each(|endpoint| endpoint.withdraw(key));
     }
 
-    /// Runs `enable`, which opens the transport of `endpoint`; its peers may then access the regions too.
+    /// Runs `enable`, which opens the transport of `endpoint` and lets its peers access the regions of now.
     pub fn join(
         &self,
         endpoint: Arc<dyn Bound>,
-        enable: impl FnOnce(&RegisteredRegions) -> Outcome<()>,
+        enable: impl FnOnce(&BTreeMap<u64, Registration>) -> Outcome<()>,
     ) -> Outcome<()> {
         let mut inner = lock_plain(&self.inner);
-        enable(&RegisteredRegions(&inner.regions))?;
+        enable(&inner.regions)?;
         inner.endpoints.push(endpoint);
         Ok(())
     }
@@ -80,15 +79,5 @@ impl Regions {
     /// An endpoint is closed.
     pub fn leave(&self, endpoint: &Arc<dyn Bound>) {
         lock_plain(&self.inner).endpoints.retain(|known| !Arc::ptr_eq(known, endpoint));
-    }
-}
-
-/// The regions at the time when an endpoint is enabled.
-pub struct RegisteredRegions<'a>(&'a BTreeMap<u64, Registration>);
-
-impl RegisteredRegions<'_> {
-    /// Lets the peers of `transport` access them.
-    pub fn to(&self, transport: &mut Transport) -> Outcome<()> {
-        self.0.values().try_for_each(|region| transport.register(region.clone()).map_err(|_| Errno(FI_ENOKEY)))
     }
 }

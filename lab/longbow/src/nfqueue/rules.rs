@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use nix::errno::Errno;
 use nix::sys::socket::SockProtocol;
 
-use crate::netlink::{self, Messages, append_attribute, attribute};
+use crate::netlink::{self, Messages, append_attribute};
 
 /// The table of all rules.
 const TABLE: &str = "fishplate-longbow";
@@ -20,14 +20,14 @@ const NFTA_HOOK_PRIORITY: u16 = 2;
 const NFTA_RULE_TABLE: u16 = 1;
 const NFTA_RULE_CHAIN: u16 = 2;
 const NFTA_RULE_EXPRESSIONS: i32 = 4;
-const NFTA_LIST_ELEM: i32 = 1;
+const NFTA_LIST_ELEM: u16 = 1;
 const NFTA_EXPR_NAME: u16 = 1;
-const NFTA_EXPR_DATA: i32 = 2;
+const NFTA_EXPR_DATA: u16 = 2;
 const NFTA_META_DREG: u16 = 1;
 const NFTA_META_KEY: u16 = 2;
 const NFTA_CMP_SREG: u16 = 1;
 const NFTA_CMP_OP: u16 = 2;
-const NFTA_CMP_DATA: i32 = 3;
+const NFTA_CMP_DATA: u16 = 3;
 const NFTA_DATA_VALUE: u16 = 1;
 const NFTA_QUEUE_NUM: u16 = 1;
 const NFTA_QUEUE_TOTAL: u16 = 2;
@@ -35,6 +35,9 @@ const NFTA_TARGET_NAME: u16 = 1;
 const NFTA_TARGET_REV: u16 = 2;
 const NFTA_TARGET_INFO: u16 = 3;
 const NFT_REG_1: u32 = 1;
+
+/// Flag of an attribute that contains attributes.
+const NESTED: u16 = libc::NLA_F_NESTED as u16;
 
 /// Length of an interface name in a comparison by the kernel.
 const NAME_BYTES: usize = 16;
@@ -106,8 +109,10 @@ fn rules(family: i32, interface: &str, queue: u16, anew: bool, handover: Handove
         table(libc::NFT_MSG_DELTABLE, 0);
         table(libc::NFT_MSG_NEWTABLE, libc::NLM_F_CREATE);
     }
-    let mut hook = attribute(NFTA_HOOK_HOOKNUM, &(libc::NF_INET_PRE_ROUTING as u32).to_be_bytes());
-    append_attribute(&mut hook, NFTA_HOOK_PRIORITY, &libc::NF_IP_PRI_RAW.to_be_bytes());
+    let hook = list(&[
+        (NFTA_HOOK_HOOKNUM, &(libc::NF_INET_PRE_ROUTING as u32).to_be_bytes()),
+        (NFTA_HOOK_PRIORITY, &libc::NF_IP_PRI_RAW.to_be_bytes()),
+    ]);
     batch
         .begin(message(libc::NFT_MSG_NEWCHAIN), libc::NLM_F_CREATE, &general(family))
         .attribute(NFTA_CHAIN_TABLE, &text(TABLE))
@@ -126,40 +131,42 @@ fn rules(family: i32, interface: &str, queue: u16, anew: bool, handover: Handove
 
 /// The expressions "if received by `interface`, pass to `queue`".
 fn expressions(interface: &str, queue: u16, handover: Handover) -> Vec<u8> {
-    let mut load = attribute(NFTA_META_DREG, &NFT_REG_1.to_be_bytes());
-    append_attribute(&mut load, NFTA_META_KEY, &(libc::NFT_META_IIFNAME as u32).to_be_bytes());
-
+    let key = (libc::NFT_META_IIFNAME as u32).to_be_bytes();
+    let load = list(&[(NFTA_META_DREG, &NFT_REG_1.to_be_bytes()), (NFTA_META_KEY, &key)]);
     let mut name = interface.as_bytes().to_vec();
     name.resize(NAME_BYTES, 0);
-    let mut compare = attribute(NFTA_CMP_SREG, &NFT_REG_1.to_be_bytes());
-    append_attribute(&mut compare, NFTA_CMP_OP, &(libc::NFT_CMP_EQ as u32).to_be_bytes());
-    append_attribute(&mut compare, NFTA_CMP_DATA | libc::NLA_F_NESTED, &attribute(NFTA_DATA_VALUE, &name));
-
-    let mut list = expression("meta", &load);
-    list.extend(expression("cmp", &compare));
-    list.extend(match handover {
+    let compare = list(&[
+        (NFTA_CMP_SREG, &NFT_REG_1.to_be_bytes()),
+        (NFTA_CMP_OP, &(libc::NFT_CMP_EQ as u32).to_be_bytes()),
+        (NFTA_CMP_DATA | NESTED, &list(&[(NFTA_DATA_VALUE, &name)])),
+    ]);
+    let hand_over = match handover {
         Handover::Queue => {
-            let mut into = attribute(NFTA_QUEUE_NUM, &queue.to_be_bytes());
-            append_attribute(&mut into, NFTA_QUEUE_TOTAL, &1u16.to_be_bytes());
-            expression("queue", &into)
+            let into = [(NFTA_QUEUE_NUM, &queue.to_be_bytes()[..]), (NFTA_QUEUE_TOTAL, &1u16.to_be_bytes())];
+            expression("queue", &list(&into))
         }
         Handover::Target => {
-            let mut into = attribute(NFTA_TARGET_NAME, &text("NFQUEUE"));
-            append_attribute(&mut into, NFTA_TARGET_REV, &0u32.to_be_bytes());
             // `struct xt_NFQ_info`, aligned as the kernel aligns it.
             let mut info = queue.to_ne_bytes().to_vec();
             info.resize(8, 0);
-            append_attribute(&mut into, NFTA_TARGET_INFO, &info);
-            expression("target", &into)
+            let (name, revision) = (text("NFQUEUE"), 0u32.to_be_bytes());
+            let into = [(NFTA_TARGET_NAME, &name[..]), (NFTA_TARGET_REV, &revision), (NFTA_TARGET_INFO, &info)];
+            expression("target", &list(&into))
         }
-    });
-    list
+    };
+    [expression("meta", &load), expression("cmp", &compare), hand_over].concat()
 }
 
 fn expression(name: &str, data: &[u8]) -> Vec<u8> {
-    let mut inside = attribute(NFTA_EXPR_NAME, &text(name));
-    append_attribute(&mut inside, NFTA_EXPR_DATA | libc::NLA_F_NESTED, data);
-    attribute(NFTA_LIST_ELEM | libc::NLA_F_NESTED, &inside)
+    let inside = list(&[(NFTA_EXPR_NAME, &text(name)), (NFTA_EXPR_DATA | NESTED, data)]);
+    list(&[(NFTA_LIST_ELEM | NESTED, &inside)])
+}
+
+/// A list of attributes.
+fn list(attributes: &[(u16, &[u8])]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    attributes.iter().for_each(|(kind, value)| append_attribute(&mut bytes, *kind, value));
+    bytes
 }
 
 /// A NUL-terminated string.

@@ -37,10 +37,7 @@ pub fn series(bytes: &[u8]) -> Result<Series, Error> {
         let at = header::NAMES + column * header::NAME_WORDS;
         words::load_text(&head[at..at + header::NAME_WORDS])
     };
-    let numbers: Vec<u32> = numbers
-        .chunks_exact(size_of::<u32>())
-        .map(|four| u32::from_ne_bytes(four.try_into().unwrap_or_default()))
-        .collect();
+    let numbers: Vec<u32> = numbers.as_chunks().0.iter().copied().map(u32::from_ne_bytes).collect();
     let steps = (head[header::STEPS] as usize).min(numbers.len() / columns);
     let column = |column: usize| numbers.iter().skip(column).step_by(columns).take(steps).copied().collect();
     let host = words::load_text(&head[header::HOST]);

@@ -11,14 +11,13 @@ mod messages;
 pub mod read;
 pub mod write;
 
-use std::fmt;
-
 /// Sizes in bytes of the datatypes, by their numbers in traces: double, int, char, short, long, float, byte, long long,
 /// signed and unsigned char, unsigned short, int, long and long long.
 const TYPE_BYTES: [u64; 14] = [8, 4, 1, 2, 8, 4, 1, 8, 1, 1, 2, 4, 8, 8];
 
 /// An error in a trace, with its position.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}, line {line}: {what}")]
 pub struct TiError {
     /// The file.
     pub file: String,
@@ -27,14 +26,6 @@ pub struct TiError {
     /// The reason.
     pub what: String,
 }
-
-impl fmt::Display for TiError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, line {}: {}", self.file, self.line, self.what)
-    }
-}
-
-impl std::error::Error for TiError {}
 
 /// Whether a text is a trace: its first line is `RANK init`.
 pub fn is_trace(text: &str) -> bool {

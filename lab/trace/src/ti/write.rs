@@ -8,22 +8,14 @@ use crate::operation::{Collective, CollectiveKind, Mode, Operation, Receive, Sen
 use crate::read::{RankTrace, Trace};
 
 /// A call that cannot be expressed in time-independent traces.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("rank {rank}, call {call}: time-independent traces cannot express {what}")]
 pub struct Wordless {
     rank: u32,
     /// Index of the call, counted from 1.
     call: usize,
     what: String,
 }
-
-impl fmt::Display for Wordless {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Wordless { rank, call, what } = self;
-        write!(f, "rank {rank}, call {call}: time-independent traces cannot express {what}")
-    }
-}
-
-impl std::error::Error for Wordless {}
 
 /// The text of each rank; sizes are in bytes. `with_idle`: idle time counts as computation too.
 ///

@@ -1,7 +1,7 @@
 //! Alltoall.
 
 use super::Context;
-use super::packing::Packing;
+use super::packing::{Packing, in_a_row};
 use crate::buffer::{Buffer, Slice};
 use crate::map::{Cluster, LocalRank, Rank};
 use crate::operation::Exchange;
@@ -106,7 +106,7 @@ fn collect(context: &Context, schedule: &mut Schedule, exchange: &Exchange, outg
         return;
     }
     let lens: Vec<usize> = context.members().iter().map(|from| total(exchange, &[*from], peers)).collect();
-    let (whole, parts) = rows(schedule, &lens);
+    let (whole, parts) = in_a_row(schedule, &lens);
     if let Local::Gather { blocks, .. } = &mut gather {
         *blocks = Some(parts);
     }
@@ -141,7 +141,7 @@ fn turned(
     let arrived = schedule.temporary(total(exchange, peers, context.members()));
     let received = schedule.receive(context.map.coordinator(cluster), arrived, Tag(0), &[]);
     let lens: Vec<usize> = context.members().iter().map(|to| total(exchange, peers, &[*to])).collect();
-    let (_, blocks) = rows(schedule, &lens);
+    let (_, blocks) = in_a_row(schedule, &lens);
     let mut ready = vec![received];
     let mut filled = vec![0; blocks.len()];
     let mut start = 0;
@@ -155,18 +155,6 @@ fn turned(
         }
     }
     (blocks, ready)
-}
-
-/// Temporary memory for parts of these lengths, one after the other.
-fn rows(schedule: &mut Schedule, lens: &[usize]) -> (Slice, Vec<Slice>) {
-    let whole = schedule.temporary(lens.iter().sum());
-    let mut start = 0;
-    let part = |len: &usize| {
-        start += len;
-        whole.part(start - len, *len)
-    };
-    let parts = lens.iter().map(part).collect();
-    (whole, parts)
 }
 
 /// Elements from some ranks to others.

@@ -25,13 +25,8 @@ impl Packing {
 
     /// In temporary memory.
     pub fn temporary(schedule: &mut Schedule, places: Vec<Slice>) -> Packing {
-        let whole = schedule.temporary(places.iter().map(|place| place.len).sum());
-        let mut start = 0;
-        let block = |place: &Slice| {
-            start += place.len;
-            whole.part(start - place.len, place.len)
-        };
-        let blocks = places.iter().map(block).collect();
+        let lens: Vec<usize> = places.iter().map(|place| place.len).collect();
+        let (whole, blocks) = in_a_row(schedule, &lens);
         Packing { whole, blocks, places }
     }
 
@@ -46,4 +41,16 @@ impl Packing {
         let pairs = self.places.iter().zip(&self.blocks);
         pairs.filter_map(|(place, block)| schedule.copy(*block, *place, after)).collect()
     }
+}
+
+/// Temporary memory for parts of these lengths, one after the other.
+pub fn in_a_row(schedule: &mut Schedule, lens: &[usize]) -> (Slice, Vec<Slice>) {
+    let whole = schedule.temporary(lens.iter().sum());
+    let mut start = 0;
+    let part = |len: &usize| {
+        start += len;
+        whole.part(start - len, *len)
+    };
+    let parts = lens.iter().map(part).collect();
+    (whole, parts)
 }

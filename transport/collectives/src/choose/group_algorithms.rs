@@ -14,14 +14,14 @@ const RING_BROADCAST_BYTES: f64 = 524_288.0;
 pub fn barrier(clocks: &mut RankClocks, group: &[Rank]) {
     for distance in powers(group.len()) {
         let message = |index: usize| message(group, index, (index + distance) % group.len(), 0.0);
-        clocks.round(&(0..group.len()).map(message).collect::<Vec<_>>());
+        clocks.round((0..group.len()).map(message));
     }
 }
 
 /// All notify the first rank, which then notifies all.
 pub fn barrier_through_one(clocks: &mut RankClocks, group: &[Rank]) {
-    clocks.round(&(1..group.len()).map(|index| message(group, index, 0, 0.0)).collect::<Vec<_>>());
-    clocks.round(&(1..group.len()).map(|index| message(group, 0, index, 0.0)).collect::<Vec<_>>());
+    clocks.round((1..group.len()).map(|index| message(group, index, 0, 0.0)));
+    clocks.round((1..group.len()).map(|index| message(group, 0, index, 0.0)));
 }
 
 /// Broadcast of `bytes` bytes from the rank at `root`.
@@ -71,7 +71,7 @@ pub fn allreduce(clocks: &mut RankClocks, group: &[Rank], bytes: f64, whole: boo
 fn fold(clocks: &mut RankClocks, group: &[Rank], bytes: f64) -> usize {
     let even = 1 << group.len().ilog2();
     let beyond = 0..group.len() - even;
-    clocks.round(&beyond.clone().map(|low| message(group, low + even, low, bytes)).collect::<Vec<_>>());
+    clocks.round(beyond.clone().map(|low| message(group, low + even, low, bytes)));
     beyond.for_each(|low| clocks.work(group[low], bytes));
     even
 }
@@ -79,7 +79,7 @@ fn fold(clocks: &mut RankClocks, group: &[Rank], bytes: f64) -> usize {
 /// These ranks receive the result.
 fn unfold(clocks: &mut RankClocks, group: &[Rank], even: usize, bytes: f64) {
     let beyond = 0..group.len() - even;
-    clocks.round(&beyond.map(|low| message(group, low, low + even, bytes)).collect::<Vec<_>>());
+    clocks.round(beyond.map(|low| message(group, low, low + even, bytes)));
 }
 
 /// Bytes that partners exchange at each distance: a half of `bytes`, a quarter, and so on.
@@ -101,7 +101,7 @@ fn gather_halves(clocks: &mut RankClocks, group: &[Rank], root: usize, bytes: f6
     for (distance, part) in halves(group.len(), bytes).rev() {
         let sends = |index: &usize| (distance..2 * distance).contains(&(index ^ root));
         let message = |index: usize| message(group, index, index ^ distance, part);
-        clocks.round(&(0..group.len()).filter(sends).map(message).collect::<Vec<_>>());
+        clocks.round((0..group.len()).filter(sends).map(message));
     }
 }
 
@@ -160,13 +160,13 @@ pub fn scatter(clocks: &mut RankClocks, group: &[Rank], root: usize, mean: f64) 
 /// Linear gather: each rank sends a block of `bytes` bytes directly to the root.
 pub fn gather_each(clocks: &mut RankClocks, group: &[Rank], root: Rank, bytes: &dyn Fn(Rank) -> f64) {
     let others = group.iter().filter(|rank| **rank != root && bytes(**rank) > 0.0);
-    clocks.round(&others.map(|from| Message { from: *from, to: root, bytes: bytes(*from) }).collect::<Vec<_>>());
+    clocks.round(others.map(|from| Message { from: *from, to: root, bytes: bytes(*from) }));
 }
 
 /// Linear scatter: the root sends a block of `bytes` bytes directly to each rank.
 pub fn scatter_each(clocks: &mut RankClocks, group: &[Rank], root: Rank, bytes: &dyn Fn(Rank) -> f64) {
     let others = group.iter().filter(|rank| **rank != root && bytes(**rank) > 0.0);
-    clocks.round(&others.map(|to| Message { from: root, to: *to, bytes: bytes(*to) }).collect::<Vec<_>>());
+    clocks.round(others.map(|to| Message { from: root, to: *to, bytes: bytes(*to) }));
 }
 
 /// Algorithms of an alltoall.
@@ -194,8 +194,8 @@ pub fn alltoall(clocks: &mut RankClocks, group: &[Rank], bytes: &dyn Fn(Rank, Ra
         Delivery::Together { mean } => {
             powers(ranks).for_each(|distance| disseminate(clocks, group, distance, mean * ranks as f64 / 2.0));
         }
-        Delivery::AtOnce => clocks.round(&(1..ranks).flat_map(to).collect::<Vec<_>>()),
-        Delivery::InPairs => (1..ranks).for_each(|distance| clocks.round(&to(distance).collect::<Vec<_>>())),
+        Delivery::AtOnce => clocks.round((1..ranks).flat_map(to)),
+        Delivery::InPairs => (1..ranks).for_each(|distance| clocks.round(to(distance))),
     }
 }
 
@@ -216,9 +216,7 @@ fn powers(limit: usize) -> impl DoubleEndedIterator<Item = usize> {
 fn tree_down(clocks: &mut RankClocks, group: &[Rank], root: usize, bytes: &dyn Fn(usize) -> f64) {
     for distance in powers(group.len()).rev() {
         let messages = tree_round(group, root, distance, bytes);
-        clocks.round(
-            &messages.iter().map(|(parent, child, bytes)| message(group, *parent, *child, *bytes)).collect::<Vec<_>>(),
-        );
+        clocks.round(messages.iter().map(|(parent, child, bytes)| message(group, *parent, *child, *bytes)));
     }
 }
 
@@ -226,9 +224,7 @@ fn tree_down(clocks: &mut RankClocks, group: &[Rank], root: usize, bytes: &dyn F
 fn tree_up(clocks: &mut RankClocks, group: &[Rank], root: usize, bytes: &dyn Fn(usize) -> f64, work: f64) {
     for distance in powers(group.len()) {
         let messages = tree_round(group, root, distance, bytes);
-        clocks.round(
-            &messages.iter().map(|(parent, child, bytes)| message(group, *child, *parent, *bytes)).collect::<Vec<_>>(),
-        );
+        clocks.round(messages.iter().map(|(parent, child, bytes)| message(group, *child, *parent, *bytes)));
         messages.iter().for_each(|(parent, ..)| clocks.work(group[*parent], work));
     }
 }
@@ -247,13 +243,13 @@ fn tree_round(group: &[Rank], root: usize, distance: usize, bytes: &dyn Fn(usize
 /// Each sends to the rank at this distance.
 fn disseminate(clocks: &mut RankClocks, group: &[Rank], distance: usize, bytes: f64) {
     let message = |index: usize| message(group, index, (index + distance) % group.len(), bytes);
-    clocks.round(&(0..group.len()).map(message).collect::<Vec<_>>());
+    clocks.round((0..group.len()).map(message));
 }
 
 /// Each exchanges with its partner; the group is a power of two.
 fn partners(clocks: &mut RankClocks, group: &[Rank], distance: usize, bytes: f64) {
     let message = |index: usize| message(group, index, index ^ distance, bytes);
-    clocks.round(&(0..group.len()).map(message).collect::<Vec<_>>());
+    clocks.round((0..group.len()).map(message));
 }
 
 /// The data of each rank doubles each round; the group is a power of two.
@@ -266,6 +262,6 @@ fn ring(clocks: &mut RankClocks, group: &[Rank], bytes: &[f64]) {
     let ranks = group.len();
     for round in 0..ranks - 1 {
         let message = |index: usize| message(group, index, (index + 1) % ranks, bytes[(index + ranks - round) % ranks]);
-        clocks.round(&(0..ranks).map(message).collect::<Vec<_>>());
+        clocks.round((0..ranks).map(message));
     }
 }

@@ -301,7 +301,7 @@ impl<'a> PhaseCosts<'a> {
         };
         let delay_ns = messages.iter().map(delay_ns).fold(0.0, f64::max);
         let before_ns = self.clocks.elapsed_ns();
-        self.clocks.round(messages);
+        self.clocks.round(messages.iter().copied());
         let crossed_ns = self.clocks.elapsed_ns() - before_ns;
         self.link_ns = (crossed_ns - delay_ns).max(0.0);
         self.rail_ns = self.clocks.rails_ns(messages);

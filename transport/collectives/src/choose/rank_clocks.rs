@@ -45,11 +45,12 @@ impl<'a> RankClocks<'a> {
     }
 
     /// Messages that are sent at the same time share the rails of their hosts, and the link between their clusters.
-    pub fn round(&mut self, messages: &[Message]) {
-        let load = Load::of(self.map, messages);
+    pub fn round(&mut self, messages: impl IntoIterator<Item = Message>) {
+        let messages: Vec<Message> = messages.into_iter().collect();
+        let load = Load::of(self.map, &messages);
         let before = (self.ready_ns.clone(), self.crossings.clone());
         let mut earlier = vec![0.0; self.ready_ns.len()];
-        for message in messages {
+        for message in &messages {
             let (from, to) = (message.from.0, message.to.0);
             let (delay_ns, transfer_ns) = self.way(message, &load);
             let overhead_ns = self.network.inside(self.map.cluster_of(message.from)).latency_ns as f64 * OVERHEAD;
@@ -193,11 +194,11 @@ mod tests {
         let map = ClusterMap::of_clusters(&[0, 0, 1, 1]);
         let network = network(None);
         let mut clocks = RankClocks::new(&map, &network);
-        clocks.round(&[message(0, 2, 100.0), message(0, 3, 100.0)]);
+        clocks.round([message(0, 2, 100.0), message(0, 3, 100.0)]);
         assert_eq!((clocks.elapsed_ns(), clocks.wan_crossings(), clocks.wan_bytes()), (1210.0, 1, 200));
-        clocks.round(&[message(2, 3, 0.0)]);
+        clocks.round([message(2, 3, 0.0)]);
         assert_eq!((clocks.elapsed_ns(), clocks.wan_crossings()), (1240.0, 1));
-        clocks.round(&[message(3, 0, 0.0)]);
+        clocks.round([message(3, 0, 0.0)]);
         assert_eq!((clocks.elapsed_ns(), clocks.wan_crossings()), (2240.0, 2));
     }
 
@@ -206,7 +207,7 @@ mod tests {
         let map = ClusterMap::of_clusters(&[0, 0, 1, 1]);
         let network = network(Some(GIGABYTE / 2));
         let mut clocks = RankClocks::new(&map, &network);
-        clocks.round(&[message(0, 2, 100.0), message(1, 3, 100.0)]);
+        clocks.round([message(0, 2, 100.0), message(1, 3, 100.0)]);
         assert_eq!(clocks.elapsed_ns(), 1400.0);
     }
 
@@ -217,7 +218,7 @@ mod tests {
         let both = |bytes| [message(0, 2, bytes), message(1, 3, bytes)];
         let elapsed_ns = |messages: &[Message], segments| {
             let mut clocks = RankClocks::of_segments(&map, &network, segments);
-            clocks.round(messages);
+            clocks.round(messages.iter().copied());
             clocks.elapsed_ns()
         };
         assert_eq!(elapsed_ns(&both(2000.0), 1.0), 1000.0 + 8000.0 * FLOODED);
@@ -233,7 +234,7 @@ mod tests {
         let network = Network::uniform(2, inside, wan);
         let elapsed_ns = |messages: &[Message]| {
             let mut clocks = RankClocks::new(&map, &network);
-            clocks.round(messages);
+            clocks.round(messages.iter().copied());
             clocks.elapsed_ns()
         };
         assert_eq!(elapsed_ns(&[message(0, 1, 1000.0)]), 1040.0);

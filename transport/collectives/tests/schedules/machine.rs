@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use fishplate_collectives::{Action, ClusterMap, Local, Rank, Schedule, Tag};
+use fishplate_collectives::{Action, ClusterMap, Local, Rank, Schedule, Slice, Tag};
 
 use crate::local;
 use crate::memory::{Memory, Operator, Value, poisoned, touched};
@@ -43,7 +43,7 @@ struct Machine<'a> {
     /// Messages taken from their senders early, with their depths.
     taken: BTreeMap<Key, (Vec<Value>, usize)>,
     traffic: Traffic,
-    random: Random,
+    random: fastrand::Rng,
     /// Whether all that can start does before anything ends.
     is_crowded: bool,
 }
@@ -67,7 +67,7 @@ pub fn run(
         depths: counts().map(|count| vec![0; count]).collect(),
         taken: BTreeMap::new(),
         traffic: Traffic::default(),
-        random: Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
+        random: fastrand::Rng::with_seed(seed),
         is_crowded: seed.is_multiple_of(2),
     };
     for (memory, schedule) in machine.memories.iter_mut().zip(schedules) {
@@ -99,12 +99,12 @@ impl Machine<'_> {
                 }
             }
         }
-        let is_start = !starts.is_empty() && (ends.is_empty() || self.is_crowded || self.random.below(2) == 0);
+        let is_start = !starts.is_empty() && (ends.is_empty() || self.is_crowded || self.random.bool());
         let choices = if is_start { starts } else { ends };
         if choices.is_empty() {
             return false;
         }
-        let (rank, step) = choices[self.random.below(choices.len())];
+        let (rank, step) = choices[self.random.usize(..choices.len())];
         if is_start {
             self.start(rank, step)
         } else {
@@ -136,7 +136,7 @@ impl Machine<'_> {
         let before = &self.schedules[rank].steps()[step].after;
         self.depths[rank][step] = before.iter().map(|before| self.depths[rank][before.0]).max().unwrap_or(0);
         if let Action::Send { to, from, tag } = action
-            && self.random.below(2) == 0
+            && self.random.bool()
         {
             self.take((Rank(rank), to, tag), self.memories[rank].get(from), self.depths[rank][step]);
             self.states[rank][step] = State::Complete;
@@ -148,8 +148,8 @@ impl Machine<'_> {
         let active = (0..self.states[rank].len()).filter(|step| self.states[rank][*step] == State::Active);
         for step in active {
             let (their_reads, their_writes) = touched(self.action(rank, step), me);
-            let meets = |ours: &[_], theirs: &[fishplate_collectives::Slice]| {
-                ours.iter().any(|one: &fishplate_collectives::Slice| theirs.iter().any(|other| one.overlaps(*other)))
+            let meets = |ours: &[Slice], theirs: &[Slice]| {
+                ours.iter().any(|one| theirs.iter().any(|other| one.overlaps(*other)))
             };
             let collides =
                 meets(&writes, &their_reads) || meets(&writes, &their_writes) || meets(&reads, &their_writes);
@@ -220,7 +220,7 @@ impl Machine<'_> {
         self.states[rank][step] = State::Complete;
     }
 
-    fn deliver(&mut self, rank: usize, step: usize, from: Rank, into: fishplate_collectives::Slice, tag: Tag) {
+    fn deliver(&mut self, rank: usize, step: usize, from: Rank, into: Slice, tag: Tag) {
         let key = (from, Rank(rank), tag);
         if !self.taken.contains_key(&key) {
             let sender = self.sender(from, Rank(rank), tag).unwrap();
@@ -252,17 +252,5 @@ impl Machine<'_> {
             self.depths[rank][step] = depth;
             self.states[rank][step] = State::Complete;
         }
-    }
-}
-
-/// Xorshift.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % bound
     }
 }

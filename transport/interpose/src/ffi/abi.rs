@@ -8,45 +8,34 @@ use fishplate_collectives::Library;
 use super::handle::{Handle, integer};
 use super::{functions, library};
 
-/// An application binary interface.
+/// An application binary interface. Constants without a comment have the names of MPI's.
 pub struct Abi {
     /// Size of a handle in memory.
     pub handle_bytes: usize,
-    /// MPI_COMM_WORLD.
     pub comm_world: Handle,
-    /// MPI_COMM_NULL.
     pub comm_null: Handle,
-    /// MPI_BYTE.
     pub byte: Handle,
-    /// MPI_DATATYPE_NULL.
     pub datatype_null: Handle,
-    /// MPI_OP_NULL.
     pub op_null: Handle,
     /// Open MPI's handle of requests that are complete from the start; MPI_Testsome does not report it.
     request_empty: Option<Handle>,
-    /// MPI_ERRORS_RETURN.
     pub errors_return: Handle,
-    /// MPI_IN_PLACE.
     pub in_place: usize,
     /// MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE.
     pub status_ignore: usize,
-    /// Size of a status.
     pub status_bytes: usize,
     /// Index of MPI_SOURCE among the integers of a status; MPI_TAG follows.
     pub status_source: usize,
     /// MPI_ANY_SOURCE; other negative ranks mean no process.
     pub any_source: c_int,
-    /// MPI_ROOT.
     pub root: c_int,
     /// MPI_ERR_TRUNCATE.
     pub error_truncate: c_int,
     /// MPI_CART, MPI_GRAPH, MPI_DIST_GRAPH.
     pub topologies: [c_int; 3],
-    /// MPI_COMBINER_NAMED.
     pub combiner_named: c_int,
     /// MPI_ERR_OTHER.
     pub error_other: c_int,
-    /// The predefined operations.
     operations: Operations,
 }
 

@@ -57,7 +57,6 @@ impl<T: Send + Sync> Attribute<T> {
         Some(unsafe { Arc::from_raw(value) })
     }
 
-    /// Attaches a value to a communicator.
     pub fn set(&self, comm: Comm, value: Arc<T>) -> Result<()> {
         // SAFETY: a valid communicator and key; `delete` takes over the count.
         check(unsafe { mpi::comm_set_attr(comm.0, self.keyval, Arc::into_raw(value).cast_mut().cast()) })

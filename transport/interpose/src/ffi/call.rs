@@ -23,7 +23,6 @@ macro_rules! define_calls {
         }
 
         impl Call {
-            /// The communicator of the call.
             pub fn comm(&self) -> Handle {
                 match *self { $(Call::$call { comm, .. } => comm,)* }
             }

@@ -5,7 +5,8 @@ use std::ptr;
 
 use fishplate_collectives::{Local, LocalRank, Slice};
 
-use super::functions::{Address, Slot, collective};
+use super::call;
+use super::functions::{Address, Slot};
 use super::memory::Memory;
 use super::objects::{Comm, Error, Op, Result};
 use super::requests::Requests;
@@ -63,14 +64,14 @@ impl<Place: Fn(Slice) -> Memory> Step<'_, Place> {
 
     fn barrier(&mut self) -> Result<()> {
         // SAFETY: as `Step` says.
-        self.add(|comm, slot| unsafe { collective::ibarrier(comm.0, slot) })
+        self.add(|comm, slot| unsafe { call::ibarrier(comm.0, slot) })
     }
 
     fn broadcast(&mut self, root: LocalRank, data: Slice) -> Result<()> {
         let data = (self.place)(data);
         // SAFETY: as `Step` says.
         self.add(|comm, slot| unsafe {
-            collective::ibcast(data.address(), data.count(), data.datatype(), int(root), comm.0, slot)
+            call::ibcast(data.address(), data.count(), data.datatype(), int(root), comm.0, slot)
         })
     }
 
@@ -81,9 +82,7 @@ impl<Place: Fn(Slice) -> Memory> Step<'_, Place> {
         let from = self.in_place_if(into == Some(from)).unwrap_or(operand.address());
         let into = into.map_or(ptr::null_mut(), |into| (self.place)(into).address());
         // SAFETY: as `Step` says.
-        self.add(|comm, slot| unsafe {
-            collective::ireduce(from, into, count, datatype, op.0, int(root), comm.0, slot)
-        })
+        self.add(|comm, slot| unsafe { call::ireduce(from, into, count, datatype, op.0, int(root), comm.0, slot) })
     }
 
     fn reduce_scatter(&mut self, from: Slice, lens: &[usize], into: Slice) -> Result<()> {
@@ -93,7 +92,7 @@ impl<Place: Fn(Slice) -> Memory> Step<'_, Place> {
         let datatype = from.datatype();
         // SAFETY: as `Step` says.
         self.add(|comm, slot| unsafe {
-            collective::ireduce_scatter(from.address(), into.address(), lens, datatype, op.0, comm.0, slot)
+            call::ireduce_scatter(from.address(), into.address(), lens, datatype, op.0, comm.0, slot)
         })
     }
 
@@ -103,7 +102,7 @@ impl<Place: Fn(Slice) -> Memory> Step<'_, Place> {
         let (into, datatype) = (base.address(), base.datatype());
         // SAFETY: as `Step` says.
         self.add(|comm, slot| unsafe {
-            collective::iallgatherv(in_place, 0, datatype, into, counts, starts, datatype, comm.0, slot)
+            call::iallgatherv(in_place, 0, datatype, into, counts, starts, datatype, comm.0, slot)
         })
     }
 
@@ -115,7 +114,7 @@ impl<Place: Fn(Slice) -> Memory> Step<'_, Place> {
         let (from, into) = (self.in_place_if(is_there).unwrap_or(own.address()), base.address());
         // SAFETY: as `Step` says.
         self.add(|comm, slot| unsafe {
-            collective::igatherv(from, count, datatype, into, counts, starts, datatype, int(root), comm.0, slot)
+            call::igatherv(from, count, datatype, into, counts, starts, datatype, int(root), comm.0, slot)
         })
     }
 
@@ -127,28 +126,17 @@ impl<Place: Fn(Slice) -> Memory> Step<'_, Place> {
         let (from, into) = (base.address(), self.in_place_if(is_there).unwrap_or(own.address()));
         // SAFETY: as `Step` says.
         self.add(|comm, slot| unsafe {
-            collective::iscatterv(from, counts, starts, datatype, into, count, datatype, int(root), comm.0, slot)
+            call::iscatterv(from, counts, starts, datatype, into, count, datatype, int(root), comm.0, slot)
         })
     }
 
     fn alltoall(&mut self, from: &[Slice], into: &[Slice]) -> Result<()> {
-        let (out, into) = (self.blocks(from), self.blocks(into));
-        let (from, out_type) = (out.base.address(), out.base.datatype());
-        let (to, datatype) = (into.base.address(), into.base.datatype());
+        let Blocks { base: out, counts: out_counts, starts: out_starts } = self.blocks(from);
+        let Blocks { base, counts, starts } = self.blocks(into);
+        let (from, out_type, into, datatype) = (out.address(), out.datatype(), base.address(), base.datatype());
         // SAFETY: as `Step` says.
         self.add(|comm, slot| unsafe {
-            collective::ialltoallv(
-                from,
-                out.counts,
-                out.starts,
-                out_type,
-                to,
-                into.counts,
-                into.starts,
-                datatype,
-                comm.0,
-                slot,
-            )
+            call::ialltoallv(from, out_counts, out_starts, out_type, into, counts, starts, datatype, comm.0, slot)
         })
     }
 
@@ -161,7 +149,6 @@ impl<Place: Fn(Slice) -> Memory> Step<'_, Place> {
         self.op.ok_or(Error(self.requests.abi.error_other))
     }
 
-    /// MPI_IN_PLACE.
     fn in_place(&self) -> Address {
         self.requests.abi.in_place as Address
     }

@@ -9,7 +9,6 @@ use super::handle::Handle;
 use super::memory::Element;
 use super::objects::{Comm, Result, check, new_handle};
 
-/// A datatype.
 #[derive(Clone, Copy, Debug)]
 pub struct Datatype {
     handle: Handle,
@@ -99,7 +98,6 @@ impl Scattered {
 pub struct Kept(Handle);
 
 impl Kept {
-    /// Duplicates a datatype.
     pub(super) fn new(abi: &Abi, datatype: Datatype) -> Result<Kept> {
         // SAFETY: a valid datatype and a pointer to a handle.
         new_handle(abi, |place| unsafe { mpi::type_dup(datatype.handle, place) }).map(Kept)

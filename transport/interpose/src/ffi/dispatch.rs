@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::abi::Abi;
 use super::call::Call;
-use super::functions::{self as mpi, Slot};
+use super::functions::{self as mpi, Address, Slot};
 use super::generalized_request::GeneralizedRequest;
 use super::objects::{Comm, Result};
 use super::plan::Planner;
@@ -14,7 +14,6 @@ use crate::execution::Execution;
 use crate::process_state;
 use crate::progress::{self, Operation};
 
-/// Executes a blocking call.
 pub fn blocking(call: &Call) -> c_int {
     match route(call, true) {
         Route::Schedule(comm, operation) => match operation.and_then(progress::run) {
@@ -30,7 +29,7 @@ pub fn blocking(call: &Call) -> c_int {
             let slot = std::ptr::from_mut(&mut request).cast();
             // SAFETY: a pointer to a handle.
             let code = unsafe { call.native_nonblocking(slot) };
-            if code == 0 { wait(slot) } else { code }
+            if code == 0 { wait(slot, ignored()) } else { code }
         }
     }
 }
@@ -54,16 +53,19 @@ pub unsafe fn nonblocking(call: &Call, request: Slot) -> c_int {
     started.map_or_else(|error| comm.raise(error), |()| 0)
 }
 
-/// Waits for a request of the MPI, and ignores its status.
-pub fn wait(request: Slot) -> c_int {
-    let ignore = Abi::get().map_or(0, |abi| abi.status_ignore) as mpi::Address;
-    // SAFETY: pointers to a valid handle and to a flag.
-    progress::wait_for(|flag| unsafe { mpi::test(request, flag, ignore) })
+/// Waits for a request that the MPI has just made.
+pub fn wait(request: Slot, status: Address) -> c_int {
+    // SAFETY: the place of its handle, a flag, and the program's place for a status or [`ignored`].
+    progress::wait_for(|flag| unsafe { mpi::test(request, flag, status) })
+}
+
+/// MPI_STATUS_IGNORE.
+pub fn ignored() -> Address {
+    Abi::get().map_or(0, |abi| abi.status_ignore) as Address
 }
 
 /// How a call is executed. The decision is equal on all ranks of the communicator.
 enum Route {
-    /// By a schedule.
     Schedule(Comm, Result<Box<Operation>>),
     /// By the MPI's function of the same name.
     Native,

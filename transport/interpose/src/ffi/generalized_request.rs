@@ -10,7 +10,6 @@ use super::functions as mpi;
 use super::handle::Handle;
 use super::objects::{Error, Result, check};
 
-/// A generalized request of MPI.
 pub struct GeneralizedRequest {
     request: Handle,
     /// Result for the program of the call that completes the request.

@@ -11,7 +11,6 @@ const MARK: &CStr = c"PMPI_Init";
 /// Bits of an address of a program, unless it requests higher addresses from the kernel.
 const ADDRESS_BITS: u32 = 48;
 
-/// The address of a symbol of the MPI library.
 pub fn symbol(name: &CStr) -> Option<*mut c_void> {
     static LIBRARY: OnceLock<Option<Library>> = OnceLock::new();
     LIBRARY.get_or_init(find).as_ref()?.symbol(name)

@@ -3,13 +3,13 @@
 use std::ffi::c_int;
 
 use super::abi::Abi;
+use super::call;
 use super::datatype::byte;
-use super::functions::{Address, collective};
+use super::functions::Address;
 use super::memory::Memory;
 use super::objects::{Comm, Result};
 use super::requests::Requests;
 
-/// Messages in flight.
 pub struct Mailbox {
     abi: &'static Abi,
     requests: Requests,
@@ -47,7 +47,7 @@ impl Mailbox {
         let (address, count) = (memory.address(), memory.count());
         let byte = self.abi.byte;
         // SAFETY: memory of that many bytes, kept until the broadcast is complete.
-        let start = |slot| unsafe { collective::ibcast(address, count, byte, root as c_int, comm.0, slot) };
+        let start = |slot| unsafe { call::ibcast(address, count, byte, root as c_int, comm.0, slot) };
         self.requests.add(label, start)?;
         Ok(label)
     }
@@ -57,7 +57,6 @@ impl Mailbox {
         self.requests.cancel()
     }
 
-    /// Completed messages with their labels.
     pub fn completed(&mut self) -> Result<Vec<(usize, Vec<u8>)>> {
         let mut labels = Vec::new();
         self.requests.complete(&mut labels)?;

@@ -21,7 +21,6 @@ pub fn create(path: &Path, words: usize) -> io::Result<&'static [AtomicU64]> {
     Ok(unsafe { std::slice::from_raw_parts(start.cast().as_ptr(), words) })
 }
 
-/// A growing file with a header.
 pub struct GrowingFile {
     file: File,
     start: NonNull<u8>,
@@ -41,7 +40,6 @@ impl GrowingFile {
         Ok(GrowingFile { file, start, bytes, head })
     }
 
-    /// Its header.
     pub fn head(&self) -> &[AtomicU64] {
         // SAFETY: mapped memory of at least that length, which is not moved while `self` is borrowed.
         unsafe { std::slice::from_raw_parts(self.start.cast().as_ptr(), self.head) }
@@ -59,7 +57,6 @@ impl GrowingFile {
         }
     }
 
-    /// Makes it longer.
     pub fn grow(&mut self, bytes: usize) -> io::Result<()> {
         reserve(&self.file, bytes)?;
         // SAFETY: the file's mapping, to which no reference exists, as `self` is borrowed mutably.

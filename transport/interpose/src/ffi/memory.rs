@@ -37,12 +37,10 @@ impl Memory {
         Memory { start: start.cast(), count, element }
     }
 
-    /// No elements.
     pub fn none(element: Element) -> Memory {
         Memory { start: ptr::null_mut(), count: 0, element }
     }
 
-    /// Type of its elements.
     pub fn element(self) -> Element {
         self.element
     }
@@ -63,7 +61,6 @@ impl Memory {
         unsafe { ptr::copy(from.start, self.start, self.count * self.element.bytes) };
     }
 
-    /// Its length in bytes.
     pub(super) fn bytes(self) -> usize {
         self.count * self.element.bytes
     }
@@ -91,7 +88,6 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Allocates `count` elements.
     pub fn new(count: usize, element: Element) -> Scratch {
         Scratch { bytes: Vec::with_capacity((count * element.bytes).div_ceil(size_of::<u128>())), element, count }
     }

@@ -13,11 +13,9 @@ use super::functions as mpi;
 use super::handle::Handle;
 use super::memory::Memory;
 
-/// An MPI error code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Error(pub c_int);
 
-/// Result of MPI calls.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Converts the result of an MPI function.
@@ -32,11 +30,20 @@ pub(super) fn new_handle(abi: &Abi, call: impl FnOnce(mpi::Slot) -> c_int) -> Re
     Ok(abi.clean(place))
 }
 
-/// A communicator.
+/// Calls MPI with a pointer to an integer, and returns the integer.
+fn number(call: impl FnOnce(mpi::Out) -> c_int) -> Result<c_int> {
+    let mut number = 0;
+    check(call(&mut number))?;
+    Ok(number)
+}
+
+/// Positions in [`Abi::topologies`]; the third is a distributed graph.
+const CART: usize = 0;
+const GRAPH: usize = 1;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comm(pub(super) Handle);
 
-/// An operation of reductions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Op(pub(super) Handle);
 
@@ -54,7 +61,6 @@ impl Comm {
         Comm(handle)
     }
 
-    /// MPI_COMM_WORLD.
     pub fn world(abi: &Abi) -> Comm {
         Comm(abi.comm_world)
     }
@@ -65,11 +71,10 @@ impl Comm {
         let name = c"mpi://WORLD".as_ptr().cast_mut().cast();
         // SAFETY: a session just created by MPI, a string, and a pointer to a handle.
         let group = new_handle(abi, |place| unsafe { mpi::group_from_session_pset(session, name, place) })?;
-        let (mut rank, mut size) = (0, 0);
         // SAFETY: a valid group, and a pointer to a number.
-        check(unsafe { mpi::group_rank(group, &mut rank) })?;
+        let rank = number(|rank| unsafe { mpi::group_rank(group, rank) })?;
         // SAFETY: as above.
-        check(unsafe { mpi::group_size(group, &mut size) })?;
+        let size = number(|size| unsafe { mpi::group_size(group, size) })?;
         WORLD.get_or_init(|| Group(group));
         IS_OF_SESSION.store(true, Ordering::Relaxed);
         Ok((rank as usize, size as usize))
@@ -90,20 +95,14 @@ impl Comm {
         parent.is_ok_and(|parent| parent != abi.comm_null)
     }
 
-    /// This process's rank.
     pub fn rank(self) -> Result<usize> {
-        let mut rank = 0;
         // SAFETY: a valid communicator and a place for a number.
-        check(unsafe { mpi::comm_rank(self.0, &mut rank) })?;
-        Ok(rank as usize)
+        Ok(number(|rank| unsafe { mpi::comm_rank(self.0, rank) })? as usize)
     }
 
-    /// Number of ranks.
     pub fn size(self) -> Result<usize> {
-        let mut size = 0;
         // SAFETY: as above.
-        check(unsafe { mpi::comm_size(self.0, &mut size) })?;
-        Ok(size as usize)
+        Ok(number(|size| unsafe { mpi::comm_size(self.0, size) })? as usize)
     }
 
     /// Number of ranks that messages are sent to: for an intercommunicator, of the remote group.
@@ -111,13 +110,10 @@ impl Comm {
         if !self.is_inter()? {
             return self.size();
         }
-        let mut size = 0;
         // SAFETY: as above.
-        check(unsafe { mpi::comm_remote_size(self.0, &mut size) })?;
-        Ok(size as usize)
+        Ok(number(|size| unsafe { mpi::comm_remote_size(self.0, size) })? as usize)
     }
 
-    /// Its name.
     pub fn name(self) -> Result<String> {
         text(|place, length| {
             // SAFETY: a valid communicator, and a buffer for any name.
@@ -125,28 +121,38 @@ impl Comm {
         })
     }
 
+    /// Position of its topology in [`Abi::topologies`], if it has one.
+    fn topology(self, abi: &Abi) -> Result<Option<usize>> {
+        // SAFETY: as above.
+        let kind = number(|kind| unsafe { mpi::topo_test(self.0, kind) })?;
+        Ok(abi.topologies.iter().position(|known| *known == kind))
+    }
+
     /// Numbers of neighbours in the communicator's topology that send to this process, and that it sends to.
     pub fn neighbors(self, abi: &Abi) -> Result<(usize, usize)> {
-        let (mut kind, mut sources, mut destinations, mut weighted) = (0, 0, 0, 0);
-        let [cart, graph, dist_graph] = abi.topologies;
-        // SAFETY: a valid communicator and places for numbers.
-        check(unsafe { mpi::topo_test(self.0, &mut kind) })?;
-        if kind == cart {
-            // SAFETY: as above; it has this topology.
-            check(unsafe { mpi::cartdim_get(self.0, &mut sources) })?;
-            return Ok((2 * sources as usize, 2 * sources as usize));
-        }
-        if kind == graph {
-            // SAFETY: as above.
-            check(unsafe { mpi::graph_neighbors_count(self.0, self.rank()? as c_int, &mut sources) })?;
-            return Ok((sources as usize, sources as usize));
-        }
-        if kind == dist_graph {
-            // SAFETY: as above.
-            check(unsafe { mpi::dist_graph_neighbors_count(self.0, &mut sources, &mut destinations, &mut weighted) })?;
-            return Ok((sources as usize, destinations as usize));
-        }
-        Ok((0, 0))
+        let (sources, destinations) = match self.topology(abi)? {
+            None => (0, 0),
+            Some(CART) => {
+                // SAFETY: as above; it has this topology.
+                let dimensions = number(|dimensions| unsafe { mpi::cartdim_get(self.0, dimensions) })?;
+                (2 * dimensions, 2 * dimensions)
+            }
+            Some(GRAPH) => {
+                let rank = self.rank()? as c_int;
+                // SAFETY: as above.
+                let count = number(|count| unsafe { mpi::graph_neighbors_count(self.0, rank, count) })?;
+                (count, count)
+            }
+            Some(_) => {
+                let (mut sources, mut destinations, mut weighted) = (0, 0, 0);
+                // SAFETY: as above.
+                let code =
+                    unsafe { mpi::dist_graph_neighbors_count(self.0, &mut sources, &mut destinations, &mut weighted) };
+                check(code)?;
+                (sources, destinations)
+            }
+        };
+        Ok((sources as usize, destinations as usize))
     }
 
     /// Neighbours that send to this process, and those that it sends to; negative ranks mean no process.
@@ -154,39 +160,38 @@ impl Comm {
         let (sources, destinations) = self.neighbors(abi)?;
         let mut ranks = [vec![-1; sources], vec![-1; destinations]];
         let [from, to] = &mut ranks;
-        let [cart, graph, _] = abi.topologies;
-        let mut kind = 0;
-        // SAFETY: a valid communicator and a place for a number.
-        check(unsafe { mpi::topo_test(self.0, &mut kind) })?;
-        if kind == cart {
-            for (dimension, pair) in from.chunks_exact_mut(2).enumerate() {
-                let [lower, upper] = pair else { continue };
-                // SAFETY: as above; it has this topology, and that number of dimensions.
-                check(unsafe { mpi::cart_shift(self.0, dimension as c_int, 1, lower, upper) })?;
+        match self.topology(abi)? {
+            Some(CART) => {
+                for (dimension, pair) in from.chunks_exact_mut(2).enumerate() {
+                    let [lower, upper] = pair else { continue };
+                    // SAFETY: as above; it has this topology, and that number of dimensions.
+                    check(unsafe { mpi::cart_shift(self.0, dimension as c_int, 1, lower, upper) })?;
+                }
+                to.clone_from(from);
             }
-            to.clone_from(from);
-        } else if kind == graph {
-            // SAFETY: as above, with memory for that many numbers.
-            check(unsafe { mpi::graph_neighbors(self.0, self.rank()? as c_int, sources as c_int, from.as_mut_ptr()) })?;
-            to.clone_from(from);
-        } else if sources + destinations > 0 {
-            let mut weights = vec![0; sources.max(destinations).max(1)];
-            let weights = weights.as_mut_ptr();
-            let (in_, out) = (from.as_mut_ptr(), to.as_mut_ptr());
-            // SAFETY: as above.
-            check(unsafe {
-                mpi::dist_graph_neighbors(self.0, sources as c_int, in_, weights, destinations as c_int, out, weights)
-            })?;
+            Some(GRAPH) => {
+                let (rank, count) = (self.rank()? as c_int, sources as c_int);
+                // SAFETY: as above, with memory for that many numbers.
+                check(unsafe { mpi::graph_neighbors(self.0, rank, count, from.as_mut_ptr()) })?;
+                to.clone_from(from);
+            }
+            _ if sources + destinations > 0 => {
+                let mut weights = vec![0; sources.max(destinations)];
+                let (weights, into, out) = (weights.as_mut_ptr(), from.as_mut_ptr(), to.as_mut_ptr());
+                let (sources, destinations) = (sources as c_int, destinations as c_int);
+                // SAFETY: as above.
+                check(unsafe {
+                    mpi::dist_graph_neighbors(self.0, sources, into, weights, destinations, out, weights)
+                })?;
+            }
+            _ => {}
         }
         Ok(ranks)
     }
 
-    /// Whether it is an intercommunicator.
     pub fn is_inter(self) -> Result<bool> {
-        let mut flag = 0;
         // SAFETY: as above.
-        check(unsafe { mpi::comm_test_inter(self.0, &mut flag) })?;
-        Ok(flag != 0)
+        Ok(number(|flag| unsafe { mpi::comm_test_inter(self.0, flag) })? != 0)
     }
 
     /// Its ranks, translated to another communicator; `None` for ranks that are not in it.
@@ -240,7 +245,6 @@ impl Comm {
         error.0
     }
 
-    /// Ends the program.
     pub fn abort(self) {
         // SAFETY: a valid communicator.
         unsafe { mpi::abort(self.0, 1) };
@@ -253,12 +257,9 @@ impl Op {
         abi.is_own_operation(self.0)
     }
 
-    /// Whether it is commutative.
     pub fn is_commutative(self) -> Result<bool> {
-        let mut commutes = 0;
         // SAFETY: a valid operation and a place for a number.
-        check(unsafe { mpi::op_commutative(self.0, &mut commutes) })?;
-        Ok(commutes != 0)
+        Ok(number(|commutes| unsafe { mpi::op_commutative(self.0, commutes) })? != 0)
     }
 
     /// `into = from (op) into`; both must have the same number of elements.
@@ -273,11 +274,9 @@ static WORLD: OnceLock<Group> = OnceLock::new();
 /// Whether `WORLD` is a process set of a session.
 static IS_OF_SESSION: AtomicBool = AtomicBool::new(false);
 
-/// A group, freed when dropped.
 struct Group(Handle);
 
 impl Group {
-    /// The group of MPI_COMM_WORLD.
     fn world(abi: &Abi) -> Result<&'static Group> {
         match WORLD.get() {
             Some(world) => Ok(world),
@@ -314,7 +313,6 @@ impl Drop for Group {
     }
 }
 
-/// The name of this process's host.
 pub fn host_name() -> String {
     let name = text(|place, length| {
         // SAFETY: a buffer for any name, and a pointer for its length.

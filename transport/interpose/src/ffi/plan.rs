@@ -17,15 +17,12 @@ use super::objects::{Comm, Error, Op, Result};
 use super::unpacking::Unpacking;
 use crate::execution::Buffers;
 
-/// An operation for schedules.
 pub struct Plan {
-    /// The operation.
     pub operation: Operation,
     /// Unit of its lengths.
     pub element: Element,
     /// Whether this process's part is already in the receive buffer.
     pub in_place: bool,
-    /// Operator of a reduction.
     pub op: Option<Op>,
 }
 
@@ -33,17 +30,12 @@ pub struct Plan {
 pub struct Planner<'a> {
     /// The MPI's interface.
     pub abi: &'static Abi,
-    /// The program's call.
     pub call: &'a Call,
-    /// The communicator.
     pub comm: Comm,
-    /// Its number of ranks.
     pub ranks: usize,
-    /// This process's rank.
     pub rank: usize,
 }
 
-/// Elements of the program.
 #[derive(Clone, Copy)]
 struct Part {
     start: Address,

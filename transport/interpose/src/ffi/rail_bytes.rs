@@ -1,6 +1,6 @@
 //! Queries the bytes carried over each rail by the provider in this process, if the MPI loaded it.
 
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 use std::mem::MaybeUninit;
 
 use super::dynamic_linker;
@@ -11,7 +11,7 @@ const MAX_RAILS: usize = 24;
 /// Bytes of a name, including its NUL.
 const NAME_BYTES: usize = 56;
 
-/// A rail, as the provider writes it (`transport/provider/src/ffi/rail_bytes.rs`).
+/// A rail, as the provider writes it (`transport/provider/src/ffi/interposer.rs`).
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct RawRail {
@@ -29,11 +29,8 @@ pub struct Provider(Function);
 /// Bytes carried by a rail since the start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rail {
-    /// Its name.
     pub name: String,
-    /// Sent.
     pub sent: u64,
-    /// Received.
     pub received: u64,
 }
 
@@ -44,7 +41,6 @@ impl Provider {
         Some(Provider(unsafe { std::mem::transmute::<*mut c_void, Function>(address) }))
     }
 
-    /// All rails.
     pub fn rails(self) -> Vec<Rail> {
         let mut raw = [const { MaybeUninit::<RawRail>::uninit() }; MAX_RAILS];
         // SAFETY: a buffer for that many rails.
@@ -56,7 +52,7 @@ impl Provider {
 
 impl From<RawRail> for Rail {
     fn from(raw: RawRail) -> Rail {
-        let length = raw.name.iter().position(|byte| *byte == 0).unwrap_or(raw.name.len());
-        Rail { name: String::from_utf8_lossy(&raw.name[..length]).into_owned(), sent: raw.sent, received: raw.received }
+        let name = CStr::from_bytes_until_nul(&raw.name).unwrap_or_default().to_string_lossy().into_owned();
+        Rail { name, sent: raw.sent, received: raw.received }
     }
 }

@@ -9,7 +9,6 @@ use super::handle::Handle;
 use super::memory::Memory;
 use super::objects::{Comm, Result, check, new_handle};
 
-/// Requests, each with a label.
 pub struct Requests {
     pub(super) abi: &'static Abi,
     handles: Vec<Handle>,
@@ -41,14 +40,12 @@ impl Requests {
         self.labels.is_empty() && self.complete.is_empty()
     }
 
-    /// Starts to send.
     pub fn send(&mut self, label: usize, comm: Comm, from: Memory, to: usize, tag: c_int) -> Result<()> {
         let (address, count, datatype) = (from.address(), from.count(), from.datatype());
         // SAFETY: memory of that many elements, which the schedule does not touch until the step is complete.
         self.add(label, |slot| unsafe { mpi::isend(address, count, datatype, to as c_int, tag, comm.0, slot) })
     }
 
-    /// Starts to receive.
     pub fn receive(&mut self, label: usize, comm: Comm, into: Memory, from: usize, tag: c_int) -> Result<()> {
         let (address, count, datatype) = (into.address(), into.count(), into.datatype());
         // SAFETY: as above.

@@ -26,12 +26,10 @@ impl Unpacking {
         Unpacking { comm: Some(comm), ..Unpacking::default() }
     }
 
-    /// Adds bytes to be unpacked into `elements`.
     pub(super) fn add(&mut self, bytes: Memory, elements: Scattered) {
         self.scattered.push(Piece { bytes, elements });
     }
 
-    /// Unpacks all received bytes.
     pub fn unpack(&mut self) -> Result<()> {
         let Some(comm) = self.comm else { return Ok(()) };
         for piece in &self.scattered {

@@ -14,7 +14,6 @@ use crate::ffi::{Abi, Comm};
 /// active.
 const MIN_FREE: usize = 256;
 
-/// A communicator.
 #[derive(Clone)]
 pub struct Communicator {
     /// Identifier, equal on all its ranks.
@@ -55,7 +54,6 @@ pub enum Origin {
     Unknown,
 }
 
-/// The table of communicators.
 pub struct Communicators {
     abi: &'static Abi,
     tables: Tables,
@@ -67,7 +65,6 @@ pub struct Communicators {
     by_key: FxHashMap<usize, usize>,
     /// Number of communicators created from each group.
     groups: FxHashMap<u64, u64>,
-    is_paused: bool,
 }
 
 /// A communicator that is being freed.
@@ -88,7 +85,6 @@ impl Communicator {
         self.world.as_ref().is_some_and(|world| world.contains(&None))
     }
 
-    /// The number of the next collective operation.
     pub fn next_collective(&mut self) -> u64 {
         self.collectives += 1;
         self.collectives
@@ -105,13 +101,7 @@ impl Communicators {
             rows: 0,
             by_key: FxHashMap::default(),
             groups: FxHashMap::default(),
-            is_paused: false,
         }
-    }
-
-    /// Suspends or resumes counting.
-    pub fn pause(&mut self, is_paused: bool) {
-        self.is_paused = is_paused;
     }
 
     /// Index of a communicator. Adds an unknown one.
@@ -131,19 +121,16 @@ impl Communicators {
     /// Adds a communicator being created by MPI_Comm_idup, with the ranks of its parent; not used before that completes.
     pub fn copied(&mut self, comm: Comm, parent: usize) -> usize {
         self.forget(comm);
-        let id = self.id_of_child(parent, 0);
-        let known = Communicator { id, collectives: 0, children: 0, ..self.known[parent].clone() };
+        let known = self.copy_of(parent);
         self.insert(comm, known)
     }
 
     /// Adds a communicator for the ranks of a window, valid until the window is freed.
     pub fn of_window(&mut self, parent: usize) -> usize {
-        let id = self.id_of_child(parent, 0);
-        let known = Communicator { id, collectives: 0, children: 0, ..self.known[parent].clone() };
+        let known = self.copy_of(parent);
         self.put(known)
     }
 
-    /// Removes the communicator of a freed window.
     pub fn forget_window(&mut self, place: usize) {
         self.free.push_back(place);
     }
@@ -153,36 +140,28 @@ impl Communicators {
         self.known[parent].children += 1;
     }
 
-    /// The communicator with an index.
     pub fn at(&mut self, place: usize) -> &mut Communicator {
         &mut self.known[place]
     }
 
-    /// Neighbours of this process in a communicator.
     pub fn neighbors(&mut self, comm: Comm) -> Arc<Neighbors> {
         let place = self.place(comm);
         let find = || Arc::new(comm.neighbor_ranks(self.abi).unwrap_or_default());
         self.known[place].neighbors.get_or_insert_with(find).clone()
     }
 
-    /// Adds a call to its row in the file.
-    pub fn count(&self, place: usize, time: u64) {
-        if self.is_paused {
-            return;
-        }
+    /// Adds a call to its row in `tables`.
+    pub fn count(&self, tables: &Tables, place: usize, time: u64) {
         let row = self.known[place].row;
-        self.tables.add(row + communicator::CALLS, 1);
-        self.tables.add(row + communicator::TIME, time);
+        tables.add(row + communicator::CALLS, 1);
+        tables.add(row + communicator::TIME, time);
     }
 
-    /// Adds bytes to its row in the file.
-    pub fn count_bytes(&self, place: usize, sent: u64, received: u64) {
-        if self.is_paused {
-            return;
-        }
+    /// Adds bytes to its row in `tables`.
+    pub fn count_bytes(&self, tables: &Tables, place: usize, sent: u64, received: u64) {
         let row = self.known[place].row;
-        self.tables.add(row + communicator::SENT, sent);
-        self.tables.add(row + communicator::RECEIVED, received);
+        tables.add(row + communicator::SENT, sent);
+        tables.add(row + communicator::RECEIVED, received);
     }
 
     /// Records the name of a communicator.
@@ -246,6 +225,11 @@ impl Communicators {
         let place = self.insert(comm, known);
         self.note_name(place, comm);
         place
+    }
+
+    fn copy_of(&mut self, parent: usize) -> Communicator {
+        let id = self.id_of_child(parent, 0);
+        Communicator { id, collectives: 0, children: 0, ..self.known[parent].clone() }
     }
 
     /// Identifier of a child: all ranks create the children of a communicator in one order.

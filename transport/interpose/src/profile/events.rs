@@ -20,7 +20,6 @@ pub struct Event {
     pub key: u64,
     /// Serial number within the stream or communicator.
     pub number: u64,
-    /// When it was posted.
     pub posted: u64,
     /// When the call began that completed it.
     pub waited: u64,
@@ -28,22 +27,20 @@ pub struct Event {
     pub done: u64,
 }
 
-/// The table of events.
 pub struct Events {
     tables: Tables,
     used: usize,
     sampling: u32,
-    is_paused: bool,
 }
 
 impl Events {
     pub fn new(tables: Tables) -> Events {
-        Events { tables, used: 0, sampling: 0, is_paused: false }
+        Events { tables, used: 0, sampling: 0 }
     }
 
     /// Adds an event, if it is in the sample.
     pub fn push(&mut self, new: Event) {
-        if self.is_paused || !is_kept(new.key, new.number, self.sampling) {
+        if !is_kept(new.key, new.number, self.sampling) {
             return;
         }
         if self.used == event::CAPACITY {
@@ -56,11 +53,6 @@ impl Events {
         columns.into_iter().enumerate().for_each(|(column, value)| self.tables.set(at + column, value));
         self.used += 1;
         self.tables.set(header::EVENTS, self.used as u64);
-    }
-
-    /// Suspends or resumes recording.
-    pub fn pause(&mut self, is_paused: bool) {
-        self.is_paused = is_paused;
     }
 
     fn at(&self, row: usize) -> usize {

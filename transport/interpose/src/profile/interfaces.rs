@@ -19,7 +19,6 @@ const COUNTERS: &str = "/proc/thread-self/net/dev";
 /// Size of the buffer for [`COUNTERS`]: about 120 bytes per interface are used.
 const MAX_TEXT: usize = 16384;
 
-/// The sampling thread.
 pub struct Sampler {
     thread: JoinHandle<()>,
     is_over: Arc<(Mutex<bool>, Condvar)>,
@@ -54,7 +53,6 @@ pub fn sample(folder: &Path, host: &str) -> Option<Sampler> {
 }
 
 impl Sampler {
-    /// Ends the thread.
     pub fn stop(self) {
         *lock(&self.is_over.0) = true;
         self.is_over.1.notify_one();

@@ -13,9 +13,7 @@ const MAX_STREAMS: usize = 1 << 16;
 /// Side of a message: a message of a rank to itself has both sides in one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// The sender.
     Sender,
-    /// The receiver.
     Receiver,
 }
 

@@ -28,8 +28,8 @@ pub use communicators::{Communicator, Freed, Origin};
 pub use handles::Id;
 pub use message_numbers::hash;
 pub use probed::Probed;
-pub use recorder::{Collective, Message, Moment, Recorder};
-pub use requests::{Operation, Request};
+pub use recorder::{Moment, Recorder};
+pub use requests::{Collective, Message, Operation, Request};
 pub use session::{
     Session, abort, begin_end, finish, get, give_up, interrupted, is_last, pause, resume, start, unique,
 };

@@ -16,22 +16,18 @@ pub struct Probed {
     pub communicator: usize,
     /// Source rank in the communicator.
     pub from: i32,
-    /// Its tag.
     pub tag: i32,
-    /// Size in bytes.
     pub bytes: u64,
     /// Stream and number, for events.
     pub number: Option<(u64, u64)>,
 }
 
-/// Probed messages by handle.
 #[derive(Default)]
 pub struct ProbedMessages {
     known: FxHashMap<usize, Probed>,
 }
 
 impl ProbedMessages {
-    /// Adds a message that was found.
     pub fn add(&mut self, handle: usize, message: Probed) {
         if self.known.len() < MAX_MESSAGES || self.known.contains_key(&handle) {
             self.known.insert(handle, message);

@@ -12,7 +12,7 @@ use super::handles::{Handles, Id};
 use super::message_numbers::{MessageNumbers, Side, stream};
 use super::probed::ProbedMessages;
 use super::rails::Rails;
-use super::requests::{Operation, Request, Requests};
+use super::requests::{Collective, Message, Operation, Request, Requests};
 use super::tables::Tables;
 use super::timeline::Timeline;
 use crate::ffi::{Abi, Comm};
@@ -29,38 +29,11 @@ pub struct Moment {
     pub caller: usize,
     /// When it began, in nanoseconds of the monotonic clock.
     pub began: u64,
-    /// When it ended.
     pub ended: u64,
     /// Row of its call site, set by [`Recorder::end_call`].
     pub site: usize,
     /// Whether it is within another call, whose time includes it.
     pub is_nested: bool,
-}
-
-/// A message between two ranks.
-#[derive(Clone, Copy, Debug)]
-pub struct Message {
-    /// Place of the communicator.
-    pub communicator: usize,
-    /// The other rank, in the communicator.
-    pub peer: i32,
-    /// Its tag.
-    pub tag: i32,
-    /// How much.
-    pub bytes: u64,
-}
-
-/// A collective operation of this rank.
-#[derive(Clone, Copy, Debug)]
-pub struct Collective {
-    /// Place of the communicator.
-    pub communicator: usize,
-    /// Whether this rank is the root.
-    pub is_root: bool,
-    /// Bytes that this rank sends.
-    pub sent: u64,
-    /// Bytes that this rank receives.
-    pub received: u64,
 }
 
 /// The recorder of a rank. Methods are called under one lock.
@@ -69,11 +42,9 @@ pub struct Recorder {
     tables: Tables,
     file: Tables,
     is_paused: bool,
-    /// Communicators, by place.
     pub communicators: Communicators,
     /// Requests by handle.
     pub handles: Handles,
-    /// Requests.
     pub requests: Requests,
     events: Events,
     numbers: MessageNumbers,
@@ -81,12 +52,9 @@ pub struct Recorder {
     rails: Option<Rails>,
     /// Difference of the time of day and the monotonic clock, in nanoseconds.
     realtime_offset: u64,
-    /// When the last call ended.
     last_end: u64,
     sites: CallSites,
-    /// Communicators of windows.
     windows: FxHashMap<usize, usize>,
-    /// Messages that were probed.
     pub probed: ProbedMessages,
 }
 
@@ -133,7 +101,7 @@ impl Recorder {
         self.tables.raise(moment.site + site::LONGEST, time);
         if let Some(comm) = communicator {
             let place = self.communicators.place(comm);
-            self.communicators.count(place, time);
+            self.communicators.count(&self.tables, place, time);
         }
         if moment.is_nested {
             return;
@@ -159,24 +127,17 @@ impl Recorder {
         }
     }
 
-    /// Records a blocking send.
     pub fn sent(&mut self, moment: &Moment, message: Message) {
         let number = self.count_sent(moment.call, moment.site, moment.began, message);
-        if let Some((key, number)) = number {
-            let Moment { call, began, ended, .. } = *moment;
-            self.events.push(Event { kind: event::SEND, call, key, number, posted: began, waited: began, done: ended });
-        }
+        self.push_message(event::SEND, moment.call, number, [moment.began, moment.began, moment.ended]);
     }
 
     /// Records the start of a send. Returns the operation of its request.
     pub fn send_started(&mut self, request: (usize, usize), now: u64, message: Message) -> Operation {
         let (call, site) = request;
         let number = self.count_sent(call, site, now, message);
-        if let Some((key, number)) = number {
-            self.events.push(Event { kind: event::SEND, call, key, number, posted: now, waited: now, done: now });
-        }
-        let Message { communicator, peer, tag, bytes } = message;
-        Operation::Send { communicator, to: peer, tag, bytes, number }
+        self.push_message(event::SEND, call, number, [now; 3]);
+        Operation::Send { message, number }
     }
 
     /// Records a blocking receive; ignores one from MPI_PROC_NULL.
@@ -188,18 +149,7 @@ impl Recorder {
     /// Records a blocking receive of a message with a known number.
     pub fn received_as(&mut self, moment: &Moment, message: Message, number: Option<(u64, u64)>) {
         self.count_received(moment.call, moment.site, moment.ended, message);
-        if let Some((key, number)) = number {
-            let Moment { call, began, ended, .. } = *moment;
-            self.events.push(Event {
-                kind: event::RECEIVE,
-                call,
-                key,
-                number,
-                posted: began,
-                waited: began,
-                done: ended,
-            });
-        }
+        self.push_message(event::RECEIVE, moment.call, number, [moment.began, moment.began, moment.ended]);
     }
 
     /// The operation of a posted receive; negative rank and tag are wildcards.
@@ -214,20 +164,17 @@ impl Recorder {
         self.numbered(key, Side::Receiver)
     }
 
-    /// Records a blocking collective operation.
     pub fn collective(&mut self, moment: &Moment, collective: Collective) {
         self.count_collective(moment.call, moment.site, moment.began, collective);
         let number = self.communicators.at(collective.communicator).next_collective();
-        let Moment { call, began, ended, .. } = *moment;
-        self.push_collective(call, collective.communicator, collective.is_root, number, [began, began, ended]);
+        self.push_collective(moment.call, collective, number, [moment.began, moment.began, moment.ended]);
     }
 
     /// Records the start of a collective operation. Returns the operation of its request.
     pub fn collective_started(&mut self, request: (usize, usize), now: u64, collective: Collective) -> Operation {
         self.count_collective(request.0, request.1, now, collective);
-        let Collective { communicator, is_root, sent, received } = collective;
-        let number = self.communicators.at(communicator).next_collective();
-        Operation::Collective { communicator, is_root, bytes: [sent, received], number }
+        let number = self.communicators.at(collective.communicator).next_collective();
+        Operation::Collective { collective, number }
     }
 
     /// Adds a request, or counts it as lost if the table is full.
@@ -247,8 +194,8 @@ impl Recorder {
     pub fn cancelled_request(&mut self, id: Id) {
         let Some(request) = self.requests.complete(id) else { return };
         for operation in request.operations.into_iter().flatten() {
-            if let Operation::Send { communicator, to, bytes, .. } = operation {
-                self.uncount_sent(&request, communicator, to, bytes);
+            if let Operation::Send { message, .. } = operation {
+                self.uncount_sent(&request, message);
             }
             let Some((side, stream, taken)) = operation.number() else { continue };
             self.numbers.take_back(stream, side);
@@ -267,29 +214,24 @@ impl Recorder {
         }
     }
 
-    fn uncount_sent(&mut self, request: &Request, communicator: usize, to: i32, bytes: u64) {
-        let row = self.peer_row(communicator, to);
+    fn uncount_sent(&mut self, request: &Request, Message { communicator, peer, bytes, .. }: Message) {
+        let row = self.peer_row(communicator, peer);
         let less = |amount: u64| 0u64.wrapping_sub(amount);
         self.tables.add(row + peer::SENT, less(1));
         self.tables.add(row + peer::SENT_BYTES, less(bytes));
         self.tables.take_size(size::SENT, bytes);
         self.add_to_rows(request.call, request.site, less(bytes), 0);
-        self.communicators.count_bytes(communicator, less(bytes), 0);
+        self.communicators.count_bytes(&self.tables, communicator, less(bytes), 0);
     }
 
-    /// Starts a persistent request.
     pub fn start_request(&mut self, id: Id, now: u64) {
         let Some(request) = self.requests.start(id, now).copied() else { return };
         let origin = (request.call, request.site);
         let operations = request.operations.map(|operation| {
             Some(match operation? {
-                Operation::Send { communicator, to, tag, bytes, .. } => {
-                    self.send_started(origin, now, Message { communicator, peer: to, tag, bytes })
-                }
+                Operation::Send { message, .. } => self.send_started(origin, now, message),
                 Operation::Receive { communicator, from, tag, .. } => self.receive_posted(communicator, from, tag),
-                Operation::Collective { communicator, is_root, bytes: [sent, received], .. } => {
-                    self.collective_started(origin, now, Collective { communicator, is_root, sent, received })
-                }
+                Operation::Collective { collective, .. } => self.collective_started(origin, now, collective),
                 Operation::Other => Operation::Other,
             })
         });
@@ -302,26 +244,23 @@ impl Recorder {
     pub fn complete_request(&mut self, moment: &Moment, id: Id, from: impl Fn() -> Option<(i32, i32, u64)>) {
         let Some(request) = self.requests.complete(id) else { return };
         let posted = request.started.unwrap_or(moment.began);
-        let (call, waited, done) = (request.call, moment.began, moment.ended);
+        let (call, times) = (request.call, [posted, moment.began, moment.ended]);
         for operation in request.operations.into_iter().flatten() {
             match operation {
-                Operation::Send { number: Some((key, number)), .. } => {
-                    self.events.push(Event { kind: event::SENT, call, key, number, posted, waited, done });
-                }
+                Operation::Send { number, .. } => self.push_message(event::SENT, call, number, times),
                 Operation::Receive { communicator, from: posted_from, tag: posted_tag, number, room } => {
                     // If the status is not valid, uses the arguments of the receive.
                     let come = room.map_or_else(&from, |bytes| Some((posted_from, posted_tag, bytes)));
                     let Some((peer, tag, bytes)) = come.filter(|(peer, ..)| *peer >= 0) else { continue };
-                    self.count_received(call, request.site, done, Message { communicator, peer, tag, bytes });
+                    let message = Message { communicator, peer, tag, bytes };
+                    self.count_received(call, request.site, moment.ended, message);
                     let number = number.or_else(|| self.number_of_received(communicator, peer, tag));
-                    if let Some((key, number)) = number {
-                        self.events.push(Event { kind: event::RECEIVE, call, key, number, posted, waited, done });
-                    }
+                    self.push_message(event::RECEIVE, call, number, times);
                 }
-                Operation::Collective { communicator, is_root, number, .. } => {
-                    self.push_collective(call, communicator, is_root, number, [posted, waited, done]);
+                Operation::Collective { collective, number } => {
+                    self.push_collective(call, collective, number, times);
                 }
-                Operation::Send { .. } | Operation::Other => {}
+                Operation::Other => {}
             }
         }
     }
@@ -342,7 +281,6 @@ impl Recorder {
         self.count_bytes(moment.call, moment.site, communicator, moment.began, sent, received);
     }
 
-    /// Records file access.
     pub fn file(&mut self, moment: &Moment, written: u64, read: u64) {
         self.tables.add_size(size::FILE, written + read);
         self.add_to_rows(moment.call, moment.site, written, read);
@@ -370,8 +308,6 @@ impl Recorder {
     pub fn pause(&mut self, is_paused: bool) {
         self.is_paused = is_paused;
         self.tables = if is_paused { self.file.unkept() } else { self.file };
-        self.events.pause(is_paused);
-        self.communicators.pause(is_paused);
     }
 
     fn call_row(&self, number: usize) -> usize {
@@ -413,11 +349,25 @@ impl Recorder {
         self.count_bytes(call, site, Some(communicator), now, sent, received);
     }
 
-    fn push_collective(&mut self, call: usize, communicator: usize, is_root: bool, number: u64, times: [u64; 3]) {
-        let key = self.communicators.at(communicator).id;
-        let kind = event::COLLECTIVE | if is_root { event::IS_ROOT } else { 0 };
-        let [posted, waited, done] = times;
-        self.events.push(Event { kind, call, key, number, posted, waited, done });
+    fn push_collective(&mut self, call: usize, collective: Collective, number: u64, times: [u64; 3]) {
+        let key = self.communicators.at(collective.communicator).id;
+        let kind = event::COLLECTIVE | if collective.is_root { event::IS_ROOT } else { 0 };
+        self.push_event(kind, call, (key, number), times);
+    }
+
+    /// Adds the event of a message, unless its stream is not numbered.
+    fn push_message(&mut self, kind: u64, call: usize, number: Option<(u64, u64)>, times: [u64; 3]) {
+        if let Some(number) = number {
+            self.push_event(kind, call, number, times);
+        }
+    }
+
+    /// Adds an event, by the times when it was posted, when the call began that completed it, and when it completed.
+    fn push_event(&mut self, kind: u64, call: usize, (key, number): (u64, u64), times: [u64; 3]) {
+        if !self.is_paused {
+            let [posted, waited, done] = times;
+            self.events.push(Event { kind, call, key, number, posted, waited, done });
+        }
     }
 
     /// Adds bytes of messages to all tables.
@@ -432,7 +382,7 @@ impl Recorder {
     ) {
         self.add_to_rows(call, site, sent, received);
         if let Some(communicator) = communicator {
-            self.communicators.count_bytes(communicator, sent, received);
+            self.communicators.count_bytes(&self.tables, communicator, sent, received);
         }
         if let Some(timeline) = &mut self.timeline
             && !self.is_paused

@@ -8,7 +8,27 @@ use super::message_numbers::Side;
 /// Limit of the number of tracked requests; further ones are counted as lost.
 const MAX_REQUESTS: usize = 1 << 20;
 
-/// A request.
+/// A message between two ranks.
+#[derive(Clone, Copy, Debug)]
+pub struct Message {
+    /// Place of the communicator.
+    pub communicator: usize,
+    /// The other rank, in the communicator.
+    pub peer: i32,
+    pub tag: i32,
+    pub bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Collective {
+    /// Place of the communicator.
+    pub communicator: usize,
+    pub is_root: bool,
+    /// Bytes that this rank sends.
+    pub sent: u64,
+    pub received: u64,
+}
+
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     /// Number of the call that created it.
@@ -17,7 +37,6 @@ pub struct Request {
     pub site: usize,
     /// Its operations; an exchange has two.
     pub operations: [Option<Operation>; 2],
-    /// Whether it is persistent.
     pub is_persistent: bool,
     /// When it was started; `None` while a persistent request is inactive.
     pub started: Option<u64>,
@@ -25,47 +44,30 @@ pub struct Request {
     pub is_cancelled: bool,
 }
 
-/// Operation of a request.
 #[derive(Clone, Copy, Debug)]
 pub enum Operation {
-    /// Sends.
     Send {
-        /// Place of the communicator.
-        communicator: usize,
-        /// Rank in it.
-        to: i32,
-        /// Its tag.
-        tag: i32,
-        /// How much.
-        bytes: u64,
+        message: Message,
         /// Stream and number, for events.
         number: Option<(u64, u64)>,
     },
-    /// Receives. Negative source and tag are wildcards.
+    /// Negative source and tag are wildcards.
     Receive {
         /// Place of the communicator.
         communicator: usize,
         /// Rank in it.
         from: i32,
-        /// Its tag.
         tag: i32,
         /// Stream and number, if both are known when it is posted.
         number: Option<(u64, u64)>,
         /// Size of the buffer, if the MPI does not report the size of the message.
         room: Option<u64>,
     },
-    /// A collective operation.
     Collective {
-        /// Place of the communicator.
-        communicator: usize,
-        /// Whether this rank is its root.
-        is_root: bool,
-        /// Bytes sent and received.
-        bytes: [u64; 2],
+        collective: Collective,
         /// Number on the communicator.
         number: u64,
     },
-    /// Any other operation.
     Other,
 }
 
@@ -80,7 +82,6 @@ impl Operation {
     }
 }
 
-/// The table of requests.
 #[derive(Default)]
 pub struct Requests {
     known: FxHashMap<Id, Request>,
@@ -103,17 +104,14 @@ impl Requests {
         true
     }
 
-    /// A tracked request.
     pub fn get(&mut self, id: Id) -> Option<&mut Request> {
         self.known.get_mut(&id)
     }
 
-    /// All active requests.
     pub fn under_way(&mut self) -> impl Iterator<Item = &mut Request> {
         self.known.values_mut().filter(|request| request.started.is_some())
     }
 
-    /// Starts a persistent request.
     pub fn start(&mut self, id: Id, now: u64) -> Option<&mut Request> {
         let request = self.known.get_mut(&id)?;
         self.active += usize::from(request.started.is_none());
@@ -135,7 +133,6 @@ impl Requests {
         Some(was)
     }
 
-    /// Removes a freed request.
     pub fn free(&mut self, id: Id) {
         if self.known.remove(&id).is_some_and(|request| request.started.is_some()) {
             self.active -= 1;

@@ -25,7 +25,6 @@ use crate::trace::{self, Tracer};
 
 /// A profile that is being recorded.
 pub struct Session {
-    /// Recorder of the profile.
     pub recorder: Mutex<Recorder>,
     /// Recorder of the trace, if enabled.
     pub tracer: Option<Mutex<Tracer>>,
@@ -216,7 +215,6 @@ impl Session {
         })
     }
 
-    /// A call of the program begins.
     pub fn begin_call(&self, call: usize, caller: usize, now: u64) {
         self.tables.set(header::CURRENT_SINCE, now);
         self.tables.set(header::CURRENT_CALLER, caller as u64);
@@ -230,7 +228,6 @@ impl Session {
         self.tables.get(header::THREADS) > 1
     }
 
-    /// A call of the program returned.
     pub fn end_call(&self) {
         if self.in_mpi.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.tables.set(header::CURRENT_CALL, 0);
@@ -258,7 +255,6 @@ impl Session {
     }
 }
 
-/// Begins a trace, if enabled.
 fn begin_trace(abi: &Abi, host: &str, process: &str, rank: usize, ranks: usize) -> Option<Tracer> {
     let folder = PathBuf::from(env::var_os(fishplate_trace::VARIABLE).filter(|folder| !folder.is_empty())?);
     let header = fishplate_trace::rank_file::Header {

@@ -8,24 +8,19 @@ use fishplate_profile::rank_file::Layout;
 /// A rank's mapped file. Its tables are written only under the recorder's lock.
 #[derive(Clone, Copy)]
 pub struct Tables {
-    /// All words of the file.
     pub words: &'static [AtomicU64],
-    /// Offsets of the tables.
     pub layout: Layout,
 }
 
 impl Tables {
-    /// A word.
     pub fn get(&self, at: usize) -> u64 {
         self.words[at].load(Ordering::Relaxed)
     }
 
-    /// Writes a word.
     pub fn set(&self, at: usize, value: u64) {
         self.words[at].store(value, Ordering::Relaxed);
     }
 
-    /// Adds to a word.
     pub fn add(&self, at: usize, value: u64) {
         self.set(at, self.get(at).wrapping_add(value));
     }

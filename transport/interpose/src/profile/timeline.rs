@@ -11,7 +11,6 @@ use crate::ffi::GrowingFile;
 /// Number of steps by which a file grows: 40 seconds.
 const GROWTH: usize = 4096;
 
-/// The file.
 pub struct Timeline {
     file: GrowingFile,
     columns: usize,

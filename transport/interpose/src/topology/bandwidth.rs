@@ -53,7 +53,6 @@ impl HostLeaders {
         (0..count).map(of).collect()
     }
 
-    /// The leader of the cluster.
     pub fn first(&self) -> usize {
         self.ranks[0]
     }
@@ -88,7 +87,7 @@ fn inside(prober: &Prober, clusters: &[HostLeaders], estimates: &mut Estimates) 
     }
     for (index, cluster) in clusters.iter().enumerate().filter(|(_, cluster)| cluster.ranks.len() > 1) {
         if let [numbers] = prober.broadcast(cluster.first(), &reader, found.numbers().to_vec())?.as_chunks().0 {
-            estimates.set_intra_cluster(index, IntraCluster::of(*numbers));
+            estimates.set_inside(index, IntraCluster::of(*numbers));
         }
     }
     Ok(())
@@ -98,7 +97,7 @@ fn inside(prober: &Prober, clusters: &[HostLeaders], estimates: &mut Estimates) 
 fn between(prober: &Prober, clusters: &[HostLeaders], estimates: &mut Estimates) -> Result<()> {
     let pairs = (0..clusters.len()).flat_map(|from| (from + 1..clusters.len()).map(move |to| (from, to)));
     for (from, to) in pairs {
-        let round_trip_ns = estimates.round_trip_ns(from as u64, to as u64);
+        let round_trip_ns = estimates.between(from as u64, to as u64).round_trip_ns;
         let measured = |pairs: &[(usize, usize)], messages| {
             let rate = best(prober, pairs, messages, round_trip_ns, BURSTS)?;
             Ok(prober.broadcast(pairs[0].0, &[clusters[0].first()], vec![rate])?[0])

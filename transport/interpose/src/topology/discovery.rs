@@ -14,7 +14,6 @@ use crate::ffi::{Abi, Comm, Result};
 /// The measuring leader of a host or a cluster.
 struct HostProber {
     prober: Prober,
-    /// The ranks of all leaders.
     leaders: Vec<usize>,
     /// Index of this process among the leaders.
     own: usize,

@@ -27,18 +27,18 @@ const SLEEP: Duration = Duration::from_micros(200);
 /// least 10 s. Counted instead of timed, so that the suspension of a machine does no harm.
 const MAX_SLEEPS: u32 = 50_000;
 
-/// The host of a rank.
 struct RankHost {
     id: u64,
     name: String,
 }
 
 /// Decision of rank 0 after all ranks sent their hosts.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 enum Decision {
-    Off = 0,
-    Measure = 1,
-    Named = 2,
+    Off,
+    Measure,
+    /// The cluster of each rank, which only rank 0 knows.
+    Named(Vec<u64>),
 }
 
 /// Discovers the topology; `None` if all ranks are in one cluster, or some ranks did not load this library. Collective. The
@@ -50,12 +50,11 @@ pub fn discover(abi: &'static Abi, named: Option<&NamedClusters>) -> Result<Opti
         return Ok(None);
     }
     let mut known = Vec::new();
-    let mut clusters = None;
     let decision = if rank == 0 {
         let answered;
         (answered, known) = collect_hosts(abi, world, ranks)?;
-        let decision = decide(&known, ranks, named, &mut clusters);
-        send_decision(abi, world, &answered, decision)?;
+        let decision = decide(&known, ranks, named);
+        send_decision(abi, world, &answered, &decision)?;
         decision
     } else {
         send_host(abi, world)?
@@ -64,19 +63,18 @@ pub fn discover(abi: &'static Abi, named: Option<&NamedClusters>) -> Result<Opti
         return Ok(None);
     }
     let comm = world.twin(abi)?;
-    let hosts = broadcast(abi, comm, rank, 0, ranks, || host_numbers(&known))?;
+    let hosts = broadcast(abi, comm, rank, ranks, host_numbers(&known))?;
     let found = match decision {
-        Decision::Named => {
-            let clusters = broadcast(abi, comm, rank, 0, ranks, || clusters.unwrap_or_default())?;
+        Decision::Named(clusters) => {
+            let clusters = broadcast(abi, comm, rank, ranks, clusters)?;
             discovery::measure_between(abi, comm, rank, &hosts, clusters)?
         }
         _ => discovery::discover_clusters(abi, comm, rank, &hosts)?,
     };
     // Rank 0's settings apply, as all ranks must decide equally.
-    let header =
-        broadcast(abi, comm, rank, 0, 1, || vec![found.as_ref().map_or(0, |found| found.encode().len() as u64)])?;
-    let encoded =
-        broadcast(abi, comm, rank, 0, header[0] as usize, || found.map(|found| found.encode()).unwrap_or_default())?;
+    let encoded = found.map(|found| found.encode()).unwrap_or_default();
+    let length = broadcast(abi, comm, rank, 1, vec![encoded.len() as u64])?;
+    let encoded = broadcast(abi, comm, rank, length[0] as usize, encoded)?;
     let Some((clusters, estimates)) = Estimates::decode(&encoded, ranks) else {
         comm.free();
         return Ok(None);
@@ -109,12 +107,7 @@ fn collect_hosts(abi: &'static Abi, world: Comm, ranks: usize) -> Result<(Vec<us
     Ok(hosts.into_iter().enumerate().filter_map(|(rank, host)| Some((rank, host?))).unzip())
 }
 
-fn decide(
-    hosts: &[RankHost],
-    ranks: usize,
-    named: Option<&NamedClusters>,
-    clusters: &mut Option<Vec<u64>>,
-) -> Decision {
+fn decide(hosts: &[RankHost], ranks: usize, named: Option<&NamedClusters>) -> Decision {
     if hosts.len() < ranks {
         fishplate_guest::report(format_args!(
             "{} of {ranks} ranks have not said within 10 s where they are: all collective operations are the MPI's own",
@@ -127,10 +120,7 @@ fn decide(
         None if host_numbers(hosts).iter().all(|host| *host == 0) => Decision::Off,
         None => Decision::Measure,
         Some(Ok(found)) if found.iter().all(|cluster| *cluster == found[0]) => Decision::Off,
-        Some(Ok(found)) => {
-            *clusters = Some(found.into_iter().map(|cluster| cluster as u64).collect());
-            Decision::Named
-        }
+        Some(Ok(found)) => Decision::Named(found.into_iter().map(|cluster| cluster as u64).collect()),
         Some(Err(problem)) => {
             fishplate_guest::report(format_args!(
                 "FISHPLATE_CLUSTERS: {problem}: all collective operations are the MPI's own"
@@ -140,12 +130,23 @@ fn decide(
     }
 }
 
-fn send_decision(abi: &'static Abi, world: Comm, ranks: &[usize], decision: Decision) -> Result<()> {
+fn send_decision(abi: &'static Abi, world: Comm, ranks: &[usize], decision: &Decision) -> Result<()> {
     let mut mailbox = Mailbox::new(abi);
     for rank in ranks.iter().filter(|rank| **rank != 0) {
-        mailbox.send(world, vec![decision as u8], *rank, DECISION)?;
+        mailbox.send(world, vec![decision.number()], *rank, DECISION)?;
     }
     sleep_until_complete(&mut mailbox).map(|_| ())
+}
+
+impl Decision {
+    /// As it is sent.
+    fn number(&self) -> u8 {
+        match self {
+            Decision::Off => 0,
+            Decision::Measure => 1,
+            Decision::Named(_) => 2,
+        }
+    }
 }
 
 impl RankHost {
@@ -174,28 +175,18 @@ fn send_host(abi: &'static Abi, world: Comm) -> Result<Decision> {
     let decision = mailbox.receive(world, 1, 0, DECISION)?;
     let messages = sleep_until_complete(&mut mailbox)?;
     let value = messages.into_iter().find(|(label, _)| *label == decision).map(|(_, message)| message[0]);
-    Ok(match value {
-        Some(1) => Decision::Measure,
-        Some(2) => Decision::Named,
-        _ => Decision::Off,
-    })
+    let all = [Decision::Measure, Decision::Named(Vec::new())];
+    Ok(all.into_iter().find(|decision| Some(decision.number()) == value).unwrap_or(Decision::Off))
 }
 
-/// Broadcasts numbers from one rank.
-fn broadcast(
-    abi: &'static Abi,
-    comm: Comm,
-    rank: usize,
-    root: usize,
-    len: usize,
-    make: impl FnOnce() -> Vec<u64>,
-) -> Result<Vec<u64>> {
+/// Broadcasts `len` numbers from rank 0; the numbers of other ranks are ignored.
+fn broadcast(abi: &'static Abi, comm: Comm, rank: usize, len: usize, numbers: Vec<u64>) -> Result<Vec<u64>> {
     if len == 0 {
         return Ok(Vec::new());
     }
-    let message = if rank == root { to_bytes(&make()) } else { vec![0; len * size_of::<u64>()] };
+    let message = if rank == 0 { to_bytes(&numbers) } else { vec![0; len * size_of::<u64>()] };
     let mut mailbox = Mailbox::new(abi);
-    mailbox.broadcast(comm, message, root)?;
+    mailbox.broadcast(comm, message, 0)?;
     let messages = sleep_until_complete(&mut mailbox)?;
     Ok(messages.first().map_or(Vec::new(), |(_, message)| to_numbers(message)))
 }
@@ -263,14 +254,9 @@ mod tests {
     #[test]
     fn one_cluster_needs_nothing() {
         let hosts = hosts(&[(1, "a"), (2, "b")]);
-        let mut clusters = None;
-        let decided = |text: &str, clusters: &mut Option<Vec<u64>>| {
-            decide(&hosts, 2, Some(&NamedClusters::parse(text).unwrap()), clusters)
-        };
-        assert!(decided("a,b", &mut clusters) == Decision::Off);
-        assert!(decided("a;b", &mut clusters) == Decision::Named);
-        assert_eq!(clusters, Some(vec![0, 1]));
-        assert!(decide(&hosts[..1], 2, None, &mut None) == Decision::Off);
-        assert!(decide(&hosts, 2, None, &mut None) == Decision::Measure);
+        let named = |text: &str| decide(&hosts, 2, Some(&NamedClusters::parse(text).unwrap()));
+        assert_eq!([named("a,b"), named("a;b")], [Decision::Off, Decision::Named(vec![0, 1])]);
+        assert_eq!(decide(&hosts[..1], 2, None), Decision::Off);
+        assert_eq!(decide(&hosts, 2, None), Decision::Measure);
     }
 }

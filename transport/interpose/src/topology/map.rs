@@ -1,15 +1,13 @@
 //! The topology: places of ranks, and the network between clusters.
 
-use fishplate_collectives::{IntraCluster, Network, Place, Wan};
+use fishplate_collectives::{self as collectives, Network, Place, Wan};
 
-use super::estimates::Estimates;
+use super::estimates::{Estimates, InterCluster, IntraCluster};
 
 /// Places of the ranks of MPI_COMM_WORLD, and the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
-    /// Place of each rank.
     pub places: Vec<Place>,
-    /// Estimates of the network.
     pub estimates: Estimates,
 }
 
@@ -28,21 +26,16 @@ impl Topology {
         };
         let hosts: Vec<Vec<&str>> = (0..clusters).map(of).collect();
         let pairs = || (0..clusters).flat_map(|from| (from + 1..clusters).map(move |to| (from, to)));
-        let estimates = &self.estimates;
-        let mb = |bytes_per_s: u64| bytes_per_s / 1_000_000;
-        let round_trips: Vec<u64> = pairs().map(|(from, to)| estimates.round_trip_ns(from, to) / 1000).collect();
-        let rates: Vec<u64> = pairs().map(|(from, to)| mb(estimates.bytes_per_s(from, to))).collect();
-        let shared = list(pairs().map(|(from, to)| estimates.shared_bytes_per_s(from, to).map(mb)));
-        let intra_cluster = || (0..clusters).map(|cluster| estimates.intra_cluster(cluster));
-        let latencies = list(
-            intra_cluster().map(|intra_cluster| intra_cluster.map(|intra_cluster| intra_cluster.latency_ns / 1000)),
-        );
-        let inside =
-            list(intra_cluster().map(|intra_cluster| intra_cluster.map(|intra_cluster| mb(intra_cluster.bytes_per_s))));
-        let inside_shared = list(
-            intra_cluster()
-                .map(|intra_cluster| intra_cluster.map(|intra_cluster| mb(intra_cluster.shared_bytes_per_s))),
-        );
+        let between = || pairs().map(|(from, to)| self.estimates.between(from, to));
+        let inside = |value: fn(IntraCluster) -> u64| {
+            list((0..clusters).map(|cluster| self.estimates.inside(cluster).map(value)))
+        };
+        let round_trips: Vec<u64> = between().map(|pair| pair.round_trip_ns / 1000).collect();
+        let rates: Vec<u64> = between().map(|pair| mb(pair.bytes_per_s)).collect();
+        let shared = list(between().map(|pair| pair.shared_bytes_per_s.map(mb)));
+        let latencies = inside(|inside| inside.latency_ns / 1000);
+        let inside_shared = inside(|inside| mb(inside.shared_bytes_per_s));
+        let inside = inside(|inside| mb(inside.bytes_per_s));
         format!(
             "{{\"hosts\":{hosts:?},\"round_trips_us\":{round_trips:?},\"rates_mb_per_s\":{rates:?},\"shared_mb_per_s\":\
              {shared},\"inside_latencies_us\":{latencies},\"inside_mb_per_s\":{inside},\"inside_shared_mb_per_s\":\
@@ -52,23 +45,27 @@ impl Topology {
 
     /// The network of a subset of clusters.
     pub fn network(&self, clusters: &[u64]) -> Network {
-        let wan = |(from, to): (u64, u64)| Wan {
-            round_trip_ns: self.estimates.round_trip_ns(from, to),
-            host_bytes_per_s: self.estimates.bytes_per_s(from, to),
-            shared_bytes_per_s: self.estimates.shared_bytes_per_s(from, to),
+        let wan = |(from, to): (u64, u64)| {
+            let InterCluster { round_trip_ns, bytes_per_s, shared_bytes_per_s } = self.estimates.between(from, to);
+            Wan { round_trip_ns, host_bytes_per_s: bytes_per_s, shared_bytes_per_s }
         };
-        let inside = |cluster: &u64| match self.estimates.intra_cluster(*cluster) {
-            Some(intra_cluster) => IntraCluster {
-                latency_ns: intra_cluster.latency_ns,
-                bytes_per_s: intra_cluster.bytes_per_s,
-                shared_bytes_per_s: Some(intra_cluster.shared_bytes_per_s.max(intra_cluster.bytes_per_s)),
-                ..IntraCluster::UNMEASURED
+        let inside = |cluster: &u64| match self.estimates.inside(*cluster) {
+            Some(IntraCluster { latency_ns, bytes_per_s, shared_bytes_per_s }) => collectives::IntraCluster {
+                latency_ns,
+                bytes_per_s,
+                shared_bytes_per_s: Some(shared_bytes_per_s.max(bytes_per_s)),
+                ..collectives::IntraCluster::UNMEASURED
             },
-            None => IntraCluster::UNMEASURED,
+            None => collectives::IntraCluster::UNMEASURED,
         };
         let pairs = clusters.iter().flat_map(|from| clusters.iter().map(|to| (*from, *to)));
         Network::new(clusters.iter().map(inside).collect(), pairs.map(wan).collect())
     }
+}
+
+/// Whole megabytes.
+fn mb(bytes: u64) -> u64 {
+    bytes / 1_000_000
 }
 
 /// As JSON.

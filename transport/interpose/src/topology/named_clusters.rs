@@ -3,7 +3,6 @@
 //! Clusters are separated by semicolons; each is a list, separated by commas, of ranks of MPI_COMM_WORLD (`0-3`, `7`) or
 //! of host names, which may end with `*`.
 
-/// The clusters named.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NamedClusters(Vec<Vec<Member>>);
 
@@ -19,10 +18,10 @@ const SYNTAX: &str = "clusters separated by ;, each a list separated by , of ran
 
 impl NamedClusters {
     /// The error describes the syntax.
-    pub fn parse(text: &str) -> Result<NamedClusters, String> {
+    pub fn parse(text: &str) -> Result<NamedClusters, &'static str> {
         let cluster = |text: &str| text.split(',').map(|member| Member::parse(member.trim())).collect();
         let clusters: Option<Vec<Vec<Member>>> = text.split(';').map(cluster).collect();
-        clusters.map(NamedClusters).ok_or(SYNTAX.to_string())
+        clusters.map(NamedClusters).ok_or(SYNTAX)
     }
 
     /// The cluster of each rank, given the host of each rank. The error names a rank without a cluster.

@@ -28,7 +28,6 @@ pub struct Prober {
     pub abi: &'static Abi,
     /// Not used for other messages meanwhile.
     pub comm: Comm,
-    /// Rank of this process.
     pub rank: usize,
 }
 

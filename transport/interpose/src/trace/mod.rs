@@ -4,14 +4,12 @@
 //!
 //! - [`stamps`]: computation between calls;
 //! - [`slots`]: numbers requests by the lowest free number, so that each iteration of a loop yields equal operations;
-//! - [`thread_number`]: threads that call;
 //! - [`memory`]: the tail, which is not in the file yet;
 //! - [`tracer`]: the trace of this process.
 
 mod memory;
 mod slots;
 mod stamps;
-mod thread_number;
 mod tracer;
 
 pub use stamps::{Stamp, begin_call, end_call, take_computed};

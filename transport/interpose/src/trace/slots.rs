@@ -14,17 +14,14 @@ const MAX_REQUESTS: usize = 1 << 20;
 /// A request.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Its number.
     pub slot: u32,
     /// Index of the communicator of a receive with wildcards.
     pub wild: Option<usize>,
     /// The operation started by MPI_Start.
     pub persistent: Option<Operation>,
-    /// Whether it is active.
     pub is_active: bool,
 }
 
-/// The table of requests.
 #[derive(Default)]
 pub struct Slots {
     known: FxHashMap<Id, Entry>,
@@ -45,7 +42,6 @@ impl Slots {
         self.known.insert(id, entry);
     }
 
-    /// A tracked request.
     pub fn get(&mut self, id: Id) -> Option<&mut Entry> {
         self.known.get_mut(&id)
     }
@@ -61,7 +57,6 @@ impl Slots {
         Some(done)
     }
 
-    /// Changes the ID of a request.
     pub fn rename(&mut self, before: Id, id: Id) {
         if let Some(entry) = self.known.remove(&before) {
             self.known.insert(id, entry);

@@ -1,8 +1,10 @@
 //! Writes the trace of this process.
 
+use std::cell::Cell;
 use std::fs::{self, OpenOptions};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use fishplate_guest::file_limit::LimitedFile;
 use fishplate_trace::rank_file::{Header, TAIL, TRACE};
@@ -13,21 +15,18 @@ use rustc_hash::FxHashMap;
 use super::memory::MappedTail;
 use super::slots::{Entry, Slots};
 use super::stamps::{Stamp, overhead};
-use super::thread_number;
 use crate::profile::{Communicator, Id};
 
 /// Maximum time in nanoseconds between two unsuccessful tests of a program that only polls: it is waiting, not computation.
 const POLLING_NS: u64 = 1000;
 
-/// Writes the trace.
 pub struct Tracer {
     writer: Option<Writer<LimitedFile, MappedTail>>,
-    tail: std::path::PathBuf,
+    tail: PathBuf,
     slots: Slots,
     /// Contexts of communicators, by index.
     contexts: FxHashMap<usize, u64>,
     overhead_ns: u64,
-    /// When the present call began.
     began: Stamp,
     /// Computation before the present call and before preceding calls that are not recorded.
     computed: [u64; 2],
@@ -41,8 +40,8 @@ impl Tracer {
     /// Begins the files `NAME.trace` and `NAME.tail`.
     pub fn begin(folder: &Path, name: &str, header: Header) -> io::Result<Tracer> {
         let path = |ending: &str| folder.join(format!("{name}.{ending}"));
-        let tail = MappedTail::create(&path(TAIL))?;
-        let tail_path = tail.path().to_path_buf();
+        let tail_path = path(TAIL);
+        let tail = MappedTail::create(&tail_path)?;
         let (overhead_ns, file) = (overhead(), OpenOptions::new().write(true).create_new(true).open(path(TRACE))?);
         let writer = Writer::begin(LimitedFile::new(file), tail, &Header { overhead_ns, ..header })?;
         Ok(Tracer {
@@ -53,7 +52,7 @@ impl Tracer {
             overhead_ns,
             began: Stamp::default(),
             computed: [0, 0],
-            thread: thread_number::own(),
+            thread: thread_number(),
             is_beside: false,
         })
     }
@@ -73,7 +72,7 @@ impl Tracer {
 
     /// Writes the number of the calling thread, if it changed.
     fn note_thread(&mut self) {
-        let this = thread_number::own();
+        let this = thread_number();
         if self.thread == this {
             return;
         }
@@ -83,7 +82,6 @@ impl Tracer {
         self.computed = computed;
     }
 
-    /// Writes the operation of the call.
     pub fn push(&mut self, operation: &Operation) {
         let computed = std::mem::take(&mut self.computed);
         let Some(writer) = &mut self.writer else { return };
@@ -93,6 +91,10 @@ impl Tracer {
             ));
             self.writer = None;
         }
+    }
+
+    pub fn waited(&mut self, completed: Vec<Completed>) {
+        if completed.is_empty() { self.found_nothing() } else { self.push(&Operation::Wait(completed)) }
     }
 
     /// The call was an unsuccessful test or probe, which is not recorded: it is a part of waiting.
@@ -121,7 +123,6 @@ impl Tracer {
         }
     }
 
-    /// Reserves a number for a request.
     pub fn reserve_slot(&mut self) -> Option<u32> {
         self.slots.reserve()
     }
@@ -132,7 +133,6 @@ impl Tracer {
         self.slots.insert(id, Entry { slot, wild, persistent, is_active });
     }
 
-    /// Starts a persistent request.
     pub fn start(&mut self, id: Id) {
         let Some(entry) = self.slots.get(id) else { return };
         entry.is_active = true;
@@ -141,7 +141,6 @@ impl Tracer {
         }
     }
 
-    /// Changes the ID of a request.
     pub fn rename(&mut self, before: Id, id: Id) {
         self.slots.rename(before, id);
     }
@@ -165,7 +164,6 @@ impl Tracer {
         self.slots.remove(id);
     }
 
-    /// Ends the trace.
     pub fn finish(&mut self) {
         self.push(&Operation::End);
         let Some(mut writer) = self.writer.take() else { return };
@@ -174,4 +172,20 @@ impl Tracer {
             Err(error) => fishplate_guest::report(format_args!("the end of the trace cannot be written: {error}")),
         }
     }
+}
+
+static NEXT_THREAD: AtomicU32 = AtomicU32::new(0);
+
+// A type without a destructor: threads may call MPI while their thread-local data are being destroyed.
+thread_local! {
+    static THREAD: Cell<Option<u32>> = const { Cell::new(None) };
+}
+
+/// Number of this thread among those that call MPI, from 0.
+fn thread_number() -> u32 {
+    THREAD.get().unwrap_or_else(|| {
+        let number = NEXT_THREAD.fetch_add(1, Ordering::Relaxed);
+        THREAD.set(Some(number));
+        number
+    })
 }

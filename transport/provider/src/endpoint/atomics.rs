@@ -32,7 +32,6 @@ impl Call {
     }
 }
 
-/// An atomic operation as a call describes it.
 pub struct Operation {
     /// Address vector index of the peer.
     pub peer: u64,
@@ -48,7 +47,6 @@ pub struct Operation {
     pub comparands: Payload,
     /// Local buffer for the result; empty for operations without.
     pub result: Payload,
-    /// Whether success is reported.
     pub report: Report,
     /// The application's name for it.
     pub context: u64,
@@ -78,7 +76,6 @@ fn joined(first: &Payload, second: &Payload) -> Payload {
 }
 
 impl Endpoint {
-    /// Posts an atomic operation.
     pub fn atomic(&self, wanted: Operation) -> Outcome<()> {
         let (what, operands) = wanted.whole()?;
         let mut state = self.state()?;

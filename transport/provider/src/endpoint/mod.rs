@@ -12,6 +12,7 @@ mod progress;
 pub mod rma;
 pub mod transfer;
 
+use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -21,8 +22,8 @@ use fishplate_engine::{Registration, VcId};
 use fishplate_rails::settings::Progress;
 use fishplate_rails::{ADDRESS_LEN, Address, Endpoint as Transport, OpenError, Settings};
 use ofi_abi::{
-    FI_ADDR_NOTAVAIL, FI_COMPLETION, FI_DIRECTED_RECV, FI_EAGAIN, FI_EINVAL, FI_ENETDOWN, FI_ENOCQ, FI_EOPBADSTATE,
-    FI_EOTHER, FI_READ, FI_RECV, FI_SELECTIVE_COMPLETION, FI_SEND, FI_WRITE,
+    FI_ADDR_NOTAVAIL, FI_COMPLETION, FI_DIRECTED_RECV, FI_EAGAIN, FI_EINVAL, FI_ENETDOWN, FI_ENOCQ, FI_ENOKEY,
+    FI_EOPBADSTATE, FI_EOTHER, FI_READ, FI_RECV, FI_SELECTIVE_COMPLETION, FI_SEND, FI_WRITE,
 };
 
 use crate::address_vector::AddressVector;
@@ -36,7 +37,6 @@ use crate::ffi::endpoint_lock::{EndpointLock, Guard, Poisoned};
 
 use crate::progress_thread::ProgressThread;
 use crate::reader::Reader;
-use crate::regions::RegisteredRegions;
 
 use contexts::Contexts;
 use peers::Peers;
@@ -47,7 +47,6 @@ const MIN_MULTI_RECV: u64 = 64;
 /// The application's choices at the opening of the endpoint.
 #[derive(Clone, Copy, Debug)]
 pub struct Attributes {
-    /// Capabilities.
     pub caps: u64,
     /// Default flags of sends.
     pub tx_op_flags: u64,
@@ -85,7 +84,6 @@ pub(crate) struct State {
     pub min_multi_recv: u64,
     /// Receives are directed: they name their sender (`FI_DIRECTED_RECV`).
     pub directed: bool,
-    /// The progress thread.
     pub thread: Option<Arc<ProgressThread>>,
     /// Whether the progress thread also makes progress on posted operations.
     progress: Progress,
@@ -153,7 +151,6 @@ impl Endpoint {
         self.state.lock().map_err(|Poisoned| Errno(FI_EOTHER))
     }
 
-    /// Binds the address vector.
     pub fn bind_addresses(self: &Arc<Self>, vector: &Arc<AddressVector>) -> Outcome<()> {
         let mut state = self.state()?;
         if state.addresses.is_some() {
@@ -211,7 +208,7 @@ impl Endpoint {
 
     fn enable_with(
         self: &Arc<Self>,
-        regions: &RegisteredRegions,
+        regions: &BTreeMap<u64, Registration>,
         open: impl FnOnce(&Settings) -> Result<Transport, OpenError>,
     ) -> Outcome<()> {
         let mut state = self.state()?;
@@ -225,7 +222,9 @@ impl Endpoint {
             fishplate_guest::report(&error);
             Errno(FI_ENETDOWN)
         })?;
-        regions.to(&mut transport)?;
+        for region in regions.values() {
+            transport.register(region.clone()).map_err(|_| Errno(FI_ENOKEY))?;
+        }
         state.readiness_fd = transport.readiness_fd().ok().map(Arc::new);
         state.thread = match ProgressThread::start(self, state.progress) {
             Ok(thread) => Some(thread),
@@ -278,7 +277,12 @@ impl Bound for Endpoint {
     }
 
     fn progress(&self, reader: &mut Reader<'_>) -> Outcome<bool> {
-        self.try_progress(reader)
+        // Does not wait for another thread's call.
+        match self.state.try_lock() {
+            Ok(Some(mut state)) => Ok(state.progress(self.id, reader)),
+            Ok(None) => Ok(false),
+            Err(Poisoned) => Err(Errno(FI_EOTHER)),
+        }
     }
 
     fn address_of(&self, channel: VcId) -> u64 {
@@ -303,11 +307,21 @@ impl Bound for Endpoint {
     }
 
     fn expose(&self, registration: Registration) -> Outcome<()> {
-        self.expose_region(registration)
+        let mut state = self.state()?;
+        let Some(transport) = &mut state.transport else { return Ok(()) };
+        transport.register(registration).map_err(|_| Errno(FI_ENOKEY))?;
+        state.wake_thread_if_needed();
+        Ok(())
     }
 
     fn withdraw(&self, key: u64) {
-        self.withdraw_region(key);
+        // Even after a panic, as the memory must not be accessed any more.
+        let mut state = self.state.lock_anyway();
+        if let Some(transport) = &mut state.transport {
+            transport.deregister(key);
+        }
+        state.end_pause();
+        state.wake_thread_if_needed();
     }
 }
 

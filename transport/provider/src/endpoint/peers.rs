@@ -51,7 +51,6 @@ impl Peers {
         FI_ADDR_NOTAVAIL
     }
 
-    /// The address at `index` was removed.
     pub fn forget(&mut self, index: u64) {
         if let Some(channel) = self.channels.get_mut(index as usize) {
             *channel = NONE;

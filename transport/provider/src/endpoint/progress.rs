@@ -8,13 +8,10 @@ use fishplate_engine::{Completion, Failure, Operation};
 use fishplate_rails::Endpoint as Transport;
 use fishplate_rails::settings::Progress;
 use fishplate_rails::ticks::Span;
-use ofi_abi::FI_EOTHER;
 
 use super::{Endpoint, State};
 use crate::completion::{entry, failed_entry};
-use crate::errno::{Errno, Outcome};
 use crate::error_report;
-use crate::ffi::endpoint_lock::Poisoned;
 use crate::ffi::exit_status;
 use crate::idle_yield::{has_yielded, is_crowded, set_waits};
 use crate::progress_thread::{LONG_PERIOD, Next, PERIOD, Served, VISIT};
@@ -47,17 +44,6 @@ impl Requests {
     fn count(&mut self, requests: u64, now: Instant) {
         if std::mem::replace(&mut self.seen, requests) != requests {
             self.last = Some(now);
-        }
-    }
-}
-
-impl Endpoint {
-    /// Makes progress, and delivers completions. True if there was anything to do. Does not wait for another thread's call.
-    pub(super) fn try_progress(&self, reader: &mut Reader<'_>) -> Outcome<bool> {
-        match self.state.try_lock() {
-            Ok(Some(mut state)) => Ok(state.progress(self.id, reader)),
-            Ok(None) => Ok(false),
-            Err(Poisoned) => Err(Errno(FI_EOTHER)),
         }
     }
 }
@@ -120,7 +106,8 @@ impl Served for Endpoint {
 }
 
 impl State {
-    fn progress(&mut self, id: u32, reader: &mut Reader<'_>) -> bool {
+    /// Makes progress, and delivers completions. True if there was anything to do.
+    pub(super) fn progress(&mut self, id: u32, reader: &mut Reader<'_>) -> bool {
         // Operations that completed in earlier calls are reported without polling the network.
         let handed_out = self.deliver_completions(id, reader);
         if handed_out && (self.skipped < MAX_SKIPPED || self.pause().goes_on()) {

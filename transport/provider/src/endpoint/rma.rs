@@ -1,14 +1,13 @@
 //! Remote memory access of an endpoint.
 
-use fishplate_engine::{Context, Payload, ReadRequest, Registration, Remote, VcId, WriteRequest};
+use fishplate_engine::{Context, Payload, ReadRequest, Remote, VcId, WriteRequest};
 use fishplate_rails::{Endpoint as Transport, PostError};
-use ofi_abi::{FI_ENOKEY, FI_EOPBADSTATE, FI_INJECT};
+use ofi_abi::{FI_EOPBADSTATE, FI_INJECT};
 
 use crate::endpoint::transfer::post_errno;
 use crate::endpoint::{Endpoint, Report, State};
 use crate::errno::{Errno, Outcome};
 
-/// A read or a write.
 pub struct Access {
     /// Address vector index of the peer.
     pub peer: u64,
@@ -16,18 +15,15 @@ pub struct Access {
     pub remote: Remote,
     /// Remote completion queue data of a write.
     pub data: Option<u64>,
-    /// Local memory.
     pub local: Payload,
     /// The bytes of a write may be reused when the call returns.
     pub inject: bool,
-    /// Whether success is reported.
     pub report: Report,
     /// The application's name for it.
     pub context: u64,
 }
 
 impl Endpoint {
-    /// Posts a write.
     pub fn write(&self, access: Access) -> Outcome<()> {
         let mut state = self.state()?;
         let by_default = matches!(access.report, Report::Default) && state.tx.op_flags & FI_INJECT != 0;
@@ -39,7 +35,6 @@ impl Endpoint {
         })
     }
 
-    /// Posts a read.
     pub fn read(&self, access: Access) -> Outcome<()> {
         let mut state = self.state()?;
         let counted = state.read_counter.is_some();
@@ -47,25 +42,6 @@ impl Endpoint {
             let Access { remote: from, local: buffer, .. } = access;
             transport.read(ReadRequest { vc, from, buffer, notify, context })
         })
-    }
-
-    /// Lets peers access memory.
-    pub(super) fn expose_region(&self, registration: Registration) -> Outcome<()> {
-        let mut state = self.state()?;
-        let Some(transport) = &mut state.transport else { return Ok(()) };
-        transport.register(registration).map_err(|_| Errno(FI_ENOKEY))?;
-        state.wake_thread_if_needed();
-        Ok(())
-    }
-
-    /// Ends that, even after a panic, as the memory must not be accessed any more.
-    pub(super) fn withdraw_region(&self, key: u64) {
-        let mut state = self.state.lock_anyway();
-        if let Some(transport) = &mut state.transport {
-            transport.deregister(key);
-        }
-        state.end_pause();
-        state.wake_thread_if_needed();
     }
 }
 

@@ -15,7 +15,6 @@ use crate::errno::{Errno, Outcome};
 use crate::error_report;
 use crate::info::USUAL_INJECT_SIZE;
 
-/// A message to send.
 pub struct Outgoing {
     /// Address vector index of the receiver.
     pub dest: u64,
@@ -23,17 +22,14 @@ pub struct Outgoing {
     pub envelope: Envelope,
     /// Remote completion queue data.
     pub data: Option<u64>,
-    /// The bytes.
     pub payload: Payload,
     /// The payload may be reused when the call returns.
     pub inject: bool,
-    /// Whether success is reported.
     pub report: Report,
     /// The application's name for it.
     pub context: u64,
 }
 
-/// A buffer to receive into.
 pub struct Incoming {
     /// Address vector index of the sender, or `FI_ADDR_UNSPEC`.
     pub source: u64,
@@ -43,14 +39,12 @@ pub struct Incoming {
     pub buffer: Payload,
     /// The buffer takes several messages.
     pub multi: bool,
-    /// Whether success is reported.
     pub report: Report,
     /// The application's name for it.
     pub context: u64,
 }
 
 impl Endpoint {
-    /// Posts a send.
     #[inline]
     pub fn send(&self, message: Outgoing) -> Outcome<()> {
         let mut guard = self.state()?;
@@ -83,7 +77,6 @@ impl Endpoint {
         }
     }
 
-    /// Posts a receive.
     #[inline]
     pub fn recv(&self, receive: Incoming) -> Outcome<()> {
         let mut guard = self.state()?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fishplate_rails::{ADDRESS_LEN, Address};
 use ofi_abi::*;
 
-use super::handle::{DomainHandle, Handle, new_fid, return_handle, table};
+use super::handle::{Close, DomainHandle, Handle, new_fid, table};
 use super::memory::copy_text;
 use super::{call, fid_ops, guard, refuse};
 use crate::address_vector::AddressVector;
@@ -14,7 +14,13 @@ use crate::errno::{Errno, read_plain};
 
 pub(super) type AddressVectorHandle = Handle<fid_av, AddressVector>;
 
-pub(super) static FID_OPS: fi_ops = fi_ops { bind, ..fid_ops(close) };
+impl Close for AddressVector {
+    fn is_in_use(self: &Arc<Self>) -> bool {
+        !read_plain(&self.endpoints).is_empty()
+    }
+}
+
+pub(super) static FID_OPS: fi_ops = fi_ops { bind, ..fid_ops(AddressVectorHandle::close) };
 
 static OPS: fi_ops_av = fi_ops_av {
     size: size_of::<fi_ops_av>(),
@@ -63,20 +69,7 @@ pub unsafe extern "C" fn open(
         let vector = Arc::new(AddressVector::new(expected, unsafe { DomainHandle::object(domain) }.clone()));
         let fid = new_fid(FI_CLASS_AV, context, &FID_OPS);
         // SAFETY: the contract: `out` is valid.
-        unsafe { return_handle(out, || AddressVectorHandle::create(fid_av { fid, ops: table(&OPS) }, vector)) }
-    })
-}
-
-unsafe extern "C" fn close(fid: *mut fid) -> c_int {
-    call(|| {
-        // SAFETY: the contract: one of ours, not closed before.
-        let vector = unsafe { AddressVectorHandle::object(fid) };
-        if !read_plain(&vector.endpoints).is_empty() {
-            return Err(Errno(FI_EBUSY));
-        }
-        // SAFETY: as above; no endpoint is bound to it.
-        unsafe { AddressVectorHandle::free(fid) };
-        Ok(())
+        unsafe { AddressVectorHandle::open(out, fid_av { fid, ops: table(&OPS) }, vector) }
     })
 }
 

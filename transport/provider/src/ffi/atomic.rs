@@ -5,10 +5,9 @@ use std::ffi::{c_int, c_void};
 use fishplate_engine::{Atomic, AtomicOperation, Payload, Remote};
 use ofi_abi::*;
 
-use super::handle::EndpointHandle;
+use super::call;
 use super::memory::{counted_pieces, piece};
-use super::message::context_number;
-use super::{call, call_long};
+use super::message::{context_number, on_endpoint};
 use crate::endpoint::Report;
 use crate::endpoint::atomics::{Call, Operation};
 use crate::errno::{Errno, Outcome};
@@ -28,9 +27,9 @@ pub(super) static OPS: fi_ops_atomic = fi_ops_atomic {
     compwrite,
     compwritev,
     compwritemsg,
-    writevalid,
-    readwritevalid,
-    compwritevalid,
+    writevalid: valid::<0>,
+    readwritevalid: valid::<FI_FETCH_ATOMIC>,
+    compwritevalid: valid::<FI_COMPARE_ATOMIC>,
 };
 
 /// Arrays of this side: each with its count of elements.
@@ -44,6 +43,8 @@ struct Local {
 const NONE: (Payload, usize) = (Payload::EMPTY, 0);
 
 impl Local {
+    const NOTHING: Local = Local { operands: NONE, comparands: NONE, result: NONE };
+
     /// The number of elements, which all arrays that `what` needs have in common.
     fn count(&self, what: &Atomic) -> Outcome<usize> {
         let needed = [
@@ -80,10 +81,10 @@ fn array(what: &Atomic, buffer: *const c_void, count: usize) -> Outcome<(Payload
 /// Posts what `wanted` describes.
 ///
 /// # Safety
-/// `ep` is an open endpoint of ours; all buffers keep the contract.
+/// As of [`on_endpoint`]; all buffers keep the contract.
 unsafe fn post(ep: *mut fid_ep, wanted: impl FnOnce() -> Outcome<Operation>) -> isize {
     // SAFETY: the caller promises it.
-    call_long(|| unsafe { EndpointHandle::object(ep) }.atomic(wanted()?))
+    unsafe { on_endpoint(ep, |endpoint| endpoint.atomic(wanted()?)) }
 }
 
 /// Posts an operation on `place` with the arrays of this side that `local` finds for it.
@@ -146,10 +147,9 @@ unsafe extern "C" fn write(
     op: Op,
     context: *mut c_void,
 ) -> isize {
-    let local = |what: &Atomic| Ok(Local { operands: array(what, buffer, count)?, comparands: NONE, result: NONE });
-    let report = (Report::Default, context);
+    let local = |what: &Atomic| Ok(Local { operands: array(what, buffer, count)?, ..Local::NOTHING });
     // SAFETY: the contract.
-    unsafe { start(ep, (Call::Atomic, datatype, op), (dest, address, key), report, local) }
+    unsafe { start(ep, (Call::Atomic, datatype, op), (dest, address, key), (Report::Default, context), local) }
 }
 
 unsafe extern "C" fn writev(
@@ -166,12 +166,10 @@ unsafe extern "C" fn writev(
 ) -> isize {
     let local = |what: &Atomic| {
         // SAFETY: the contract: `count` entries.
-        let operands = unsafe { counted_pieces(what, iov, count)? };
-        Ok(Local { operands, comparands: NONE, result: NONE })
+        Ok(Local { operands: unsafe { counted_pieces(what, iov, count)? }, ..Local::NOTHING })
     };
-    let report = (Report::Default, context);
     // SAFETY: the contract.
-    unsafe { start(ep, (Call::Atomic, datatype, op), (dest, address, key), report, local) }
+    unsafe { start(ep, (Call::Atomic, datatype, op), (dest, address, key), (Report::Default, context), local) }
 }
 
 unsafe extern "C" fn writemsg(ep: *mut fid_ep, msg: *const fi_msg_atomic, flags: u64) -> isize {
@@ -189,7 +187,7 @@ unsafe extern "C" fn inject(
     datatype: Datatype,
     op: Op,
 ) -> isize {
-    let local = |what: &Atomic| Ok(Local { operands: array(what, buffer, count)?, comparands: NONE, result: NONE });
+    let local = |what: &Atomic| Ok(Local { operands: array(what, buffer, count)?, ..Local::NOTHING });
     // Operands are always copied.
     let report = (Report::Never, std::ptr::null_mut());
     // SAFETY: the contract.
@@ -212,11 +210,10 @@ unsafe extern "C" fn readwrite(
 ) -> isize {
     let local = |what: &Atomic| {
         let (operands, result) = (array(what, buffer, count)?, array(what, result, count)?);
-        Ok(Local { operands, comparands: NONE, result })
+        Ok(Local { operands, result, ..Local::NOTHING })
     };
-    let report = (Report::Default, context);
     // SAFETY: the contract.
-    unsafe { start(ep, (Call::Fetch, datatype, op), (dest, address, key), report, local) }
+    unsafe { start(ep, (Call::Fetch, datatype, op), (dest, address, key), (Report::Default, context), local) }
 }
 
 unsafe extern "C" fn readwritev(
@@ -238,11 +235,10 @@ unsafe extern "C" fn readwritev(
         // SAFETY: the contract: the given number of entries.
         let (operands, result) =
             unsafe { (counted_pieces(what, iov, count)?, counted_pieces(what, results, result_count)?) };
-        Ok(Local { operands, comparands: NONE, result })
+        Ok(Local { operands, result, ..Local::NOTHING })
     };
-    let report = (Report::Default, context);
     // SAFETY: the contract.
-    unsafe { start(ep, (Call::Fetch, datatype, op), (dest, address, key), report, local) }
+    unsafe { start(ep, (Call::Fetch, datatype, op), (dest, address, key), (Report::Default, context), local) }
 }
 
 unsafe extern "C" fn readwritemsg(
@@ -279,9 +275,8 @@ unsafe extern "C" fn compwrite(
         let (operands, comparands) = (array(what, buffer, count)?, array(what, compare, count)?);
         Ok(Local { operands, comparands, result: array(what, result, count)? })
     };
-    let report = (Report::Default, context);
     // SAFETY: the contract.
-    unsafe { start(ep, (Call::Compare, datatype, op), (dest, address, key), report, local) }
+    unsafe { start(ep, (Call::Compare, datatype, op), (dest, address, key), (Report::Default, context), local) }
 }
 
 unsafe extern "C" fn compwritev(
@@ -312,9 +307,8 @@ unsafe extern "C" fn compwritev(
             }
         })
     };
-    let report = (Report::Default, context);
     // SAFETY: the contract.
-    unsafe { start(ep, (Call::Compare, datatype, op), (dest, address, key), report, local) }
+    unsafe { start(ep, (Call::Compare, datatype, op), (dest, address, key), (Report::Default, context), local) }
 }
 
 unsafe extern "C" fn compwritemsg(
@@ -336,33 +330,15 @@ unsafe extern "C" fn compwritemsg(
     unsafe { post(ep, || described(Call::Compare, msg, flags, others)) }
 }
 
-/// Says whether there is such an operation, and of how many elements at most.
-///
-/// # Safety
-/// `most` is null or valid for a write.
-unsafe fn valid(kind: Call, datatype: Datatype, op: Op, most: *mut usize) -> c_int {
+/// Whether an endpoint has an operation, and of how many elements at most; for the kind of calls that `FLAGS` names.
+unsafe extern "C" fn valid<const FLAGS: u64>(_: *mut fid_ep, datatype: Datatype, op: Op, most: *mut usize) -> c_int {
     call(|| {
-        let what = kind.operation(datatype, op)?;
-        // SAFETY: the caller promises it.
+        let what = kind_of(FLAGS)?.operation(datatype, op)?;
+        // SAFETY: the contract: null or valid.
         let most = unsafe { most.as_mut() }.ok_or(Errno(FI_EINVAL))?;
         *most = Atomic::most(what.datatype()) as usize;
         Ok(())
     })
-}
-
-unsafe extern "C" fn writevalid(_: *mut fid_ep, datatype: Datatype, op: Op, most: *mut usize) -> c_int {
-    // SAFETY: the contract.
-    unsafe { valid(Call::Atomic, datatype, op, most) }
-}
-
-unsafe extern "C" fn readwritevalid(_: *mut fid_ep, datatype: Datatype, op: Op, most: *mut usize) -> c_int {
-    // SAFETY: the contract.
-    unsafe { valid(Call::Fetch, datatype, op, most) }
-}
-
-unsafe extern "C" fn compwritevalid(_: *mut fid_ep, datatype: Datatype, op: Op, most: *mut usize) -> c_int {
-    // SAFETY: the contract.
-    unsafe { valid(Call::Compare, datatype, op, most) }
 }
 
 /// Whether a domain has an operation.
@@ -374,16 +350,20 @@ pub(super) unsafe extern "C" fn query(
     flags: u64,
 ) -> c_int {
     call(|| {
-        let kind = match flags {
-            0 => Call::Atomic,
-            FI_FETCH_ATOMIC => Call::Fetch,
-            FI_COMPARE_ATOMIC => Call::Compare,
-            _ => return Err(Errno(FI_EINVAL)),
-        };
-        let what = kind.operation(datatype, op)?.datatype();
+        let what = kind_of(flags)?.operation(datatype, op)?.datatype();
         // SAFETY: the contract: null or valid.
         let attr = unsafe { attr.as_mut() }.ok_or(Errno(FI_EINVAL))?;
         *attr = fi_atomic_attr { count: Atomic::most(what) as usize, size: what.size() as usize };
         Ok(())
     })
+}
+
+/// The kind of calls that the flags of a query name.
+fn kind_of(flags: u64) -> Outcome<Call> {
+    match flags {
+        0 => Ok(Call::Atomic),
+        FI_FETCH_ATOMIC => Ok(Call::Fetch),
+        FI_COMPARE_ATOMIC => Ok(Call::Compare),
+        _ => Err(Errno(FI_EINVAL)),
+    }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ofi_abi::*;
 
-use super::handle::{DomainHandle, Handle, new_fid, return_handle, table};
+use super::handle::{Close, DomainHandle, Handle, new_fid, table};
 use super::memory::copy_text;
 use super::{call, fid_ops, guard};
 use crate::completion::{Entry, FailedEntry};
@@ -22,7 +22,13 @@ pub(super) struct FormattedQueue {
 
 pub(super) type CompletionQueueHandle = Handle<fid_cq, FormattedQueue>;
 
-pub(super) static FID_OPS: fi_ops = fid_ops(close);
+impl Close for FormattedQueue {
+    fn is_in_use(self: &Arc<Self>) -> bool {
+        !read_plain(&self.queue.endpoints).is_empty()
+    }
+}
+
+pub(super) static FID_OPS: fi_ops = fid_ops(CompletionQueueHandle::close);
 
 static OPS: fi_ops_cq =
     fi_ops_cq { size: size_of::<fi_ops_cq>(), read, readfrom, readerr, sread, sreadfrom, signal, strerror };
@@ -58,20 +64,7 @@ pub unsafe extern "C" fn open(
         let queue = Arc::new(FormattedQueue { queue, format });
         let fid = new_fid(FI_CLASS_CQ, context, &FID_OPS);
         // SAFETY: the contract: `out` is valid.
-        unsafe { return_handle(out, || CompletionQueueHandle::create(fid_cq { fid, ops: table(&OPS) }, queue)) }
-    })
-}
-
-unsafe extern "C" fn close(fid: *mut fid) -> c_int {
-    call(|| {
-        // SAFETY: the contract: one of ours, not closed before.
-        let formatted = unsafe { CompletionQueueHandle::object(fid) };
-        if !read_plain(&formatted.queue.endpoints).is_empty() {
-            return Err(Errno(FI_EBUSY));
-        }
-        // SAFETY: as above; no endpoint is bound to it.
-        unsafe { CompletionQueueHandle::free(fid) };
-        Ok(())
+        unsafe { CompletionQueueHandle::open(out, fid_cq { fid, ops: table(&OPS) }, queue) }
     })
 }
 

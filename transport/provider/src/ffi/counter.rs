@@ -6,14 +6,20 @@ use std::sync::Arc;
 use ofi_abi::*;
 
 use super::completion_queue::timeout;
-use super::handle::{DomainHandle, Handle, new_fid, return_handle, table};
+use super::handle::{Close, DomainHandle, Handle, new_fid, table};
 use super::{call, fid_ops, guard};
 use crate::counter::{Counter, Unit};
 use crate::errno::{Errno, read_plain};
 
 pub(super) type CounterHandle = Handle<fid_cntr, Counter>;
 
-pub(super) static FID_OPS: fi_ops = fid_ops(close);
+impl Close for Counter {
+    fn is_in_use(self: &Arc<Self>) -> bool {
+        !read_plain(&self.endpoints).is_empty()
+    }
+}
+
+pub(super) static FID_OPS: fi_ops = fid_ops(CounterHandle::close);
 
 static OPS: fi_ops_cntr = fi_ops_cntr { size: size_of::<fi_ops_cntr>(), read, readerr, add, set, wait, adderr, seterr };
 
@@ -38,20 +44,7 @@ pub unsafe extern "C" fn open(
         let counter = Arc::new(Counter::new(unit, unsafe { DomainHandle::object(domain) }.clone()));
         let fid = new_fid(FI_CLASS_CNTR, context, &FID_OPS);
         // SAFETY: the contract: `out` is valid.
-        unsafe { return_handle(out, || CounterHandle::create(fid_cntr { fid, ops: table(&OPS) }, counter)) }
-    })
-}
-
-unsafe extern "C" fn close(fid: *mut fid) -> c_int {
-    call(|| {
-        // SAFETY: the contract: one of ours, not closed before.
-        let counter = unsafe { CounterHandle::object(fid) };
-        if !read_plain(&counter.endpoints).is_empty() {
-            return Err(Errno(FI_EBUSY));
-        }
-        // SAFETY: as above; no endpoint is bound to it.
-        unsafe { CounterHandle::free(fid) };
-        Ok(())
+        unsafe { CounterHandle::open(out, fid_cntr { fid, ops: table(&OPS) }, counter) }
     })
 }
 

@@ -5,13 +5,18 @@ use std::sync::Arc;
 
 use ofi_abi::*;
 
-use super::handle::{DomainHandle, FabricHandle, new_fid, return_handle, table};
+use super::handle::{Close, DomainHandle, FabricHandle, new_fid, table};
 use super::{address_vector, atomic, call, completion_queue, counter, endpoint, fid_ops, memory_region, refuse};
 use crate::domain::Domain;
-use crate::errno::Errno;
 use crate::regions::Addressing;
 
-static FID_OPS: fi_ops = fi_ops { bind, ..fid_ops(close) };
+impl Close for Domain {
+    fn is_in_use(self: &Arc<Self>) -> bool {
+        Arc::strong_count(self) > 1
+    }
+}
+
+static FID_OPS: fi_ops = fi_ops { bind, ..fid_ops(DomainHandle::close) };
 
 static OPS: fi_ops_domain = fi_ops_domain {
     size: size_of::<fi_ops_domain>(),
@@ -56,7 +61,7 @@ pub unsafe extern "C" fn open(
             mr: table(&memory_region::OPS),
         };
         // SAFETY: the contract: `out` is valid.
-        unsafe { return_handle(out, || DomainHandle::create(base, domain)) }
+        unsafe { DomainHandle::open(out, base, domain) }
     })
 }
 
@@ -73,19 +78,6 @@ pub unsafe extern "C" fn open_with_flags(
     }
     // SAFETY: the caller keeps the contract of the function called here.
     unsafe { open(fabric, info, out, context) }
-}
-
-unsafe extern "C" fn close(fid: *mut fid) -> c_int {
-    call(|| {
-        // SAFETY: the contract: one of ours, not closed before.
-        let domain = unsafe { DomainHandle::object(fid) };
-        if Arc::strong_count(domain) > 1 {
-            return Err(Errno(FI_EBUSY));
-        }
-        // SAFETY: as above; no object of the domain is left.
-        unsafe { DomainHandle::free(fid) };
-        Ok(())
-    })
 }
 
 /// An event queue may be bound; no event of a domain ever happens.

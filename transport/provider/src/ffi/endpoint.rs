@@ -10,13 +10,19 @@ use ofi_abi::*;
 use super::address_vector::{self, AddressVectorHandle};
 use super::completion_queue::{self, CompletionQueueHandle};
 use super::counter::{self, CounterHandle};
-use super::handle::{DomainHandle, EndpointHandle, is_ours, new_fid, return_handle, table};
-use super::{atomic, call, call_long, fid_ops, message, msg, refuse, rma, tagged};
+use super::handle::{Close, DomainHandle, EndpointHandle, is_ours, new_fid, table};
+use super::{atomic, call, fid_ops, message, msg, refuse, rma, tagged};
 use crate::endpoint::{Attributes, Endpoint};
 use crate::errno::{Errno, Outcome};
 use crate::info::{MAX_MSG_SIZE, USUAL_INJECT_SIZE};
 
-static FID_OPS: fi_ops = fi_ops { bind, control, ..fid_ops(close) };
+impl Close for Endpoint {
+    fn end(self: &Arc<Self>) {
+        Endpoint::close(self);
+    }
+}
+
+static FID_OPS: fi_ops = fi_ops { bind, control, ..fid_ops(EndpointHandle::close) };
 
 static OPS: fi_ops_ep = fi_ops_ep {
     size: size_of::<fi_ops_ep>(),
@@ -78,7 +84,7 @@ pub unsafe extern "C" fn open(
             collective: null_mut(),
         };
         // SAFETY: the contract: `out` is valid.
-        unsafe { return_handle(out, || EndpointHandle::create(base, endpoint)) }
+        unsafe { EndpointHandle::open(out, base, endpoint) }
     })
 }
 
@@ -112,16 +118,6 @@ unsafe fn choice(info: *mut fi_info) -> Outcome<Attributes> {
             rx_op_flags: info.rx_attr.as_ref().map_or(0, |rx| rx.op_flags),
         })
     }
-}
-
-unsafe extern "C" fn close(fid: *mut fid) -> c_int {
-    call(|| {
-        // SAFETY: the contract: one of ours, not closed before.
-        unsafe { EndpointHandle::object(fid) }.close();
-        // SAFETY: as above, and not used any more.
-        unsafe { EndpointHandle::free(fid) };
-        Ok(())
-    })
 }
 
 unsafe extern "C" fn bind(fid: *mut fid, other: *mut fid, flags: u64) -> c_int {
@@ -183,7 +179,7 @@ fn op_flags(endpoint: &Endpoint, command: c_int, flags: &mut u64) -> Outcome<()>
 
 unsafe extern "C" fn cancel(fid: *mut fid, context: *mut c_void) -> isize {
     // SAFETY: the contract: an open endpoint of ours.
-    call_long(|| unsafe { EndpointHandle::object(fid) }.cancel(message::context_number(context)))
+    unsafe { message::on_endpoint(fid.cast(), |endpoint| endpoint.cancel(message::context_number(context))) }
 }
 
 unsafe extern "C" fn getopt(fid: *mut fid, level: c_int, option: c_int, value: *mut c_void, len: *mut usize) -> c_int {

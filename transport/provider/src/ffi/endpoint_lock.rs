@@ -30,7 +30,6 @@ unsafe impl<T: Sync> Sync for Guard<'_, T> {}
 #[derive(Debug)]
 pub struct Poisoned;
 
-/// Access to the value.
 pub struct Guard<'a, T> {
     lock: &'a EndpointLock<T>,
     was_panicking: bool,
@@ -44,7 +43,6 @@ impl<T> EndpointLock<T> {
         EndpointLock { is_held, is_poisoned, waiting: AtomicU32::new(0), value: UnsafeCell::new(value) }
     }
 
-    /// Waits for the lock.
     #[inline]
     pub fn lock(&self) -> Result<Guard<'_, T>, Poisoned> {
         let guard = self.lock_anyway();

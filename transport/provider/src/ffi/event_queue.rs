@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ofi_abi::*;
 
 use super::completion_queue::{counted, timeout};
-use super::handle::{FabricHandle, Handle, is_ours, new_fid, return_handle, table};
+use super::handle::{Close, FabricHandle, Handle, is_ours, new_fid, table};
 use super::memory::copy_text;
 use super::{call, fid_ops};
 use crate::errno::{Errno, Outcome};
@@ -14,7 +14,9 @@ use crate::event_queue::{Event, EventQueue, Wish};
 
 type EventQueueHandle = Handle<fid_eq, EventQueue>;
 
-pub(super) static FID_OPS: fi_ops = fi_ops { control, ..fid_ops(close) };
+impl Close for EventQueue {}
+
+pub(super) static FID_OPS: fi_ops = fi_ops { control, ..fid_ops(EventQueueHandle::close) };
 
 static OPS: fi_ops_eq = fi_ops_eq { size: size_of::<fi_ops_eq>(), read, readerr, write, sread, strerror };
 
@@ -31,7 +33,7 @@ pub unsafe extern "C" fn open(
         let queue = Arc::new(EventQueue::new(wish, unsafe { FabricHandle::object(fabric) }.clone())?);
         let fid = new_fid(FI_CLASS_EQ, context, &FID_OPS);
         // SAFETY: the contract: `out` is valid.
-        unsafe { return_handle(out, || EventQueueHandle::create(fid_eq { fid, ops: table(&OPS) }, queue)) }
+        unsafe { EventQueueHandle::open(out, fid_eq { fid, ops: table(&OPS) }, queue) }
     })
 }
 
@@ -42,14 +44,6 @@ fn wish(attr: Option<&fi_eq_attr>) -> Outcome<Wish> {
     }
     let descriptor = attr.wait_obj == FI_WAIT_FD;
     Ok(Wish { capacity: attr.size, writable: attr.flags & FI_WRITE != 0, descriptor })
-}
-
-unsafe extern "C" fn close(fid: *mut fid) -> c_int {
-    call(|| {
-        // SAFETY: the contract: one of ours, not used any more.
-        unsafe { EventQueueHandle::free(fid) };
-        Ok(())
-    })
 }
 
 unsafe extern "C" fn control(fid: *mut fid, command: c_int, argument: *mut c_void) -> c_int {

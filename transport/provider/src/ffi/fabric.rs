@@ -5,13 +5,19 @@ use std::sync::Arc;
 
 use ofi_abi::*;
 
-use super::handle::{FabricHandle, new_fid, return_handle, table};
+use super::handle::{Close, FabricHandle, new_fid, table};
 use super::{call, domain, event_queue, fid_ops, refuse};
 use crate::domain::Fabric;
 use crate::environment;
 use crate::errno::Errno;
 
-static FID_OPS: fi_ops = fid_ops(close);
+impl Close for Fabric {
+    fn is_in_use(self: &Arc<Self>) -> bool {
+        Arc::strong_count(self) > 1
+    }
+}
+
+static FID_OPS: fi_ops = fid_ops(FabricHandle::close);
 
 static OPS: fi_ops_fabric = fi_ops_fabric {
     size: size_of::<fi_ops_fabric>(),
@@ -35,22 +41,7 @@ pub unsafe extern "C" fn open(_: *mut fi_fabric_attr, out: *mut *mut fid_fabric,
         let api_version = fi_version(2, 5);
         let fid = new_fid(FI_CLASS_FABRIC, context, &FID_OPS);
         // SAFETY: the contract: `out` is valid.
-        unsafe {
-            return_handle(out, || FabricHandle::create(fid_fabric { fid, ops: table(&OPS), api_version }, fabric))
-        }
-    })
-}
-
-unsafe extern "C" fn close(fid: *mut fid) -> c_int {
-    call(|| {
-        // SAFETY: the contract: one of ours, not closed before.
-        let fabric = unsafe { FabricHandle::object(fid) };
-        if Arc::strong_count(fabric) > 1 {
-            return Err(Errno(FI_EBUSY));
-        }
-        // SAFETY: as above; no domain or event queue refers to it.
-        unsafe { FabricHandle::free(fid) };
-        Ok(())
+        unsafe { FabricHandle::open(out, fid_fabric { fid, ops: table(&OPS), api_version }, fabric) }
     })
 }
 

@@ -19,18 +19,12 @@ pub fn piece(buffer: *const c_void, len: usize) -> Payload {
 /// # Safety
 /// `iov` is valid for reads of `count` entries.
 pub unsafe fn pieces(iov: *const iovec, count: usize) -> Outcome<Payload> {
-    if count > IOV_LIMIT || (iov.is_null() && count > 0) {
-        return Err(Errno(FI_EINVAL));
-    }
-    if count == 0 {
-        return Ok(Payload::EMPTY);
-    }
-    // SAFETY: not null, and the caller promises `count` entries.
-    let iov = unsafe { std::slice::from_raw_parts(iov, count) };
-    if let [only] = iov {
-        return Ok(piece(only.iov_base, only.iov_len));
-    }
-    Ok(Payload::Many(iov.iter().map(|part| extent(part.iov_base, part.iov_len)).collect()))
+    // SAFETY: the caller promises it.
+    Ok(match unsafe { parts(iov, count) }? {
+        [] => Payload::EMPTY,
+        [only] => piece(only.iov_base, only.iov_len),
+        many => Payload::Many(many.iter().map(|part| extent(part.iov_base, part.iov_len)).collect()),
+    })
 }
 
 /// Several pieces of memory with elements of the type of `what`, and the number of elements.
@@ -38,20 +32,31 @@ pub unsafe fn pieces(iov: *const iovec, count: usize) -> Outcome<Payload> {
 /// # Safety
 /// `ioc` is valid for reads of `count` entries.
 pub unsafe fn counted_pieces(what: &Atomic, ioc: *const fi_ioc, count: usize) -> Outcome<(Payload, usize)> {
-    if count > IOV_LIMIT || (ioc.is_null() && count > 0) {
-        return Err(Errno(FI_EINVAL));
-    }
-    if count == 0 {
-        return Ok((Payload::EMPTY, 0));
-    }
-    // SAFETY: not null, and the caller promises `count` entries.
-    let ioc = unsafe { std::slice::from_raw_parts(ioc, count) };
+    // SAFETY: the caller promises it.
+    let ioc = unsafe { parts(ioc, count) }?;
     let size = what.datatype().size() as usize;
     let len = |part: &fi_ioc| part.count.checked_mul(size).ok_or(Errno(FI_EINVAL));
     let all = ioc.iter().try_fold(0usize, |sum, part| sum.checked_add(part.count)).ok_or(Errno(FI_EINVAL))?;
     let extents: Outcome<Box<[Extent]>> = ioc.iter().map(|part| Ok(extent(part.addr, len(part)?))).collect();
-    let extents = extents?;
-    Ok((if let [only] = *extents { Payload::One(only) } else { Payload::Many(extents) }, all))
+    let payload = match *extents? {
+        [] => Payload::EMPTY,
+        [only] => Payload::One(only),
+        ref many => Payload::Many(many.into()),
+    };
+    Ok((payload, all))
+}
+
+/// The entries of an array of pieces.
+///
+/// # Safety
+/// `array` is valid for reads of `count` entries.
+unsafe fn parts<'a, T>(array: *const T, count: usize) -> Outcome<&'a [T]> {
+    match count {
+        0 => Ok(&[]),
+        // SAFETY: not null, and the caller promises `count` entries.
+        1..=IOV_LIMIT if !array.is_null() => Ok(unsafe { std::slice::from_raw_parts(array, count) }),
+        _ => Err(Errno(FI_EINVAL)),
+    }
 }
 
 #[inline]

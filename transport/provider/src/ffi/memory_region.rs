@@ -7,7 +7,7 @@ use std::sync::Arc;
 use fishplate_engine::Payload;
 use ofi_abi::*;
 
-use super::handle::{DomainHandle, Handle, new_fid, return_handle};
+use super::handle::{Close, DomainHandle, Handle, new_fid};
 use super::memory::{piece, pieces};
 use super::{call, fid_ops};
 use crate::domain::Domain;
@@ -21,7 +21,13 @@ struct MemoryRegion {
 
 type MemoryRegionHandle = Handle<fid_mr, MemoryRegion>;
 
-static FID_OPS: fi_ops = fi_ops { bind, ..fid_ops(close) };
+impl Close for MemoryRegion {
+    fn end(self: &Arc<Self>) {
+        self.domain.regions.remove(self.key);
+    }
+}
+
+static FID_OPS: fi_ops = fi_ops { bind, ..fid_ops(MemoryRegionHandle::close) };
 
 pub(super) static OPS: fi_ops_mr = fi_ops_mr { size: size_of::<fi_ops_mr>(), reg, regv, regattr };
 
@@ -49,7 +55,7 @@ unsafe fn register(
     let region = Arc::new(MemoryRegion { domain, key });
     let fid = new_fid(FI_CLASS_MR, context, &FID_OPS);
     // SAFETY: the caller promises it.
-    unsafe { return_handle(out, || MemoryRegionHandle::create(fid_mr { fid, mem_desc: null_mut(), key }, region)) }
+    unsafe { MemoryRegionHandle::open(out, fid_mr { fid, mem_desc: null_mut(), key }, region) }
 }
 
 unsafe extern "C" fn reg(
@@ -96,17 +102,6 @@ unsafe extern "C" fn regattr(domain: *mut fid, attr: *const fi_mr_attr, _: u64, 
         };
         // SAFETY: the contract.
         unsafe { register(domain, memory, (access, key), out, context) }
-    })
-}
-
-unsafe extern "C" fn close(fid: *mut fid) -> c_int {
-    call(|| {
-        // SAFETY: the contract: one of ours, not closed before.
-        let region = unsafe { MemoryRegionHandle::object(fid) };
-        region.domain.regions.remove(region.key);
-        // SAFETY: as above, and not used any more.
-        unsafe { MemoryRegionHandle::free(fid) };
-        Ok(())
     })
 }
 

@@ -1,15 +1,15 @@
-//! Functions that tagged and untagged messages share.
+//! Functions that the calls of data transfers share.
 
 use std::ffi::c_void;
 
 use fishplate_engine::{Envelope, Payload, Space};
 use ofi_abi::*;
 
-use super::call_long;
+use super::call;
 use super::handle::EndpointHandle;
-use super::memory::pieces;
-use crate::endpoint::Report;
 use crate::endpoint::transfer::{Incoming, Outgoing};
+use crate::endpoint::{Endpoint, Report};
+use crate::errno::Outcome;
 
 /// The application's context as the engine's number.
 #[inline]
@@ -47,58 +47,32 @@ pub fn incoming(source: fi_addr_t, space: Space, buffer: Payload, context: *mut 
     Incoming { source, space, buffer, multi: false, report: Report::Default, context: context_number(context) }
 }
 
-/// Posts a message. Inlined: this is the path of small messages.
+/// Runs `post` on an endpoint. Inlined: this is the path of small messages.
 ///
 /// # Safety
-/// `ep` is an open endpoint of ours; the payload keeps the contract.
+/// `ep` is an open endpoint of ours.
 #[inline]
-pub unsafe fn post(ep: *mut fid_ep, message: Outgoing) -> isize {
+pub unsafe fn on_endpoint(ep: *mut fid_ep, post: impl FnOnce(&Endpoint) -> Outcome<()>) -> isize {
     // SAFETY: the caller promises it.
-    call_long(|| unsafe { EndpointHandle::object(ep) }.send(message))
+    call(|| post(unsafe { EndpointHandle::object(ep) })) as isize
 }
 
-/// Posts the message that `message` makes of several pieces of memory.
+/// Posts a message.
 ///
 /// # Safety
-/// `ep` is an open endpoint of ours; `iov` is valid for reads of `count` entries, which keep the contract.
+/// As of [`on_endpoint`]; the payload keeps the contract.
 #[inline]
-pub unsafe fn post_pieces(
-    ep: *mut fid_ep,
-    iov: *const iovec,
-    count: usize,
-    message: impl FnOnce(Payload) -> Outgoing,
-) -> isize {
-    call_long(|| {
-        // SAFETY: the caller promises it.
-        let (payload, endpoint) = unsafe { (pieces(iov, count)?, EndpointHandle::object(ep)) };
-        endpoint.send(message(payload))
-    })
+pub unsafe fn post(ep: *mut fid_ep, message: impl FnOnce() -> Outcome<Outgoing>) -> isize {
+    // SAFETY: the caller promises it.
+    unsafe { on_endpoint(ep, |endpoint| endpoint.send(message()?)) }
 }
 
 /// Posts a receive.
 ///
 /// # Safety
-/// `ep` is an open endpoint of ours; the buffer keeps the contract.
+/// As of [`on_endpoint`]; the buffer keeps the contract.
 #[inline]
-pub unsafe fn post_receive(ep: *mut fid_ep, receive: Incoming) -> isize {
+pub unsafe fn post_receive(ep: *mut fid_ep, receive: impl FnOnce() -> Outcome<Incoming>) -> isize {
     // SAFETY: the caller promises it.
-    call_long(|| unsafe { EndpointHandle::object(ep) }.recv(receive))
-}
-
-/// Posts the receive that `receive` makes of several pieces of memory.
-///
-/// # Safety
-/// `ep` is an open endpoint of ours; `iov` is valid for reads of `count` entries, which keep the contract.
-#[inline]
-pub unsafe fn post_receive_pieces(
-    ep: *mut fid_ep,
-    iov: *const iovec,
-    count: usize,
-    receive: impl FnOnce(Payload) -> Incoming,
-) -> isize {
-    call_long(|| {
-        // SAFETY: the caller promises it.
-        let (buffer, endpoint) = unsafe { (pieces(iov, count)?, EndpointHandle::object(ep)) };
-        endpoint.recv(receive(buffer))
-    })
+    unsafe { on_endpoint(ep, |endpoint| endpoint.recv(receive()?)) }
 }

@@ -17,13 +17,12 @@ pub mod exit_status;
 mod fabric;
 mod handle;
 mod info;
+mod interposer;
 mod loader;
 mod memory;
 mod memory_region;
 mod message;
 mod msg;
-mod own_sockets;
-mod rail_bytes;
 mod rma;
 mod tagged;
 
@@ -62,12 +61,6 @@ fn guard<R>(fallback: R, body: impl FnOnce() -> R) -> R {
 #[inline]
 fn call(body: impl FnOnce() -> Outcome<()>) -> c_int {
     guard(-FI_EOTHER, || body().map_or_else(|errno| -errno.0, |()| 0))
-}
-
-/// [`call`] with a `ssize_t` result.
-#[inline]
-fn call_long(body: impl FnOnce() -> Outcome<()>) -> isize {
-    call(body) as isize
 }
 
 /// Defines functions of the given types that answer `-FI_ENOSYS`.

@@ -5,10 +5,8 @@ use std::ffi::c_void;
 use fishplate_engine::{Envelope, Space};
 use ofi_abi::*;
 
-use super::call_long;
-use super::handle::EndpointHandle;
 use super::memory::{piece, pieces};
-use super::message::{incoming, injected, outgoing, post, post_pieces, post_receive, post_receive_pieces, with_flags};
+use super::message::{incoming, injected, outgoing, post, post_receive, with_flags};
 use crate::endpoint::Report;
 use crate::endpoint::transfer::{Incoming, Outgoing};
 use crate::errno::Errno;
@@ -35,7 +33,7 @@ unsafe extern "C" fn send(
     context: *mut c_void,
 ) -> isize {
     // SAFETY: the contract.
-    unsafe { post(ep, outgoing(dest, Envelope::Message, piece(buffer, len), context)) }
+    unsafe { post(ep, || Ok(outgoing(dest, Envelope::Message, piece(buffer, len), context))) }
 }
 
 unsafe extern "C" fn sendv(
@@ -47,22 +45,25 @@ unsafe extern "C" fn sendv(
     context: *mut c_void,
 ) -> isize {
     // SAFETY: the contract.
-    unsafe { post_pieces(ep, iov, count, |payload| outgoing(dest, Envelope::Message, payload, context)) }
+    unsafe { post(ep, || Ok(outgoing(dest, Envelope::Message, pieces(iov, count)?, context))) }
 }
 
 unsafe extern "C" fn sendmsg(ep: *mut fid_ep, msg: *const fi_msg, flags: u64) -> isize {
-    call_long(|| {
-        // SAFETY: the contract: null or a valid message.
-        let msg = unsafe { msg.as_ref() }.ok_or(Errno(FI_EINVAL))?;
-        // SAFETY: the contract: arrays of the lengths in the message, an open endpoint of ours.
-        let (payload, endpoint) = unsafe { (pieces(msg.msg_iov, msg.iov_count)?, EndpointHandle::object(ep)) };
-        endpoint.send(with_flags(outgoing(msg.addr, Envelope::Message, payload, msg.context), flags, msg.data))
-    })
+    let message = || {
+        // SAFETY: the contract: null or a valid message, with arrays of the lengths in it.
+        let (msg, payload) = unsafe {
+            let msg = msg.as_ref().ok_or(Errno(FI_EINVAL))?;
+            (msg, pieces(msg.msg_iov, msg.iov_count)?)
+        };
+        Ok(with_flags(outgoing(msg.addr, Envelope::Message, payload, msg.context), flags, msg.data))
+    };
+    // SAFETY: the contract.
+    unsafe { post(ep, message) }
 }
 
 unsafe extern "C" fn inject(ep: *mut fid_ep, buffer: *const c_void, len: usize, dest: fi_addr_t) -> isize {
     // SAFETY: the contract.
-    unsafe { post(ep, injected(dest, Envelope::Message, piece(buffer, len), None)) }
+    unsafe { post(ep, || Ok(injected(dest, Envelope::Message, piece(buffer, len), None))) }
 }
 
 unsafe extern "C" fn senddata(
@@ -75,7 +76,9 @@ unsafe extern "C" fn senddata(
     context: *mut c_void,
 ) -> isize {
     // SAFETY: the contract.
-    unsafe { post(ep, Outgoing { data: Some(data), ..outgoing(dest, Envelope::Message, piece(buffer, len), context) }) }
+    unsafe {
+        post(ep, || Ok(Outgoing { data: Some(data), ..outgoing(dest, Envelope::Message, piece(buffer, len), context) }))
+    }
 }
 
 unsafe extern "C" fn injectdata(
@@ -86,7 +89,7 @@ unsafe extern "C" fn injectdata(
     dest: fi_addr_t,
 ) -> isize {
     // SAFETY: the contract.
-    unsafe { post(ep, injected(dest, Envelope::Message, piece(buffer, len), Some(data))) }
+    unsafe { post(ep, || Ok(injected(dest, Envelope::Message, piece(buffer, len), Some(data)))) }
 }
 
 unsafe extern "C" fn recv(
@@ -98,7 +101,7 @@ unsafe extern "C" fn recv(
     context: *mut c_void,
 ) -> isize {
     // SAFETY: the contract.
-    unsafe { post_receive(ep, incoming(source, Space::Message, piece(buffer, len), context)) }
+    unsafe { post_receive(ep, || Ok(incoming(source, Space::Message, piece(buffer, len), context))) }
 }
 
 unsafe extern "C" fn recvv(
@@ -110,11 +113,11 @@ unsafe extern "C" fn recvv(
     context: *mut c_void,
 ) -> isize {
     // SAFETY: the contract.
-    unsafe { post_receive_pieces(ep, iov, count, |buffer| incoming(source, Space::Message, buffer, context)) }
+    unsafe { post_receive(ep, || Ok(incoming(source, Space::Message, pieces(iov, count)?, context))) }
 }
 
 unsafe extern "C" fn recvmsg(ep: *mut fid_ep, msg: *const fi_msg, flags: u64) -> isize {
-    call_long(|| {
+    let receive = || {
         // SAFETY: the contract: null or a valid message.
         let msg = unsafe { msg.as_ref() }.ok_or(Errno(FI_EINVAL))?;
         let multi = flags & FI_MULTI_RECV != 0;
@@ -122,12 +125,11 @@ unsafe extern "C" fn recvmsg(ep: *mut fid_ep, msg: *const fi_msg, flags: u64) ->
         if flags & FI_PEEK != 0 || (multi && msg.iov_count != 1) {
             return Err(Errno(FI_EINVAL));
         }
-        // SAFETY: the contract: arrays of the lengths in the message, an open endpoint of ours.
-        let (buffer, endpoint) = unsafe { (pieces(msg.msg_iov, msg.iov_count)?, EndpointHandle::object(ep)) };
-        endpoint.recv(Incoming {
-            multi,
-            report: Report::Flags(flags),
-            ..incoming(msg.addr, Space::Message, buffer, msg.context)
-        })
-    })
+        // SAFETY: the contract: arrays of the lengths in the message.
+        let buffer = unsafe { pieces(msg.msg_iov, msg.iov_count) }?;
+        let receive = incoming(msg.addr, Space::Message, buffer, msg.context);
+        Ok(Incoming { multi, report: Report::Flags(flags), ..receive })
+    };
+    // SAFETY: the contract.
+    unsafe { post_receive(ep, receive) }
 }

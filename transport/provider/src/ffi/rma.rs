@@ -5,10 +5,8 @@ use std::ffi::c_void;
 use fishplate_engine::{Payload, Remote};
 use ofi_abi::*;
 
-use super::call_long;
-use super::handle::EndpointHandle;
 use super::memory::{piece, pieces};
-use super::message::context_number;
+use super::message::{context_number, on_endpoint};
 use crate::endpoint::Report;
 use crate::endpoint::rma::Access;
 use crate::errno::{Errno, Outcome};
@@ -64,11 +62,22 @@ unsafe fn described(msg: *const fi_msg_rma, flags: u64) -> Outcome<Access> {
     })
 }
 
+/// Posts a read.
+///
 /// # Safety
-/// `ep` is an open endpoint of ours; the payload keeps the contract.
-unsafe fn post_write(ep: *mut fid_ep, access: Access) -> isize {
+/// As of [`on_endpoint`]; the buffer keeps the contract.
+unsafe fn post_read(ep: *mut fid_ep, access: impl FnOnce() -> Outcome<Access>) -> isize {
     // SAFETY: the caller promises it.
-    call_long(|| unsafe { EndpointHandle::object(ep) }.write(access))
+    unsafe { on_endpoint(ep, |endpoint| endpoint.read(access()?)) }
+}
+
+/// Posts a write.
+///
+/// # Safety
+/// As of [`on_endpoint`]; the payload keeps the contract.
+unsafe fn post_write(ep: *mut fid_ep, access: impl FnOnce() -> Outcome<Access>) -> isize {
+    // SAFETY: the caller promises it.
+    unsafe { on_endpoint(ep, |endpoint| endpoint.write(access()?)) }
 }
 
 unsafe extern "C" fn read(
@@ -81,9 +90,8 @@ unsafe extern "C" fn read(
     key: u64,
     context: *mut c_void,
 ) -> isize {
-    let access = access(source, (address, key), piece(buffer, len), context);
-    // SAFETY: the contract: an open endpoint of ours.
-    call_long(|| unsafe { EndpointHandle::object(ep) }.read(access))
+    // SAFETY: the contract.
+    unsafe { post_read(ep, || Ok(access(source, (address, key), piece(buffer, len), context))) }
 }
 
 unsafe extern "C" fn readv(
@@ -96,16 +104,13 @@ unsafe extern "C" fn readv(
     key: u64,
     context: *mut c_void,
 ) -> isize {
-    call_long(|| {
-        // SAFETY: the contract: `count` entries, an open endpoint of ours.
-        let (buffer, endpoint) = unsafe { (pieces(iov, count)?, EndpointHandle::object(ep)) };
-        endpoint.read(access(source, (address, key), buffer, context))
-    })
+    // SAFETY: the contract.
+    unsafe { post_read(ep, || Ok(access(source, (address, key), pieces(iov, count)?, context))) }
 }
 
 unsafe extern "C" fn readmsg(ep: *mut fid_ep, msg: *const fi_msg_rma, flags: u64) -> isize {
-    // SAFETY: the contract: a valid message, an open endpoint of ours.
-    call_long(|| unsafe { EndpointHandle::object(ep).read(described(msg, flags)?) })
+    // SAFETY: the contract.
+    unsafe { post_read(ep, || described(msg, flags)) }
 }
 
 unsafe extern "C" fn write(
@@ -119,7 +124,7 @@ unsafe extern "C" fn write(
     context: *mut c_void,
 ) -> isize {
     // SAFETY: the contract.
-    unsafe { post_write(ep, access(dest, (address, key), piece(buffer, len), context)) }
+    unsafe { post_write(ep, || Ok(access(dest, (address, key), piece(buffer, len), context))) }
 }
 
 unsafe extern "C" fn writev(
@@ -132,16 +137,13 @@ unsafe extern "C" fn writev(
     key: u64,
     context: *mut c_void,
 ) -> isize {
-    call_long(|| {
-        // SAFETY: the contract: `count` entries, an open endpoint of ours.
-        let (payload, endpoint) = unsafe { (pieces(iov, count)?, EndpointHandle::object(ep)) };
-        endpoint.write(access(dest, (address, key), payload, context))
-    })
+    // SAFETY: the contract.
+    unsafe { post_write(ep, || Ok(access(dest, (address, key), pieces(iov, count)?, context))) }
 }
 
 unsafe extern "C" fn writemsg(ep: *mut fid_ep, msg: *const fi_msg_rma, flags: u64) -> isize {
-    // SAFETY: the contract: a valid message, an open endpoint of ours.
-    call_long(|| unsafe { EndpointHandle::object(ep).write(described(msg, flags)?) })
+    // SAFETY: the contract.
+    unsafe { post_write(ep, || described(msg, flags)) }
 }
 
 unsafe extern "C" fn inject(
@@ -153,7 +155,7 @@ unsafe extern "C" fn inject(
     key: u64,
 ) -> isize {
     // SAFETY: the contract.
-    unsafe { post_write(ep, injected(dest, (address, key), piece(buffer, len), None)) }
+    unsafe { post_write(ep, || Ok(injected(dest, (address, key), piece(buffer, len), None))) }
 }
 
 unsafe extern "C" fn writedata(
@@ -167,7 +169,7 @@ unsafe extern "C" fn writedata(
     key: u64,
     context: *mut c_void,
 ) -> isize {
-    let access = Access { data: Some(data), ..access(dest, (address, key), piece(buffer, len), context) };
+    let access = || Ok(Access { data: Some(data), ..access(dest, (address, key), piece(buffer, len), context) });
     // SAFETY: the contract.
     unsafe { post_write(ep, access) }
 }
@@ -182,5 +184,5 @@ unsafe extern "C" fn injectdata(
     key: u64,
 ) -> isize {
     // SAFETY: the contract.
-    unsafe { post_write(ep, injected(dest, (address, key), piece(buffer, len), Some(data))) }
+    unsafe { post_write(ep, || Ok(injected(dest, (address, key), piece(buffer, len), Some(data)))) }
 }

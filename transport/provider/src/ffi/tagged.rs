@@ -5,12 +5,8 @@ use std::ffi::c_void;
 use fishplate_engine::{Envelope, PeekAction, Space};
 use ofi_abi::*;
 
-use super::call_long;
-use super::handle::EndpointHandle;
 use super::memory::{piece, pieces};
-use super::message::{
-    context_number, incoming, injected, outgoing, post, post_pieces, post_receive, post_receive_pieces, with_flags,
-};
+use super::message::{context_number, incoming, injected, on_endpoint, outgoing, post, post_receive, with_flags};
 use crate::endpoint::transfer::{Incoming, Outgoing};
 use crate::endpoint::{Endpoint, Report};
 use crate::errno::{Errno, Outcome};
@@ -38,7 +34,7 @@ unsafe extern "C" fn send(
     context: *mut c_void,
 ) -> isize {
     // SAFETY: the contract.
-    unsafe { post(ep, outgoing(dest, Envelope::Tagged(tag), piece(buffer, len), context)) }
+    unsafe { post(ep, || Ok(outgoing(dest, Envelope::Tagged(tag), piece(buffer, len), context))) }
 }
 
 unsafe extern "C" fn sendv(
@@ -51,22 +47,25 @@ unsafe extern "C" fn sendv(
     context: *mut c_void,
 ) -> isize {
     // SAFETY: the contract.
-    unsafe { post_pieces(ep, iov, count, |payload| outgoing(dest, Envelope::Tagged(tag), payload, context)) }
+    unsafe { post(ep, || Ok(outgoing(dest, Envelope::Tagged(tag), pieces(iov, count)?, context))) }
 }
 
 unsafe extern "C" fn sendmsg(ep: *mut fid_ep, msg: *const fi_msg_tagged, flags: u64) -> isize {
-    call_long(|| {
-        // SAFETY: the contract: null or a valid message.
-        let msg = unsafe { msg.as_ref() }.ok_or(Errno(FI_EINVAL))?;
-        // SAFETY: the contract: arrays of the lengths in the message, an open endpoint of ours.
-        let (payload, endpoint) = unsafe { (pieces(msg.msg_iov, msg.iov_count)?, EndpointHandle::object(ep)) };
-        endpoint.send(with_flags(outgoing(msg.addr, Envelope::Tagged(msg.tag), payload, msg.context), flags, msg.data))
-    })
+    let message = || {
+        // SAFETY: the contract: null or a valid message, with arrays of the lengths in it.
+        let (msg, payload) = unsafe {
+            let msg = msg.as_ref().ok_or(Errno(FI_EINVAL))?;
+            (msg, pieces(msg.msg_iov, msg.iov_count)?)
+        };
+        Ok(with_flags(outgoing(msg.addr, Envelope::Tagged(msg.tag), payload, msg.context), flags, msg.data))
+    };
+    // SAFETY: the contract.
+    unsafe { post(ep, message) }
 }
 
 unsafe extern "C" fn inject(ep: *mut fid_ep, buffer: *const c_void, len: usize, dest: fi_addr_t, tag: u64) -> isize {
     // SAFETY: the contract.
-    unsafe { post(ep, injected(dest, Envelope::Tagged(tag), piece(buffer, len), None)) }
+    unsafe { post(ep, || Ok(injected(dest, Envelope::Tagged(tag), piece(buffer, len), None))) }
 }
 
 unsafe extern "C" fn senddata(
@@ -81,7 +80,9 @@ unsafe extern "C" fn senddata(
 ) -> isize {
     // SAFETY: the contract.
     unsafe {
-        post(ep, Outgoing { data: Some(data), ..outgoing(dest, Envelope::Tagged(tag), piece(buffer, len), context) })
+        post(ep, || {
+            Ok(Outgoing { data: Some(data), ..outgoing(dest, Envelope::Tagged(tag), piece(buffer, len), context) })
+        })
     }
 }
 
@@ -94,7 +95,7 @@ unsafe extern "C" fn injectdata(
     tag: u64,
 ) -> isize {
     // SAFETY: the contract.
-    unsafe { post(ep, injected(dest, Envelope::Tagged(tag), piece(buffer, len), Some(data))) }
+    unsafe { post(ep, || Ok(injected(dest, Envelope::Tagged(tag), piece(buffer, len), Some(data)))) }
 }
 
 unsafe extern "C" fn recv(
@@ -108,7 +109,7 @@ unsafe extern "C" fn recv(
     context: *mut c_void,
 ) -> isize {
     // SAFETY: the contract.
-    unsafe { post_receive(ep, incoming(source, Space::Tagged { tag, ignore }, piece(buffer, len), context)) }
+    unsafe { post_receive(ep, || Ok(incoming(source, Space::Tagged { tag, ignore }, piece(buffer, len), context))) }
 }
 
 unsafe extern "C" fn recvv(
@@ -122,17 +123,13 @@ unsafe extern "C" fn recvv(
     context: *mut c_void,
 ) -> isize {
     // SAFETY: the contract.
-    unsafe {
-        post_receive_pieces(ep, iov, count, |buffer| incoming(source, Space::Tagged { tag, ignore }, buffer, context))
-    }
+    unsafe { post_receive(ep, || Ok(incoming(source, Space::Tagged { tag, ignore }, pieces(iov, count)?, context))) }
 }
 
 unsafe extern "C" fn recvmsg(ep: *mut fid_ep, msg: *const fi_msg_tagged, flags: u64) -> isize {
-    call_long(|| {
+    let receive = |endpoint: &Endpoint| {
         // SAFETY: the contract: null or a valid message.
         let msg = unsafe { msg.as_ref() }.ok_or(Errno(FI_EINVAL))?;
-        // SAFETY: the contract: an open endpoint of ours.
-        let endpoint = unsafe { EndpointHandle::object(ep) };
         if flags & FI_PEEK != 0 {
             return peek(endpoint, msg, flags);
         }
@@ -149,7 +146,9 @@ unsafe extern "C" fn recvmsg(ep: *mut fid_ep, msg: *const fi_msg_tagged, flags: 
         let receive = incoming(msg.addr, space, buffer, msg.context);
         let receive = Incoming { report: Report::Flags(flags), ..receive };
         if flags & FI_CLAIM != 0 { endpoint.recv_claimed(receive) } else { endpoint.recv(receive) }
-    })
+    };
+    // SAFETY: the contract.
+    unsafe { on_endpoint(ep, receive) }
 }
 
 fn peek(endpoint: &Endpoint, msg: &fi_msg_tagged, flags: u64) -> Outcome<()> {

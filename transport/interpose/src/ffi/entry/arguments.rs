@@ -24,13 +24,10 @@ const MORE_IN_FORTRAN: usize = 3;
 /// Marks a request's handle in Fortran, whose numbers may coincide with handles in C.
 const FORTRAN: usize = 1 << 62;
 
-/// A call.
 pub struct Arguments {
     /// The arguments as passed, followed by undefined values.
     pub values: [usize; MAX_ARGUMENTS],
-    /// The function called.
     pub call: &'static Call,
-    /// Language of the entry.
     pub language: Language,
 }
 
@@ -87,16 +84,6 @@ impl Arguments {
         }
     }
 
-    /// The first argument, as an int.
-    pub fn first_int(&self) -> c_int {
-        self.int_at(0)
-    }
-
-    /// The second argument, as an int.
-    pub fn second_int(&self) -> c_int {
-        self.int_at(1)
-    }
-
     /// Whether the call has an argument of this kind.
     pub fn has(&self, argument: u8) -> bool {
         self.call.position(argument).is_some()
@@ -107,7 +94,6 @@ impl Arguments {
         self.call.position(argument).map(|at| self.values[at])
     }
 
-    /// An int argument.
     pub fn int(&self, argument: u8) -> Option<c_int> {
         self.call.position(argument).map(|at| self.int_at(at))
     }
@@ -148,7 +134,6 @@ impl Arguments {
         }
     }
 
-    /// A communicator.
     pub fn comm(&self, abi: &Abi, argument: u8) -> Option<Comm> {
         // SAFETY: MPI requires the handle of a valid communicator.
         self.handle(abi, argument).map(|handle| unsafe { Comm::from_handle(handle) })
@@ -207,7 +192,6 @@ impl Arguments {
         usize::try_from(index - first).ok()
     }
 
-    /// Whether an argument is MPI_IN_PLACE.
     pub fn is_in_place(&self, abi: &Abi, argument: u8) -> bool {
         self.raw(argument).is_some_and(|value| match self.language {
             Language::C => value == abi.in_place,
@@ -215,7 +199,7 @@ impl Arguments {
         })
     }
 
-    fn int_at(&self, at: usize) -> c_int {
+    pub fn int_at(&self, at: usize) -> c_int {
         match self.language {
             Language::C => self.values[at] as c_int,
             _ => self.pointer::<c_int>(self.values[at]).unwrap_or(0),

@@ -3,10 +3,34 @@
 use fishplate_profile::calls::{Form, Kind};
 
 use super::observation::After;
-use super::peers::Peers;
 use super::significance::Part;
 use crate::ffi::objects::Comm;
 use crate::profile::{Collective, Operation};
+
+/// Peers by their indexes in arrays of counts.
+struct Peers {
+    /// Length of the arrays.
+    length: usize,
+    /// Indexes without a peer: beyond the edge of a grid.
+    nobody: Vec<usize>,
+}
+
+impl Peers {
+    /// All ranks of a group.
+    fn all(ranks: usize) -> Peers {
+        Peers { length: ranks, nobody: Vec::new() }
+    }
+
+    /// Neighbours; negative ranks mean no peer.
+    fn neighbors(ranks: &[i32]) -> Peers {
+        let nobody = ranks.iter().enumerate().filter(|(_, rank)| **rank < 0).map(|(at, _)| at);
+        Peers { length: ranks.len(), nobody: nobody.collect() }
+    }
+
+    fn count(&self) -> u64 {
+        (self.length - self.nobody.len()) as u64
+    }
+}
 
 impl After<'_> {
     /// Records a collective operation.
@@ -20,9 +44,7 @@ impl After<'_> {
         let operation = match self.arguments.call.form {
             Form::Plain => return self.recorder.collective(&self.moment, collective),
             Form::Immediate => self.recorder.collective_started(request, self.moment.began, collective),
-            Form::Persistent => {
-                Operation::Collective { communicator, is_root: part.is_root, bytes: [sent, received], number: 0 }
-            }
+            Form::Persistent => Operation::Collective { collective, number: 0 },
         };
         self.add_request([Some(operation), None]);
     }

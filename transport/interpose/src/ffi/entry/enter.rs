@@ -1,12 +1,12 @@
 //! The common entry of all MPI calls of the program, with the number of the function in a register.
 //!
-//! If [`direct::FUNCTIONS`] contains a function for that number, the code jumps to it with unchanged arguments. Otherwise it
+//! If [`super::DIRECT`] contains a function for that number, the code jumps to it with unchanged arguments. Otherwise it
 //! stores the arguments in memory and passes them to [`super::dispatch`] with the return address of the call. Rust has no
 //! access to the return address, hence assembly.
 
 use std::arch::naked_asm;
 
-use super::{direct, dispatch};
+use super::{DIRECT, dispatch};
 
 /// Arguments that come in registers.
 #[cfg(target_arch = "x86_64")]
@@ -52,7 +52,7 @@ pub unsafe extern "C-unwind" fn enter() {
         "ret",
         ".cfi_endproc",
         dispatch = sym dispatch,
-        direct = sym direct::FUNCTIONS,
+        direct = sym DIRECT,
     )
 }
 
@@ -90,7 +90,7 @@ pub unsafe extern "C-unwind" fn enter() {
         "ret",
         ".cfi_endproc",
         dispatch = sym dispatch,
-        direct = sym direct::FUNCTIONS,
+        direct = sym DIRECT,
     )
 }
 
@@ -133,6 +133,6 @@ pub unsafe extern "C-unwind" fn enter() {
         "ret",
         ".cfi_endproc",
         dispatch = sym dispatch,
-        direct = sym direct::FUNCTIONS,
+        direct = sym DIRECT,
     )
 }

@@ -22,7 +22,6 @@ pub enum Doing {
     Call {
         /// Number of the call.
         call: usize,
-        /// When it began.
         began: u64,
         /// Whether it is within another call.
         is_nested: bool,
@@ -36,7 +35,6 @@ pub struct Frame {
     stack: usize,
     /// Return address of the call.
     pub caller: usize,
-    /// Kind of the call.
     pub doing: Doing,
 }
 

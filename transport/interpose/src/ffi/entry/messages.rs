@@ -17,10 +17,7 @@ impl After<'_> {
                 Form::Immediate => {
                     operations[0] = Some(self.recorder.send_started(request, self.moment.began, message));
                 }
-                Form::Persistent => {
-                    let Message { communicator, peer, tag, bytes } = message;
-                    operations[0] = Some(Operation::Send { communicator, to: peer, tag, bytes, number: None });
-                }
+                Form::Persistent => operations[0] = Some(Operation::Send { message, number: None }),
             }
         }
         if self.receives() {
@@ -49,7 +46,6 @@ impl After<'_> {
         Some(Message { communicator, peer, tag, bytes: count * partitions * self.size(b't') })
     }
 
-    /// Whether the call receives.
     pub fn receives(&self) -> bool {
         let from = self.arguments.int(b's');
         // MPI_ANY_SOURCE and MPI_PROC_NULL are negative; nothing is ever received from the latter.
@@ -85,7 +81,6 @@ impl After<'_> {
         }
     }
 
-    /// The operation of a call that posts a receive.
     fn receive_posted(&mut self, communicator: usize) -> Operation {
         if let Some(Probed { from, tag, number, .. }) = self.probed {
             return Operation::Receive { communicator, from, tag, number, room: None };

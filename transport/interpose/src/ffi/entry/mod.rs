@@ -1,24 +1,21 @@
 //! The functions that programs call by MPI's names (`MPI_*`, and those of Fortran), and the dispatch of calls.
 //!
 //! - `build.rs` writes the functions; [`enter()`] lays their arguments out in memory, [`arguments`] reads them;
-//! - [`direct`] contains the functions of calls that need no further inspection, which skip all the rest;
 //! - [`target`] finds the function to which a call is passed on: the next one of its name, usually the MPI's, or one of
-//!   [`super::overrides`];
+//!   [`super::overrides`]; calls that need no further inspection skip all the rest from then on;
 //! - [`frames`] tracks the active calls of a thread, [`recording`] whether the thread is recording; [`end`] is a hook at the
 //!   end of the process;
-//! - [`observation`] records a call in a profile ([`messages`]; [`collectives`] with [`peers`] and the [`significance`] of
-//!   arguments), [`tracing`] in a trace.
+//! - [`observation`] records a call in a profile ([`messages`]; [`collectives`] with the [`significance`] of arguments),
+//!   [`tracing`] in a trace.
 
 mod arguments;
 mod collectives;
-mod direct;
 mod end;
 mod enter;
 mod frames;
 mod messages;
 mod narrowing;
 mod observation;
-mod peers;
 mod recording;
 mod significance;
 mod statuses;
@@ -28,6 +25,8 @@ mod tracing;
 use std::arch::naked_asm;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+use std::sync::atomic::AtomicPtr;
 
 use fishplate_profile::calls::{self, Call, Kind};
 
@@ -48,6 +47,9 @@ include!(concat!(env!("OUT_DIR"), "/entries.rs"));
 
 /// Number of entries of a call.
 const LANGUAGES: usize = 5;
+
+/// By entry: the function to which [`enter()`] jumps directly; null: calls go to [`dispatch`].
+static DIRECT: [AtomicPtr<c_void>; CALLS * LANGUAGES] = [const { AtomicPtr::new(ptr::null_mut()) }; CALLS * LANGUAGES];
 
 /// Language of an entry; in the order of `build.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,7 +163,6 @@ fn hand_on(recording: &Recording, session: &Session, arguments: &mut Arguments, 
     result
 }
 
-/// Begin of a call.
 #[derive(Clone, Copy)]
 struct Began {
     caller: usize,
@@ -191,7 +192,6 @@ impl Drop for Recorded<'_> {
     }
 }
 
-/// Executes and records a call.
 fn record(recording: &Recording, session: &Session, arguments: &mut Arguments, target: &Target, began: Began) -> usize {
     let Target { function, call, .. } = *target;
     let Began { caller, at, is_nested } = began;
@@ -222,12 +222,12 @@ fn life(function: *mut c_void, arguments: &Arguments) -> usize {
     let is_outermost = arguments.language.is_recorded();
     let recording = Recording::begin();
     match arguments.call.name.as_str() {
-        "MPI_Abort" if is_outermost => profile::abort(arguments.second_int()),
+        "MPI_Abort" if is_outermost => profile::abort(arguments.int_at(1)),
         "MPI_Finalize" | "MPI_Session_finalize" if is_outermost && profile::is_last() => {
             profile::begin_end();
             notes::ends();
         }
-        "MPI_Pcontrol" if arguments.first_int() == 0 => profile::pause(),
+        "MPI_Pcontrol" if arguments.int_at(0) == 0 => profile::pause(),
         "MPI_Pcontrol" => profile::resume(),
         _ => {}
     }

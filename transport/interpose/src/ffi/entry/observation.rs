@@ -23,14 +23,13 @@ pub struct Observation {
     /// A window that is being freed, and the index of its communicator.
     freed_window: Option<(usize, usize)>,
     statuses: Option<Statuses>,
-    /// For a call that frees a cancelled request: whether the request ended without a message.
-    is_cancelled: bool,
+    /// Whether the call cancels a request, or frees a cancelled one that ended without a message.
+    pub is_cancelled: bool,
 }
 
 /// A request, before a call.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
-    /// Handle of the request.
     pub handle: usize,
     /// Identifies the request; `None` if it is unknown.
     pub id: Option<Id>,
@@ -194,13 +193,11 @@ pub struct After<'a> {
     pub has_failed: bool,
     pub moment: Moment,
     pub comm: Option<Comm>,
-    /// The message that the call sends.
     pub outgoing: Option<Message>,
     /// Index of the communicator of a receive.
     pub received_in: Option<usize>,
     /// The message found by a matching probe: by this call, or by an earlier call if this one receives it.
     pub probed: Option<Probed>,
-    /// The request created by the call.
     pub request: Option<Id>,
     /// A request that is no longer tracked.
     pub forgotten: Option<Id>,
@@ -222,7 +219,6 @@ impl After<'_> {
         }
     }
 
-    /// Adds the call to the trace, if one is written.
     fn trace_call(&mut self, session: &Session, began: Option<Stamp>) {
         let (Some(tracer), Some(began)) = (&session.tracer, began) else { return };
         let mut tracer = lock(tracer);
@@ -329,11 +325,6 @@ impl After<'_> {
         was_asked && self.seen.statuses.as_ref().is_some_and(|statuses| statuses.is_cancelled(status))
     }
 
-    /// Whether the call cancels a request, or frees a cancelled one.
-    pub fn ends_cancelled(&self) -> bool {
-        self.seen.is_cancelled
-    }
-
     fn completed(&mut self) {
         for (Seen { handle, id }, status) in self.requests_completed().collect::<Vec<_>>() {
             let Some(id) = id else { continue };
@@ -349,7 +340,6 @@ impl After<'_> {
         }
     }
 
-    /// Keeps the handles of incomplete requests.
     fn keep_requests(&mut self) {
         for Seen { handle, id } in self.seen.requests.iter().rev() {
             if let Some(id) = id.filter(|id| self.recorder.requests.get(*id).is_some()) {
@@ -375,8 +365,14 @@ impl After<'_> {
             let size = self.size(b'1');
             return Some((target, Some(size), Some(size)));
         }
-        let transfer = |count: u8, datatype: u8| self.arguments.count(count).map(|count| count * self.size(datatype));
-        Some((target, transfer(b'n', b't'), transfer(b'N', b'T')))
+        let (out, back) = self.transferred();
+        Some((target, out, back))
+    }
+
+    /// Bytes that the call reads from memory and that it writes there.
+    fn transferred(&self) -> (Option<u64>, Option<u64>) {
+        let bytes = |count: u8, datatype: u8| self.arguments.count(count).map(|count| count * self.size(datatype));
+        (bytes(b'n', b't'), bytes(b'N', b'T'))
     }
 
     fn management(&mut self) {
@@ -426,8 +422,7 @@ impl After<'_> {
     }
 
     fn file(&mut self) {
-        let bytes = |count: u8, datatype: u8| self.arguments.count(count).map(|count| count * self.size(datatype));
-        let (written, read) = (bytes(b'n', b't'), bytes(b'N', b'T'));
+        let (written, read) = self.transferred();
         if written.is_some() || read.is_some() {
             self.recorder.file(&self.moment, written.unwrap_or(0), read.unwrap_or(0));
         }

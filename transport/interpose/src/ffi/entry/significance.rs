@@ -9,7 +9,6 @@ use crate::ffi::abi::Abi;
 /// The role of this rank in an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Whether it is the root.
     pub is_root: bool,
     /// Whether it sends.
     pub gives: bool,
@@ -46,7 +45,6 @@ impl Part {
         Part { is_root, gives, gets, gives_in_place: false, gets_in_place: false }
     }
 
-    /// Whether an argument is significant.
     pub fn has(&self, argument: u8) -> bool {
         match argument {
             b'n' | b'x' | b'v' | b'y' => self.gives && !self.gives_in_place,

@@ -20,7 +20,6 @@ const IGNORED_IN_FORTRAN: [&CStr; 4] = [
     c"MPIR_F08_MPI_STATUSES_IGNORE_OBJ",
 ];
 
-/// The statuses of a call.
 pub struct Statuses {
     start: usize,
     abi: &'static Abi,
@@ -49,31 +48,29 @@ impl Statuses {
         Some(statuses)
     }
 
+    fn address(&self, at: usize) -> mpi::Address {
+        (self.start + at * self.abi.status_bytes) as mpi::Address
+    }
+
     /// Pointer to an integer of a status: the source or the tag.
     fn integer(&self, at: usize, which: usize) -> *mut c_int {
-        let status = self.start + at * self.abi.status_bytes;
-        (status as *mut c_int).wrapping_add(self.abi.status_source + which)
+        self.address(at).cast::<c_int>().wrapping_add(self.abi.status_source + which)
     }
 
     /// Source, tag and bytes of one of them.
     pub fn read(&self, at: usize) -> Option<(i32, i32, u64)> {
-        let status = self.start + at * self.abi.status_bytes;
         // SAFETY: a status that MPI has written; both are integers in it.
         let integer = |which: usize| unsafe { self.integer(at, which).read_unaligned() };
         let mut bytes = 0i64;
         // SAFETY: a status that MPI has written, a datatype of MPI's, and a place for a number.
-        let code = unsafe { mpi::get_elements_x(status as mpi::Address, self.abi.byte, &mut bytes) };
+        let code = unsafe { mpi::get_elements_x(self.address(at), self.abi.byte, &mut bytes) };
         (code == 0).then(|| (integer(0), integer(1), u64::try_from(bytes).unwrap_or(0)))
     }
-}
 
-impl Statuses {
-    /// Whether the operation of a status was cancelled.
     pub fn is_cancelled(&self, at: usize) -> bool {
-        let status = self.start + at * self.abi.status_bytes;
         let mut flag = 0;
         // SAFETY: a status that MPI has written, and a place for a number.
-        let code = unsafe { mpi::test_cancelled(status as mpi::Address, &mut flag) };
+        let code = unsafe { mpi::test_cancelled(self.address(at), &mut flag) };
         code == 0 && flag != 0
     }
 

@@ -1,4 +1,4 @@
-//! Finds the function to which a call of the program is passed on.
+//! Finds the function to which a call of the program is passed on, and which calls pass this library with one jump.
 
 use std::env;
 use std::ffi::{CString, c_int, c_void};
@@ -6,10 +6,10 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use fishplate_profile::calls::{self, Call};
+use fishplate_profile::calls::{self, Call, Kind};
 
 use super::arguments::Arguments;
-use super::{CALLS, LANGUAGES, Language, direct, narrowing};
+use super::{CALLS, DIRECT, LANGUAGES, Language, narrowing};
 use crate::ffi::{dynamic_linker, library, overrides};
 
 /// Functions by entry, looked up at the first call, as programs may load MPI late. [`missing`] if there is none.
@@ -20,9 +20,7 @@ static FUNCTIONS: [AtomicPtr<c_void>; CALLS * LANGUAGES] =
 /// mpi4py, which looks up functions at run time, interprets this code as a missing function.
 const UNAVAILABLE: c_int = 0xaaaa_aaaa_u32 as c_int;
 
-/// The target of a call.
 pub struct Target {
-    /// The function.
     pub function: *mut c_void,
     /// Number of the executed call, which differs from the program's call if counts were narrowed.
     pub call: usize,
@@ -84,7 +82,6 @@ fn plain(large: usize) -> Option<Plain> {
     PLAIN.get_or_init(|| calls::table().iter().map(find).collect())[large]
 }
 
-/// The function of an entry.
 fn function(entry: usize, caller: usize) -> *mut c_void {
     let place = &FUNCTIONS[entry];
     let known = place.load(Ordering::Acquire);
@@ -101,7 +98,10 @@ fn find(entry: usize, caller: usize, place: &AtomicPtr<c_void>) -> *mut c_void {
     let found = found.or_else(|| library::in_module_of(caller, &name)).or_else(|| library::symbol(&name));
     let found = found.unwrap_or(missing as *mut c_void);
     place.store(found, Ordering::Release);
-    direct::allow(entry, call, found);
+    // Not if calls are recorded, if this one may need changed arguments, or if it initializes or finalizes MPI.
+    if !are_recorded() && call.kind != Kind::Life && !call.is_large {
+        DIRECT[entry].store(found, Ordering::Release);
+    }
     found
 }
 
@@ -125,6 +125,14 @@ fn name(call: &Call, language: Language) -> CString {
 /// Whether overrides are used: not if the library was loaded only for a profile.
 fn schedules_are_wanted() -> bool {
     static WANTED: OnceLock<bool> = OnceLock::new();
-    let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
-    *WANTED.get_or_init(|| is_set("FISHPLATE_COLLECTIVES") || !is_set(fishplate_profile::VARIABLE))
+    *WANTED.get_or_init(|| is_set("FISHPLATE_COLLECTIVES") || !are_recorded())
+}
+
+fn are_recorded() -> bool {
+    static RECORDED: OnceLock<bool> = OnceLock::new();
+    *RECORDED.get_or_init(|| is_set(fishplate_profile::VARIABLE))
+}
+
+fn is_set(variable: &str) -> bool {
+    env::var_os(variable).is_some_and(|value| !value.is_empty())
 }

@@ -12,7 +12,6 @@ use crate::profile::Id;
 use crate::trace::Tracer;
 
 impl After<'_> {
-    /// Adds the call to the trace.
     pub fn trace(&mut self, tracer: &mut Tracer) {
         if let Some(forgotten) = self.forgotten {
             tracer.free(forgotten);
@@ -44,14 +43,8 @@ impl After<'_> {
             tracer.add_request(probed.id, slot, None, None);
         }
         let (communicator, from, tag) = (probed.communicator as u32, Some(from as u32), Some(probed.tag));
-        tracer.push(&Operation::Receive(Receive {
-            communicator,
-            from,
-            tag,
-            bytes: probed.bytes,
-            has_gaps: false,
-            request,
-        }));
+        let receive = Receive { communicator, from, tag, bytes: probed.bytes, has_gaps: false, request };
+        tracer.push(&Operation::Receive(receive));
     }
 
     /// Receives a probed message: waits for it, or renames it to the request created.
@@ -61,10 +54,10 @@ impl After<'_> {
                 tracer.rename(probed, request);
                 tracer.found_nothing();
             }
-            None => match tracer.complete(probed, false, |_| None) {
-                Some(completed) => tracer.push(&Operation::Wait(vec![completed])),
-                None => tracer.found_nothing(),
-            },
+            None => {
+                let completed = tracer.complete(probed, false, |_| None);
+                tracer.waited(completed.into_iter().collect());
+            }
         }
     }
 
@@ -141,7 +134,7 @@ impl After<'_> {
     fn trace_completion(&mut self, tracer: &mut Tracer) {
         match self.arguments.call.name.as_str() {
             "MPI_Request_free" if !self.has_failed => return self.trace_free(tracer, true),
-            "MPI_Cancel" if self.ends_cancelled() => return self.trace_free(tracer, false),
+            "MPI_Cancel" if self.seen.is_cancelled => return self.trace_free(tracer, false),
             _ if !self.is_completing() => return tracer.found_nothing(),
             _ => {}
         }
@@ -157,17 +150,14 @@ impl After<'_> {
             };
             completed.extend(tracer.complete(id, is_cancelled, source));
         }
-        if completed.is_empty() { tracer.found_nothing() } else { tracer.push(&Operation::Wait(completed)) }
+        tracer.waited(completed);
     }
 
     /// A request is freed or cancelled. The operation of a freed request continues unless it is cancelled.
     fn trace_free(&mut self, tracer: &mut Tracer, is_freed: bool) {
         for id in self.seen.requests.iter().filter_map(|seen| seen.id) {
-            let cancelled = if self.ends_cancelled() { tracer.complete(id, true, |_| None) } else { None };
-            match cancelled {
-                Some(cancelled) => tracer.push(&Operation::Wait(vec![cancelled])),
-                None => tracer.found_nothing(),
-            }
+            let cancelled = if self.seen.is_cancelled { tracer.complete(id, true, |_| None) } else { None };
+            tracer.waited(cancelled.into_iter().collect());
             if is_freed {
                 tracer.free(id);
             }
@@ -186,10 +176,13 @@ impl After<'_> {
         tracer.push(&Operation::FlushCommunicator { communicator: place as u32 });
     }
 
+    fn communicator_of_window(&self) -> Option<usize> {
+        self.recorder.communicator_of_window(self.arguments.handle(self.abi, b'w')?)
+    }
+
     fn trace_one_sided(&mut self, tracer: &mut Tracer) {
         let Some((target, written, read)) = self.one_sided_bytes() else { return tracer.computes() };
-        let window = self.arguments.handle(self.abi, b'w').unwrap_or(0);
-        let Some(place) = self.recorder.communicator_of_window(window) else { return tracer.computes() };
+        let Some(place) = self.communicator_of_window() else { return tracer.computes() };
         let communicator = self.recorder.communicators.at(place);
         tracer.know(place, communicator);
         let Some(target) = communicator.in_world(target) else { return tracer.computes() };
@@ -203,8 +196,7 @@ impl After<'_> {
     }
 
     fn trace_epoch(&mut self, tracer: &mut Tracer) {
-        let window = self.arguments.handle(self.abi, b'w').unwrap_or(0);
-        let Some(place) = self.recorder.communicator_of_window(window) else { return tracer.computes() };
+        let Some(place) = self.communicator_of_window() else { return tracer.computes() };
         let communicator = self.recorder.communicators.at(place);
         if communicator.has_foreign() {
             return tracer.computes();
@@ -242,15 +234,9 @@ impl After<'_> {
         let neighbors = is_of_neighbors.then(|| self.neighbors(comm, place));
         let [sent, received] = self.collective_sizes(place, neighbors.as_ref());
         let slot = self.request.and_then(|_| tracer.reserve_slot());
-        let operation = Operation::Collective(Collective {
-            kind,
-            communicator: place as u32,
-            root,
-            sent,
-            received,
-            neighbors,
-            request: slot,
-        });
+        let (communicator, request) = (place as u32, slot);
+        let operation =
+            Operation::Collective(Collective { kind, communicator, root, sent, received, neighbors, request });
         let is_persistent = self.arguments.call.form == Form::Persistent;
         if let (Some(id), Some(slot)) = (self.request, slot) {
             tracer.add_request(id, slot, None, is_persistent.then(|| operation.clone()));

@@ -14,18 +14,10 @@ macro_rules! define_exports {
        $native_blocking:ident = $symbol:literal, $started:ident = $started_symbol:literal,
        ($($argument:ident: $type:ty),*);)*) => {
         $(
-            #[doc = concat!("In front of MPI's `", stringify!($ours), "`.")]
-            ///
-            /// # Safety
-            /// As MPI says.
             pub unsafe extern "C-unwind" fn $ours($($argument: $type),*) -> c_int {
                 dispatch::blocking(&Call::$call { $($argument),* })
             }
 
-            #[doc = concat!("In front of MPI's `", stringify!($ours_started), "`.")]
-            ///
-            /// # Safety
-            /// As MPI says.
             pub unsafe extern "C-unwind" fn $ours_started($($argument: $type,)* request: Slot) -> c_int {
                 // SAFETY: MPI's rules for the caller of this function.
                 unsafe { dispatch::nonblocking(&Call::$call { $($argument),* }, request) }

@@ -9,10 +9,6 @@ use crate::progress;
 /// Defines calls that wait: while schedules are active they poll by testing instead.
 macro_rules! waiting {
     ($($ours:ident = $native_blocking:ident ($($argument:ident: $type:ty),*), by |$flag:ident| $look:expr;)*) => {$(
-        #[doc = concat!("In front of MPI's `", stringify!($ours), "`.")]
-        ///
-        /// # Safety
-        /// As MPI says.
         pub unsafe extern "C-unwind" fn $ours($($argument: $type),*) -> c_int {
             if progress::is_empty() {
                 // SAFETY: the program's arguments, passed on unchanged.
@@ -27,10 +23,6 @@ macro_rules! waiting {
 /// Defines calls that test once.
 macro_rules! looking {
     ($($ours:ident = $native_blocking:ident ($($argument:ident: $type:ty),*);)*) => {$(
-        #[doc = concat!("In front of MPI's `", stringify!($ours), "`.")]
-        ///
-        /// # Safety
-        /// As MPI says.
         pub unsafe extern "C-unwind" fn $ours($($argument: $type),*) -> c_int {
             progress::advance();
             // SAFETY: the program's arguments, passed on unchanged.

@@ -6,10 +6,6 @@ use crate::ffi::functions::{self as mpi, Address, Counts, Int, Out, Slot};
 use crate::ffi::handle::Handle;
 use crate::{deferred_free, process_state, progress};
 
-/// In front of MPI's `MPI_Init`.
-///
-/// # Safety
-/// As MPI says.
 pub unsafe extern "C-unwind" fn MPI_Init(argc: Address, argv: Address) -> c_int {
     // SAFETY: the program's arguments, passed on unchanged.
     let code = unsafe { mpi::init(argc, argv) };
@@ -19,10 +15,6 @@ pub unsafe extern "C-unwind" fn MPI_Init(argc: Address, argv: Address) -> c_int 
     code
 }
 
-/// In front of MPI's `MPI_Init_thread`.
-///
-/// # Safety
-/// As MPI says.
 pub unsafe extern "C-unwind" fn MPI_Init_thread(argc: Address, argv: Address, required: Int, provided: Out) -> c_int {
     // SAFETY: as above.
     let code = unsafe { mpi::init_thread(argc, argv, required, provided) };
@@ -32,20 +24,12 @@ pub unsafe extern "C-unwind" fn MPI_Init_thread(argc: Address, argv: Address, re
     code
 }
 
-/// In front of MPI's `MPI_Finalize`.
-///
-/// # Safety
-/// As MPI says.
 pub unsafe extern "C-unwind" fn MPI_Finalize() -> c_int {
     process_state::stop();
     // SAFETY: the program has called it.
     unsafe { mpi::finalize() }
 }
 
-/// In front of MPI's `MPI_Comm_free`.
-///
-/// # Safety
-/// As MPI says.
 pub unsafe extern "C-unwind" fn MPI_Comm_free(comm: Slot) -> c_int {
     // SAFETY: as above.
     let code = unsafe { mpi::comm_free(comm) };
@@ -53,10 +37,6 @@ pub unsafe extern "C-unwind" fn MPI_Comm_free(comm: Slot) -> c_int {
     code
 }
 
-/// In front of MPI's `MPI_Comm_disconnect`.
-///
-/// # Safety
-/// As MPI says.
 pub unsafe extern "C-unwind" fn MPI_Comm_disconnect(comm: Slot) -> c_int {
     // SAFETY: as above.
     let code = unsafe { mpi::comm_disconnect(comm) };
@@ -67,10 +47,6 @@ pub unsafe extern "C-unwind" fn MPI_Comm_disconnect(comm: Slot) -> c_int {
 /// Defines calls that wait for other ranks, before which active schedules are completed.
 macro_rules! finishing {
     ($($ours:ident = $native_blocking:ident ($($argument:ident: $type:ty),*);)*) => {$(
-        #[doc = concat!("In front of MPI's `", stringify!($ours), "`.")]
-        ///
-        /// # Safety
-        /// As MPI says.
         pub unsafe extern "C-unwind" fn $ours($($argument: $type),*) -> c_int {
             progress::finish_all();
             // SAFETY: the program's arguments, passed on unchanged.

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::ptr;
 
-use crate::ffi::abi::Abi;
+use crate::ffi::dispatch::{ignored, wait};
 use crate::ffi::functions::{self as mpi, Address, Int, Slot};
 use crate::ffi::handle::Handle;
 use crate::ffi::library;
@@ -12,10 +12,6 @@ use crate::progress;
 /// Defines calls that start a non-blocking operation and wait for it.
 macro_rules! waiting {
     ($($ours:ident = $native_blocking:ident, by $start:ident, ($($argument:ident: $type:ty),*) $($status:ident)?;)*) => {$(
-        #[doc = concat!("In front of MPI's `", stringify!($ours), "`.")]
-        ///
-        /// # Safety
-        /// As MPI says.
         pub unsafe extern "C-unwind" fn $ours($($argument: $type,)* $($status: Address)?) -> c_int {
             if progress::is_empty() {
                 // SAFETY: the program's arguments, passed on unchanged.
@@ -39,10 +35,6 @@ waiting! {
     MPI_Mrecv = mrecv, by imrecv, (into: Address, count: Int, datatype: Handle, message: Slot) status;
 }
 
-/// In front of MPI's `MPI_Sendrecv_replace`.
-///
-/// # Safety
-/// As MPI says.
 pub unsafe extern "C-unwind" fn MPI_Sendrecv_replace(
     buffer: Address,
     count: Int,
@@ -66,10 +58,6 @@ pub unsafe extern "C-unwind" fn MPI_Sendrecv_replace(
     if code == 0 { wait(slot, status) } else { code }
 }
 
-/// In front of MPI's `MPI_Sendrecv`.
-///
-/// # Safety
-/// As MPI says.
 pub unsafe extern "C-unwind" fn MPI_Sendrecv(
     out: Address,
     out_count: Int,
@@ -105,13 +93,4 @@ pub unsafe extern "C-unwind" fn MPI_Sendrecv(
     let sent = wait(slots[1], ignored());
     let received = wait(slots[0], status);
     if sent == 0 { received } else { sent }
-}
-
-fn ignored() -> Address {
-    Abi::get().map_or(0, |abi| abi.status_ignore) as Address
-}
-
-fn wait(request: Slot, status: Address) -> c_int {
-    // SAFETY: the place of a handle that MPI has just made, and the program's place for a status.
-    progress::wait_for(|flag| unsafe { mpi::test(request, flag, status) })
 }

@@ -1,9 +1,8 @@
 //! The functions that replace MPI's while schedules may be in use.
 //!
-//! [`super::entry`] calls them. They call the MPI library ([`super::functions`]), [`super::dispatch`] for collective
-//! operations, and [`crate::progress`] for active schedules.
+//! [`super::entry`] calls them. They have the names, arguments and rules for callers of MPI's functions. They call the MPI
+//! library ([`super::functions`]), [`super::dispatch`] for collective operations, and [`crate::progress`] for active schedules.
 
-// They have the names of MPI's functions.
 #![allow(non_snake_case)]
 
 use std::ffi::c_void;

@@ -1,7 +1,13 @@
-//! A function for profiles of the library in front of MPI (`transport/interpose`). Not part of libfabric.
+//! Functions for the library in front of MPI (`transport/interpose`). Not part of libfabric.
 
 use fishplate_rails::rail::MAX_RAIL_NAME_LEN;
-use fishplate_rails::rail_bytes;
+use fishplate_rails::{own_sockets, rail_bytes};
+
+/// Whether the socket with this inode number is a connection of a rail. Called when MPI ends.
+#[unsafe(no_mangle)]
+pub extern "C" fn fishplate_owns_socket(number: u64) -> bool {
+    super::guard(false, || own_sockets::has(number))
+}
 
 /// Length of a name with its final zero, in bytes.
 const NAME_BYTES: usize = 56;
@@ -18,7 +24,7 @@ pub struct Rail {
     received: u64,
 }
 
-/// Writes at most `capacity` rails, and returns how many.
+/// Writes at most `capacity` rails, and returns how many. Called for profiles.
 ///
 /// # Safety
 /// `rails` points to memory for that number of rails.

@@ -14,7 +14,6 @@ pub type Address = *mut c_void;
 pub type Counts = *const c_int;
 /// Pointer to a handle.
 pub type Slot = *mut c_void;
-/// An integer argument.
 pub type Int = c_int;
 /// Pointer to an integer for a result.
 pub type Out = *mut c_int;
@@ -34,8 +33,6 @@ macro_rules! functions {
     )*};
 }
 pub(super) use functions;
-
-pub mod collective;
 
 /// The major version of the standard binary interface, if the library has it.
 pub fn abi_version() -> Option<c_int> {
