@@ -33,7 +33,6 @@ use crate::await_rails::{Found, await_rails};
 use crate::bounce_buffers::BounceBuffers;
 use crate::clock::Clock;
 use crate::discover::{Interface, are_named};
-use crate::keepalive::Keepalive;
 use crate::link::CongestionControl;
 use crate::listen::{Place, listen};
 use crate::logger;

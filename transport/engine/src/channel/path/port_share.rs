@@ -6,6 +6,8 @@ use crate::time::Instant;
 const MIN_NS: u64 = 10_000_000;
 /// Longest observation, in nanoseconds: in a longer one the port may have been idle.
 const MAX_NS: u64 = 100_000_000;
+/// Longest absence that counts, in nanoseconds: some turns of a crowded processor. A process that computes for longer sends little.
+const MAX_AWAY_NS: u64 = 16_000_000;
 /// Weight of a new part, and of a rate below the estimate.
 const WEIGHT: f64 = 0.125;
 
@@ -16,6 +18,15 @@ pub struct PortBytes {
     pub all: u64,
     /// Of this process.
     pub own: u64,
+}
+
+/// What a process gets of a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Share {
+    /// Bytes per second; 0: not known.
+    pub rate: f32,
+    /// Longest recent time, in nanoseconds, for which the process could not send more: its processor was busy with others.
+    pub away_ns: u32,
 }
 
 /// A process's part of the rate of a port: its part of the bytes, or an equal part for each rank of its host, if that is more. So a
@@ -30,12 +41,20 @@ pub struct PortShare {
     rate: f64,
     /// Part of its bytes that are of this process.
     own: f64,
+    away_ns: u64,
 }
 
 impl PortShare {
-    /// Returns the part of a rank among `ranks` of a busy port, in bytes per second, when an observation ends. `sent`: bytes that
-    /// have passed the port so far; `None`: not known.
-    pub fn observe(&mut self, now: Instant, ranks: u32, sent: impl FnOnce() -> Option<PortBytes>) -> Option<f64> {
+    /// Returns the part of a rank among `ranks` of a busy port when an observation ends. `away_ns`: how long the process was away
+    /// before this look. `sent`: bytes that have passed the port so far; `None`: not known.
+    pub fn observe(
+        &mut self,
+        now: Instant,
+        ranks: u32,
+        away_ns: u64,
+        sent: impl FnOnce() -> Option<PortBytes>,
+    ) -> Option<Share> {
+        self.away_ns = away_ns.max(self.away_ns - self.away_ns / 8).min(MAX_AWAY_NS);
         let took_ns = self.since.map_or(u64::MAX, |(since, _)| now.since_ns(since));
         if took_ns < MIN_NS {
             return None;
@@ -52,7 +71,8 @@ impl PortShare {
         // Less than before: connections have ended in the meantime.
         let own = sent.own.saturating_sub(before.own) as f64 / all;
         self.own += (own.min(1.0) - self.own) * WEIGHT;
-        Some(self.rate * self.own.max(1.0 / f64::from(ranks.max(1))))
+        let rate = self.rate * self.own.max(1.0 / f64::from(ranks.max(1)));
+        Some(Share { rate: rate as f32, away_ns: self.away_ns as u32 })
     }
 }
 
@@ -69,12 +89,12 @@ mod tests {
     #[test]
     fn the_only_rank_of_a_host_has_the_rate_of_the_port_which_falls_slowly() {
         let mut port = PortShare::default();
-        let mut observe = |at_ms, all| port.observe(Instant(at_ms * MS), 1, || bytes(all));
+        let mut observe = |at_ms, all| port.observe(Instant(at_ms * MS), 1, 0, || bytes(all)).map(|share| share.rate);
         assert_eq!(observe(0, 5), None, "nothing was seen before");
         assert_eq!(observe(5, 9), None, "too soon");
         assert_eq!(observe(20, 2_500_005), Some(125e6));
         assert_eq!(observe(30, 2_500_005), None, "a counter that stands still tells nothing");
-        assert_eq!(observe(40, 3_750_005), Some(62.5e6 / 8.0 + 125e6 * 7.0 / 8.0));
+        assert_eq!(observe(40, 3_750_005), Some(117.1875e6));
         assert_eq!(observe(50, 6_250_005), Some(250e6));
     }
 
@@ -83,12 +103,12 @@ mod tests {
         let mut port = PortShare::default();
         let mut observe = |at, own| {
             let sent = PortBytes { all: at * 1_000_000, own };
-            port.observe(Instant(at * 10 * MS), 4, || Some(sent)).map_or(0.0, f64::round)
+            port.observe(Instant(at * 10 * MS), 4, 0, || Some(sent)).map_or(0.0, |share| share.rate.round())
         };
         observe(0, 1 << 40);
         assert_eq!(observe(1, 0), 25e6, "its connections have ended");
         assert_eq!(observe(2, 100_000), 25e6);
-        let alone: Vec<f64> = (3..100).map(|at| observe(at, at * 1_000_000)).collect();
+        let alone: Vec<f32> = (3..100).map(|at| observe(at, at * 1_000_000)).collect();
         assert!(alone[0] == 25e6 && alone[10] > 70e6 && alone[96] > 99e6, "{alone:?}");
     }
 
@@ -96,16 +116,28 @@ mod tests {
     fn a_counter_that_moves_once_a_second_is_not_used() {
         let mut port = PortShare::default();
         for at in 0..300 {
-            assert_eq!(port.observe(Instant(at * 10 * MS), 1, || bytes(at / 100 * 125_000_000)), None, "{at}");
+            assert_eq!(port.observe(Instant(at * 10 * MS), 1, 0, || bytes(at / 100 * 125_000_000)), None, "{at}");
         }
     }
 
     #[test]
     fn a_pause_says_nothing() {
         let mut port = PortShare::default();
-        port.observe(Instant(0), 1, || bytes(0));
-        assert_eq!(port.observe(Instant(500 * MS), 1, || bytes(1 << 30)), None);
-        assert_eq!(port.observe(Instant(600 * MS), 1, || None), None, "not known");
-        assert_eq!(port.observe(Instant(600 * MS), 1, || bytes((1 << 30) + 1_000_000)), Some(10e6));
+        port.observe(Instant(0), 1, 0, || bytes(0));
+        assert_eq!(port.observe(Instant(500 * MS), 1, 0, || bytes(1 << 30)), None);
+        assert_eq!(port.observe(Instant(600 * MS), 1, 0, || None), None, "not known");
+        let share = port.observe(Instant(600 * MS), 1, 0, || bytes((1 << 30) + 1_000_000));
+        assert_eq!(share, Some(Share { rate: 10e6, away_ns: 0 }));
+    }
+
+    #[test]
+    fn the_longest_absence_is_forgotten_slowly() {
+        let mut port = PortShare::default();
+        let away_ms = [0, 3, 50, 0, 1000];
+        let known = (0..).zip(away_ms).map(|(at, away_ms)| {
+            let share = port.observe(Instant(at * 10 * MS), 1, away_ms * MS, || bytes(at * 1000));
+            share.map_or(0, |share| u64::from(share.away_ns) / MS)
+        });
+        assert_eq!(known.collect::<Vec<_>>(), [0, 3, 16, 14, 16]);
     }
 }

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use super::burst::{Burst, MAX_BURST};
 use super::congestion_window::CongestionWindow;
 use super::packet_train::{Elapsed, PacketTrain, TimeRange};
+use super::port_share::Share;
 use super::sent_frames::AckedFrames;
 use crate::time::Instant;
 
@@ -44,8 +45,8 @@ pub const MAX_EAGER_SIZE: u64 = 64 << 10;
 pub struct Rate {
     /// The rail's speed as the driver gave it, or [`ASSUMED_RATE`].
     nominal: f32,
-    /// This process's part of the rate of the rail's port; 0: not known.
-    port_share: f32,
+    /// What this process gets of the rail's port.
+    port_share: Share,
     measured: f64,
     last_measured: Instant,
     /// Weight of `measured`: bytes that it was measured by, the older the less.
@@ -65,7 +66,7 @@ impl Rate {
         let (last_measured, train) = (Instant(0), PacketTrain::default());
         Rate {
             nominal: nominal as f32,
-            port_share: 0.0,
+            port_share: Share::default(),
             measured: nominal,
             last_measured,
             measured_bytes: 0.0,
@@ -85,13 +86,13 @@ impl Rate {
         self.nominal.into()
     }
 
-    /// This process's [part](super::PortShare) of the rate of the rail's port, in bytes per second; 0: unknown.
-    pub fn of_port_share(&self) -> f64 {
-        self.port_share.into()
+    /// What this process gets of the rail's port.
+    pub fn port_share(&self) -> Share {
+        self.port_share
     }
 
-    pub fn port_share_measured(&mut self, rate: f64) {
-        self.port_share = rate as f32;
+    pub fn port_share_measured(&mut self, share: Share) {
+        self.port_share = share;
     }
 
     /// When the rate was measured last; the origin of time: never.

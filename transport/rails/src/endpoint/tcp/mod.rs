@@ -51,6 +51,8 @@ pub struct TcpLinks {
     pub groups: Vec<StreamGroup>,
     /// Ranks of the job on this host.
     ranks: usize,
+    /// When they were sampled last.
+    sampled_at: Instant,
     /// What this process gets of the ports, by rail.
     ports: Vec<PortShare>,
     /// Links whose frames are batched.
@@ -91,6 +93,7 @@ impl TcpLinks {
             keepalive: Keepalive::new(ranks),
             groups: Vec::new(),
             ranks,
+            sampled_at: Instant(0),
             ports: Vec::new(),
             held: HeldLinks::default(),
             transfers,

@@ -6,6 +6,7 @@ use fishplate_engine::{Instant, Path, PortBytes, PortShare, RailId};
 
 use crate::ablation::Mechanism;
 use crate::endpoint::Endpoint;
+use crate::endpoint::progress::state::TICK_NS;
 use crate::endpoint::tcp::{TcpLinks, over};
 use crate::link::StreamLink;
 use crate::link_kind::LinkId;
@@ -32,7 +33,9 @@ impl Endpoint {
 
     /// Measures what this process gets of the ports of rails for which messages wait.
     fn measure_ports(&mut self, counters: &Counters, now: Instant) {
-        let TcpLinks { links, ports, ranks, .. } = &mut self.links.tcp;
+        let TcpLinks { links, ports, ranks, sampled_at, .. } = &mut self.links.tcp;
+        let before = std::mem::replace(sampled_at, now);
+        let away_ns = if before == Instant(0) { 0 } else { now.since_ns(before).saturating_sub(TICK_NS) };
         for (at, port) in ports.iter_mut().enumerate().filter(|(_, port)| port.is_busy) {
             port.is_busy = false;
             let rail = RailId(at as u8);
@@ -40,9 +43,9 @@ impl Endpoint {
             let passes = |link: &&StreamLink| !self.host.has(link.remote.ip());
             let own = || over(links, rail).filter(passes).map(|link| link.sampled.acknowledged_bytes).sum();
             let sent = || Some(PortBytes { all: counters.sent_bytes(interface)?, own: own() });
-            let Some(rate) = port.observe(now, *ranks as u32, sent) else { continue };
+            let Some(share) = port.observe(now, *ranks as u32, away_ns, sent) else { continue };
             for link in over(links, rail).filter(passes) {
-                self.engine.port_share_measured(link.common.subchannel, rate);
+                self.engine.port_share_measured(link.common.subchannel, share);
             }
         }
     }
