@@ -1,6 +1,6 @@
 //! What processes get of rails' ports, as drivers measure it.
 
-use fishplate_engine::{PortBytes, PortShare, Share};
+use fishplate_engine::{PortBytes, PortShare};
 
 use crate::models::time::Time;
 
@@ -28,8 +28,8 @@ impl PortShares {
         known[at].1.is_busy = true;
     }
 
-    /// The ports of busy rails whose observation ends now, with what the rank gets of them.
-    pub fn observe(&mut self, rank: u32, now: Time, sent: impl Fn(u32) -> PortBytes) -> Vec<(u32, Share)> {
+    /// The ports of busy rails whose observation ends now, with the bytes that the rank may queue at them.
+    pub fn observe(&mut self, rank: u32, now: Time, sent: impl Fn(u32) -> PortBytes) -> Vec<(u32, u64)> {
         let per_host = self.per_host;
         let busy = self.known[rank as usize].iter_mut().filter(|(_, share)| share.is_busy);
         let end = |(port, share): &mut (u32, PortShare)| {
@@ -52,7 +52,7 @@ mod tests {
             ports.observe(1, Time::ms(ms), |_| PortBytes { all, own: 0 })
         };
         assert_eq!((at(0, 5), at(5, 9)), (vec![], vec![]), "nothing was seen before, and too soon");
-        assert_eq!(at(20, 10_000_005), [(7, Share { rate: 125e6, away_ns: 0 })]);
+        assert_eq!(at(20, 10_000_005), [(7, 1_000_000)]);
         assert_eq!(at(200, 1 << 30), [], "in a longer time the port may have been idle");
         let later = ports.observe(1, Time::ms(220), |_| PortBytes { all: 1 << 31, own: 0 });
         assert_eq!(later, [], "nothing waits");

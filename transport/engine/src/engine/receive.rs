@@ -5,7 +5,7 @@ use super::{Engine, ProtocolViolation};
 use crate::channel::State;
 use crate::channel::flow_control::MESSAGE_CHARGE;
 use crate::channel::path::estimate::Estimate;
-use crate::channel::path::{Path, Share, TimeRange};
+use crate::channel::path::{Path, TimeRange};
 use crate::channel::receive::atomics::WaitingAtomic;
 use crate::channel::subchannel::{Acknowledgement, WriteFrame};
 use crate::envelope::Envelope;
@@ -205,9 +205,9 @@ impl Engine {
         self.learn(subchannel, |estimate| estimate.path_measured(now, path));
     }
 
-    /// The driver has measured what this process gets of the port of a subchannel's rail.
-    pub fn port_share_measured(&mut self, subchannel: SubchannelId, share: Share) {
-        self.learn(subchannel, |estimate| estimate.port_share_measured(share));
+    /// This process [may queue](crate::PortShare) `bytes` at the port of a subchannel's rail.
+    pub fn port_room_measured(&mut self, subchannel: SubchannelId, bytes: u64) {
+        self.learn(subchannel, |estimate| estimate.port_room_measured(bytes));
     }
 
     /// Updates an estimate, and transmits if that opens a shut path: no acknowledgement may come that would.

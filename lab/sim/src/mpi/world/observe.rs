@@ -38,9 +38,9 @@ impl World {
         let over = |at: u32| process.flows.iter().filter(move |(_, flow)| port(*flow) == Some(at));
         let own = |at: u32| over(at).map(|(_, flow)| self.network.acknowledged_of(flow)).sum();
         let measured = ports.observe(rank, now, |at| PortBytes { all: self.network.sent_by(at), own: own(at) });
-        for (at, share) in measured {
+        for (at, room) in measured {
             for (subchannel, _) in process.flows.iter().filter(|(_, flow)| port(*flow) == Some(at)) {
-                process.engine.port_share_measured(subchannel, share);
+                process.engine.port_room_measured(subchannel, room);
             }
         }
     }

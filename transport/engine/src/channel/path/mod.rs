@@ -13,7 +13,7 @@ mod packet_train;
 pub use packet_train::TimeRange;
 pub mod peer_clock;
 mod port_share;
-pub use port_share::{PortBytes, PortShare, Share};
+pub use port_share::{PortBytes, PortShare};
 pub mod rate;
 pub mod rate_probe;
 mod round_trip;

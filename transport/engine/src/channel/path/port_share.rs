@@ -1,4 +1,4 @@
-//! What a process gets of the rate of a rail's port, which all processes of its host share.
+//! What a process may queue at a rail's port, which all processes of its host share.
 
 use crate::time::Instant;
 
@@ -6,6 +6,10 @@ use crate::time::Instant;
 const MIN_NS: u64 = 10_000_000;
 /// Longest observation, in nanoseconds: in a longer one the port may have been idle.
 const MAX_NS: u64 = 100_000_000;
+/// Bytes that are given to a port leave in this time, in nanoseconds. Bytes bound to a subchannel cannot go over another that turns
+/// out to be faster, and the peer's frames wait as long for their acknowledgements. It is long enough that a progress thread that
+/// runs once a millisecond keeps the port busy; the time for which others use the processor comes on top.
+pub const MAX_QUEUE_NS: u64 = 8_000_000;
 /// Longest absence that counts, in nanoseconds: some turns of a crowded processor. A process that computes for longer sends little.
 const MAX_AWAY_NS: u64 = 16_000_000;
 /// Weight of a new part, and of a rate below the estimate.
@@ -18,15 +22,6 @@ pub struct PortBytes {
     pub all: u64,
     /// Of this process.
     pub own: u64,
-}
-
-/// What a process gets of a port.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Share {
-    /// Bytes per second; 0: not known.
-    pub rate: f32,
-    /// Longest recent time, in nanoseconds, for which the process could not send more: its processor was busy with others.
-    pub away_ns: u32,
 }
 
 /// A process's part of the rate of a port: its part of the bytes, or an equal part for each rank of its host, if that is more. So a
@@ -45,15 +40,15 @@ pub struct PortShare {
 }
 
 impl PortShare {
-    /// Returns the part of a rank among `ranks` of a busy port when an observation ends. `away_ns`: how long the process was away
-    /// before this look. `sent`: bytes that have passed the port so far; `None`: not known.
+    /// Returns the bytes that a rank among `ranks` may queue at a busy port, when an observation ends. `away_ns`: how long the
+    /// process was away before this look. `sent`: bytes that have passed the port so far; `None`: not known.
     pub fn observe(
         &mut self,
         now: Instant,
         ranks: u32,
         away_ns: u64,
         sent: impl FnOnce() -> Option<PortBytes>,
-    ) -> Option<Share> {
+    ) -> Option<u64> {
         self.away_ns = away_ns.max(self.away_ns - self.away_ns / 8).min(MAX_AWAY_NS);
         let took_ns = self.since.map_or(u64::MAX, |(since, _)| now.since_ns(since));
         if took_ns < MIN_NS {
@@ -71,8 +66,8 @@ impl PortShare {
         // Less than before: connections have ended in the meantime.
         let own = sent.own.saturating_sub(before.own) as f64 / all;
         self.own += (own.min(1.0) - self.own) * WEIGHT;
-        let rate = self.rate * self.own.max(1.0 / f64::from(ranks.max(1)));
-        Some(Share { rate: rate as f32, away_ns: self.away_ns as u32 })
+        let share = self.rate * self.own.max(1.0 / f64::from(ranks.max(1)));
+        Some((share * (MAX_QUEUE_NS + self.away_ns) as f64 / 1e9) as u64)
     }
 }
 
@@ -89,13 +84,13 @@ mod tests {
     #[test]
     fn the_only_rank_of_a_host_has_the_rate_of_the_port_which_falls_slowly() {
         let mut port = PortShare::default();
-        let mut observe = |at_ms, all| port.observe(Instant(at_ms * MS), 1, 0, || bytes(all)).map(|share| share.rate);
+        let mut observe = |at_ms, all| port.observe(Instant(at_ms * MS), 1, 0, || bytes(all));
         assert_eq!(observe(0, 5), None, "nothing was seen before");
         assert_eq!(observe(5, 9), None, "too soon");
-        assert_eq!(observe(20, 2_500_005), Some(125e6));
+        assert_eq!(observe(20, 2_500_005), Some(1_000_000));
         assert_eq!(observe(30, 2_500_005), None, "a counter that stands still tells nothing");
-        assert_eq!(observe(40, 3_750_005), Some(117.1875e6));
-        assert_eq!(observe(50, 6_250_005), Some(250e6));
+        assert_eq!(observe(40, 3_750_005), Some(937_500));
+        assert_eq!(observe(50, 6_250_005), Some(2_000_000));
     }
 
     #[test]
@@ -103,13 +98,13 @@ mod tests {
         let mut port = PortShare::default();
         let mut observe = |at, own| {
             let sent = PortBytes { all: at * 1_000_000, own };
-            port.observe(Instant(at * 10 * MS), 4, 0, || Some(sent)).map_or(0.0, |share| share.rate.round())
+            port.observe(Instant(at * 10 * MS), 4, 0, || Some(sent)).unwrap_or(0)
         };
         observe(0, 1 << 40);
-        assert_eq!(observe(1, 0), 25e6, "its connections have ended");
-        assert_eq!(observe(2, 100_000), 25e6);
-        let alone: Vec<f32> = (3..100).map(|at| observe(at, at * 1_000_000)).collect();
-        assert!(alone[0] == 25e6 && alone[10] > 70e6 && alone[96] > 99e6, "{alone:?}");
+        assert_eq!(observe(1, 0), 200_000, "its connections have ended");
+        assert_eq!(observe(2, 100_000), 200_000);
+        let alone: Vec<u64> = (3..100).map(|at| observe(at, at * 1_000_000)).collect();
+        assert!(alone[0] == 200_000 && alone[10] > 560_000 && alone[96] > 790_000, "{alone:?}");
     }
 
     #[test]
@@ -126,18 +121,17 @@ mod tests {
         port.observe(Instant(0), 1, 0, || bytes(0));
         assert_eq!(port.observe(Instant(500 * MS), 1, 0, || bytes(1 << 30)), None);
         assert_eq!(port.observe(Instant(600 * MS), 1, 0, || None), None, "not known");
-        let share = port.observe(Instant(600 * MS), 1, 0, || bytes((1 << 30) + 1_000_000));
-        assert_eq!(share, Some(Share { rate: 10e6, away_ns: 0 }));
+        assert_eq!(port.observe(Instant(600 * MS), 1, 0, || bytes((1 << 30) + 1_000_000)), Some(80_000));
     }
 
     #[test]
     fn the_longest_absence_is_forgotten_slowly() {
         let mut port = PortShare::default();
         let away_ms = [0, 3, 50, 0, 1000];
-        let known = (0..).zip(away_ms).map(|(at, away_ms)| {
-            let share = port.observe(Instant(at * 10 * MS), 1, away_ms * MS, || bytes(at * 1000));
-            share.map_or(0, |share| u64::from(share.away_ns) / MS)
+        let queued_ms = (0..).zip(away_ms).map(|(at, away_ms)| {
+            let queued = port.observe(Instant(at * 10 * MS), 1, away_ms * MS, || bytes(at * 10_000_000));
+            queued.unwrap_or(0) / 1_000_000
         });
-        assert_eq!(known.collect::<Vec<_>>(), [0, 3, 16, 14, 16]);
+        assert_eq!(queued_ms.collect::<Vec<_>>(), [0, 11, 24, 22, 24], "1 GB/s");
     }
 }

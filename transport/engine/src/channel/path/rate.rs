@@ -5,7 +5,6 @@ use std::cmp::Ordering;
 use super::burst::{Burst, MAX_BURST};
 use super::congestion_window::CongestionWindow;
 use super::packet_train::{Elapsed, PacketTrain, TimeRange};
-use super::port_share::Share;
 use super::sent_frames::AckedFrames;
 use crate::time::Instant;
 
@@ -45,8 +44,8 @@ pub const MAX_EAGER_SIZE: u64 = 64 << 10;
 pub struct Rate {
     /// The rail's speed as the driver gave it, or [`ASSUMED_RATE`].
     nominal: f32,
-    /// What this process gets of the rail's port.
-    port_share: Share,
+    /// Bytes that this process may queue at the rail's port; 0: not known.
+    port_room: f32,
     measured: f64,
     last_measured: Instant,
     /// Weight of `measured`: bytes that it was measured by, the older the less.
@@ -66,7 +65,7 @@ impl Rate {
         let (last_measured, train) = (Instant(0), PacketTrain::default());
         Rate {
             nominal: nominal as f32,
-            port_share: Share::default(),
+            port_room: 0.0,
             measured: nominal,
             last_measured,
             measured_bytes: 0.0,
@@ -86,13 +85,13 @@ impl Rate {
         self.nominal.into()
     }
 
-    /// What this process gets of the rail's port.
-    pub fn port_share(&self) -> Share {
-        self.port_share
+    /// Bytes that this process [may queue](super::PortShare) at the rail's port; 0: not known.
+    pub fn port_room(&self) -> u64 {
+        self.port_room as u64
     }
 
-    pub fn port_share_measured(&mut self, share: Share) {
-        self.port_share = share;
+    pub fn port_room_measured(&mut self, bytes: u64) {
+        self.port_room = bytes as f32;
     }
 
     /// When the rate was measured last; the origin of time: never.
@@ -152,7 +151,7 @@ impl Rate {
 
     /// Starts from the rate of another connection over the same path.
     pub fn inherit(&mut self, before: &Rate) {
-        (self.measured, self.known_rate, self.port_share) = (before.measured, before.measured, before.port_share);
+        (self.measured, self.known_rate, self.port_room) = (before.measured, before.measured, before.port_room);
     }
 
     /// Frames `acked` have arrived by `end`, which includes half a round trip, over a path of minimum round trip `min_rtt_ns` and

@@ -5,11 +5,12 @@ use super::in_flight::InFlight;
 use super::lateness::Lateness;
 use super::packet_train::TimeRange;
 use super::peer_clock::{AckTiming, PeerClock};
+use super::port_share::MAX_QUEUE_NS;
 use super::rate::{MAX_EAGER_SIZE, Rate};
 use super::rate_probe::RateProbe;
 use super::round_trip::RoundTrip;
 use super::sent_frames::{AckedFrames, SentFrame};
-use super::{Path, PathEstimate, Share};
+use super::{Path, PathEstimate};
 use crate::ids::RailId;
 use crate::time::Instant;
 
@@ -19,11 +20,6 @@ const MAX_FOR_ROUND_TRIP: u64 = 4 << 10;
 /// an offset of the peer's clock of its own. Rails within a room are below by a factor of three.
 const FAR_NS: u64 = 100_000;
 
-/// Where a peer has several subchannels, each is given at most the bytes that leave in this time, in nanoseconds, plus a round
-/// trip. Bytes bound to a subchannel cannot go over another that turns out to be faster, and the peer's frames wait as long for
-/// their acknowledgements. It is long enough that a progress thread that runs once a millisecond keeps the path busy; the time
-/// for which others use the processor comes on top.
-const MAX_QUEUE_NS: u64 = 8_000_000;
 /// A subchannel is given at least this number of bytes, and multiples of it: an efficient system call.
 const MIN_ALLOWANCE: u64 = 16 << 10;
 
@@ -172,11 +168,10 @@ impl Estimate {
         // be allowed few bytes in the queue, and get still less; one that was measured while others paused would bind more than
         // leaves in time.
         // The bottleneck of a distant path is not its port.
-        let share = self.rate.port_share();
-        let is_known = share.rate > 0.0 && self.is_near();
-        let rate = if is_known { share.rate.into() } else { self.rate.measured() };
-        let leaves_ns = self.min_rtt_ns() + MAX_QUEUE_NS + u64::from(share.away_ns);
-        let most = (rate * leaves_ns as f64 / 1e9) as u64;
+        let most = match self.rate.port_room() {
+            room if room > 0 && self.is_near() => room,
+            _ => (self.rate.measured() * (self.min_rtt_ns() + MAX_QUEUE_NS) as f64 / 1e9) as u64,
+        };
         most.max(MIN_ALLOWANCE).saturating_sub(self.in_flight()).next_multiple_of(MIN_ALLOWANCE)
     }
 
@@ -298,8 +293,8 @@ impl Estimate {
     }
 
     /// The rail's port carries `rate` bytes per second, for all processes of the host.
-    pub fn port_share_measured(&mut self, share: Share) {
-        self.rate.port_share_measured(share);
+    pub fn port_room_measured(&mut self, bytes: u64) {
+        self.rate.port_room_measured(bytes);
     }
 
     /// The driver has measured.

@@ -330,14 +330,11 @@ fn one_that_gets_little_of_a_port_may_have_as_much_waiting_there_as_one_that_get
     let mut near = slow(20_000);
     assert!(near.is_known() && near.rate() < 20e6, "{}", near.rate());
     assert_eq!(near.allowance(), 0, "8 ms of its own rate");
-    near.port_share_measured(Share { rate: 125e6, away_ns: 0 });
-    let most = (125_000 * 8 + 125 * 20 - 300_000u64).next_multiple_of(MIN_ALLOWANCE);
-    assert_eq!(near.allowance(), most, "8 ms and a round trip of the port's");
-    near.port_share_measured(Share { rate: 125e6, away_ns: 2_000_000 });
-    assert!(near.allowance().abs_diff(most + 250_000) < MIN_ALLOWANCE, "and while the process is away");
-    near.port_share_measured(Share { rate: 5e6, away_ns: 0 });
+    near.port_room_measured(1_000_000);
+    assert_eq!(near.allowance(), 700_000u64.next_multiple_of(MIN_ALLOWANCE), "what its process may queue at the port");
+    near.port_room_measured(40_000);
     assert_eq!(near.allowance(), 0);
     let mut far = slow(2_000_000);
-    far.port_share_measured(Share { rate: 125e6, away_ns: 0 });
+    far.port_room_measured(1_000_000);
     assert_eq!(far.allowance(), 0, "the port is not where a distant path is narrow");
 }

@@ -31,7 +31,7 @@ impl Endpoint {
         self.adjust_streams(&counters, now);
     }
 
-    /// Measures what this process gets of the ports of rails for which messages wait.
+    /// Measures what this process may queue at the ports of rails for which messages wait.
     fn measure_ports(&mut self, counters: &Counters, now: Instant) {
         let TcpLinks { links, ports, ranks, sampled_at, .. } = &mut self.links.tcp;
         let before = std::mem::replace(sampled_at, now);
@@ -43,9 +43,9 @@ impl Endpoint {
             let passes = |link: &&StreamLink| !self.host.has(link.remote.ip());
             let own = || over(links, rail).filter(passes).map(|link| link.sampled.acknowledged_bytes).sum();
             let sent = || Some(PortBytes { all: counters.sent_bytes(interface)?, own: own() });
-            let Some(share) = port.observe(now, *ranks as u32, away_ns, sent) else { continue };
+            let Some(room) = port.observe(now, *ranks as u32, away_ns, sent) else { continue };
             for link in over(links, rail).filter(passes) {
-                self.engine.port_share_measured(link.common.subchannel, share);
+                self.engine.port_room_measured(link.common.subchannel, room);
             }
         }
     }
