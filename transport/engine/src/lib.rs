@@ -69,7 +69,7 @@ pub mod time;
 pub mod wire;
 
 pub use atomic::{Atomic, AtomicOperation, Datatype, MAX_ATOMIC_LEN};
-pub use channel::path::{Path, PathEstimate, PortRate, TimeRange};
+pub use channel::path::{Path, PathEstimate, PortBytes, PortShare, TimeRange};
 pub use channel::{ASSUMED_RATE, INTERRUPTION_NS, PADDING_SEGMENT, SILENCE_NS};
 pub use config::Config;
 pub use engine::{Engine, PostError, ProtocolViolation, Refused, SendKey, Transmit, Unanswered};

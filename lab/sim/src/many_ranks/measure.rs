@@ -48,7 +48,7 @@ pub fn measure(case: &Case, seed: u64) -> Result<Row, String> {
     if last_rail > 0 {
         world.cut(last_rail as u32, parts.cut());
     }
-    world.begin_port_rates();
+    world.begin_port_shares(case.per_host);
     world.observe(Knowledge::new(parts.look(), parts.end(), last_rail));
     let shared = Rc::new(Shared::default());
     let rank = |mpi: Mpi| -> Task {

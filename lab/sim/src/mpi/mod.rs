@@ -9,7 +9,7 @@ mod flow_ends;
 pub mod knowledge;
 pub mod log;
 mod os_noise;
-mod port_rates;
+mod port_shares;
 pub mod program;
 pub mod rail_bytes;
 pub mod rank;

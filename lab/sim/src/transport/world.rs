@@ -390,7 +390,10 @@ impl Host {
     fn new(me: HostId, setup: &Setup, commands: u64) -> Host {
         let mut engine = Engine::new(setup.config.clone());
         for peer in 0..setup.hosts {
-            let _ = if peer == me.0 { engine.open_loopback() } else { engine.open() };
+            let vc = if peer == me.0 { engine.open_loopback() } else { engine.open() };
+            if me.0 < peer {
+                engine.lead(vc);
+            }
         }
         Host {
             engine,

@@ -103,6 +103,8 @@ pub struct VirtualChannel {
     pub clock: PeerClock,
     /// The subchannel over which the newest counted frame has come.
     pub last_received: Option<u8>,
+    /// The peer's messages follow those of this side to their subchannel ([`Engine::lead`](crate::Engine::lead)).
+    pub leads: bool,
     /// Frames and messages of ended subchannels; `None` while none has ended.
     pub left_behind: Option<Box<LeftBehind>>,
     /// Credit granted by the peer.
@@ -161,6 +163,7 @@ impl VirtualChannel {
             standby: Vec::new(),
             clock: PeerClock::default(),
             last_received: None,
+            leads: false,
             left_behind: None,
             credit: Credit::new(reserve),
             peer_grant: PeerGrant::new(grant, reserve),

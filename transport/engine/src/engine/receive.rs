@@ -205,9 +205,9 @@ impl Engine {
         self.learn(subchannel, |estimate| estimate.path_measured(now, path));
     }
 
-    /// The port of a subchannel's rail carries `rate` bytes per second, for all processes of the host.
-    pub fn port_measured(&mut self, subchannel: SubchannelId, rate: f64) {
-        self.learn(subchannel, |estimate| estimate.port_measured(rate));
+    /// This process [may queue](crate::PortShare) `bytes` at the port of a subchannel's rail.
+    pub fn port_room_measured(&mut self, subchannel: SubchannelId, bytes: u64) {
+        self.learn(subchannel, |estimate| estimate.port_room_measured(bytes));
     }
 
     /// Updates an estimate, and transmits if that opens a shut path: no acknowledgement may come that would.

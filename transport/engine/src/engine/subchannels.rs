@@ -49,6 +49,12 @@ impl Engine {
         self.make_ready(subchannel.vc);
     }
 
+    /// Short messages to `vc` no longer follow those of the peer to their subchannel. For one of both sides: if each followed the
+    /// other, an exchange that began over two subchannels would change them for ever.
+    pub fn lead(&mut self, vc: VcId) {
+        self.vcs[vc.0 as usize].leads = true;
+    }
+
     /// Has a subchannel stand by, or carry again. A standby subchannel gets no new frames while another one is up that uses the same
     /// wire better; it carries if it is the only one.
     pub fn set_standby(&mut self, subchannel: SubchannelId, stands_by: bool) {

@@ -59,7 +59,7 @@ impl Earliest {
     /// where an answer carries the acknowledgement.
     fn current(&self, views: &[View]) -> usize {
         let last = self.last.min(views.len() - 1);
-        let heard = || views.iter().position(|view| view.is_last_received);
+        let heard = || views.iter().position(|view| view.is_followed);
         if views[last].in_flight == 0 { heard().unwrap_or(last) } else { last }
     }
 }
@@ -112,7 +112,7 @@ mod tests {
 
     fn view(rate: f64, in_flight: u64, delay_ns: u64, open: bool) -> View {
         let (speed, window) = (rate, u64::MAX);
-        let (late_ns, is_last_received, processor) = (0, false, Default::default());
+        let (late_ns, is_followed, processor) = (0, false, Default::default());
         View {
             rail: 0,
             streams: 1,
@@ -125,7 +125,7 @@ mod tests {
             late_ns,
             window,
             processor,
-            is_last_received,
+            is_followed,
         }
     }
 
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn an_answer_goes_where_the_question_came_unless_it_would_be_late() {
         let last_received =
-            |delay_ns| [view(1e9, 0, 3_000, true), View { is_last_received: true, ..view(1e9, 0, delay_ns, true) }];
+            |delay_ns| [view(1e9, 0, 3_000, true), View { is_followed: true, ..view(1e9, 0, delay_ns, true) }];
         assert_eq!(Earliest::default().choose(64, 64, &last_received(6_000)), Some(1));
         assert_eq!(Earliest::default().choose(64, 64, &last_received(60_000)), Some(0));
         let mut busy = last_received(3_000);

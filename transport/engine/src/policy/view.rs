@@ -33,8 +33,8 @@ pub struct View {
     pub window: u64,
     /// Processor cost of frames at both ends.
     pub processor: ProcessorCost,
-    /// The peer's newest frame has come over it.
-    pub is_last_received: bool,
+    /// Short messages follow the peer here: its newest frame has come over it.
+    pub is_followed: bool,
 }
 
 /// All subchannels of a virtual channel that are up; a policy answers with a position in this list.
@@ -92,7 +92,7 @@ impl View {
             late_ns: 0,
             window: u64::MAX,
             processor: ProcessorCost::default(),
-            is_last_received: false,
+            is_followed: false,
         }
     }
 }

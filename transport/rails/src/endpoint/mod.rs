@@ -33,7 +33,6 @@ use crate::await_rails::{Found, await_rails};
 use crate::bounce_buffers::BounceBuffers;
 use crate::clock::Clock;
 use crate::discover::{Interface, are_named};
-use crate::keepalive::Keepalive;
 use crate::link::CongestionControl;
 use crate::listen::{Place, listen};
 use crate::logger;
@@ -132,7 +131,7 @@ impl Endpoint {
         host.preferred().iter().filter(|rail| host.is_crowded(rail)).for_each(announce);
         let ranks = process::local_ranks().unwrap_or(1) as usize;
         let transfers = Transfers::new(Threads::new(settings.threads, preferred.max(1), ranks));
-        let tcp = TcpLinks::new(congestion, files, Keepalive::new(ranks), transfers, KernelAckQueries::new(settings));
+        let tcp = TcpLinks::new(congestion, files, ranks, transfers, KernelAckQueries::new(settings));
         let links = Links { tcp, memory: SharedMemoryLinks::default(), ofi };
         let page = StatusPage::begin(settings.top, u64::from_le_bytes(random().map_err(no_random)?));
         Ok(Endpoint {

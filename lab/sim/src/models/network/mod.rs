@@ -173,6 +173,11 @@ impl Network {
         self.adapters[adapter as usize].sent
     }
 
+    /// Bytes of a flow that are acknowledged; stops at 4 GiB.
+    pub fn acknowledged_of(&self, flow: FlowId) -> u64 {
+        self.flows[flow.0 as usize].acknowledged.into()
+    }
+
     /// Number of flows.
     pub fn flows(&self) -> usize {
         self.flows.len()

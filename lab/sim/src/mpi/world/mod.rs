@@ -15,7 +15,7 @@ use super::costs::Costs;
 use super::flow_ends::FlowEnds;
 use super::knowledge::Knowledge;
 use super::log::{Entry, Log, Strand};
-use super::port_rates::PortRates;
+use super::port_shares::PortShares;
 use super::rail_bytes::RailBytes;
 use super::rank::{Rank, Request, SubchannelSpec};
 use super::tcp_info::Kernels;
@@ -149,8 +149,8 @@ pub struct World {
     rail_bytes: Option<RailBytes>,
     /// What ranks know of rails, if it is observed.
     knowledge: Option<Box<Knowledge>>,
-    /// Rates of ports as the ranks' drivers measure them, if they do.
-    ports: Option<PortRates>,
+    /// What ranks get of ports, as their drivers measure it, if they do.
+    ports: Option<PortShares>,
 }
 
 impl World {
@@ -362,6 +362,7 @@ impl World {
         if from == to {
             return;
         }
+        self.ranks[from as usize].engine.lead(vc);
         let back = self.ranks[to as usize].open(from, false);
         let there = self.topology.subchannels_between(from, to);
         let here = self.topology.subchannels_between(to, from);

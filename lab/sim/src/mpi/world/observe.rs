@@ -1,17 +1,19 @@
 //! What ranks know of rails: the drivers' measurements of ports, and the observer that looks at the engines' estimates.
 
+use fishplate_engine::PortBytes;
 use fishplate_engine::wire::{Body, Header};
 
 use super::{Event, World};
 use crate::models::flow::FlowId;
 use crate::models::time::Time;
 use crate::mpi::knowledge::{Estimate, Knowledge};
-use crate::mpi::port_rates::PortRates;
+use crate::mpi::port_shares::PortShares;
 
 impl World {
-    /// From now on, drivers measure the rates of the ports of their rails, as they do where the kernel counts bytes.
-    pub fn begin_port_rates(&mut self) {
-        self.ports = Some(PortRates::new(self.ranks.len()));
+    /// From now on, drivers measure what they get of the ports of their rails, as they do where the kernel counts bytes. `per_host`:
+    /// ranks that share a port.
+    pub fn begin_port_shares(&mut self, per_host: u32) {
+        self.ports = Some(PortShares::new(self.ranks.len(), per_host));
     }
 
     /// From now on, what ranks know is looked at.
@@ -33,10 +35,12 @@ impl World {
         for (_, flow) in process.flows.iter().filter(|(_, flow)| self.network.is_busy(*flow)) {
             port(flow).into_iter().for_each(|port| ports.waits(rank, port));
         }
-        let measured = ports.observe(rank, now, |port| self.network.sent_by(port));
-        for (measured, rate) in measured {
-            for (subchannel, _) in process.flows.iter().filter(|(_, flow)| port(*flow) == Some(measured)) {
-                process.engine.port_measured(subchannel, rate);
+        let over = |at: u32| process.flows.iter().filter(move |(_, flow)| port(*flow) == Some(at));
+        let own = |at: u32| over(at).map(|(_, flow)| self.network.acknowledged_of(flow)).sum();
+        let measured = ports.observe(rank, now, |at| PortBytes { all: self.network.sent_by(at), own: own(at) });
+        for (at, room) in measured {
+            for (subchannel, _) in process.flows.iter().filter(|(_, flow)| port(*flow) == Some(at)) {
+                process.engine.port_room_measured(subchannel, room);
             }
         }
     }

@@ -35,8 +35,8 @@ const HALF_LIFE_NS: u64 = 100_000_000;
 /// A train of at most [`MAX_BURST`] that is faster than expected raises the rate by this part. Not by more: where the pauses
 /// between messages refill a shaper's bucket, all of them pass at once.
 const FREE_INCREASE: f64 = 1.0 / 64.0;
-/// Longest message that goes in one frame, in bytes; longer ones are announced and cut. A path also gets at least this many
-/// bytes in flight, so that it can show that it is fast.
+/// Longest message that goes in one frame, in bytes; longer ones are announced and cut. A path that was never measured also gets
+/// this number of bytes, so that it can show that it is fast.
 pub const MAX_EAGER_SIZE: u64 = 64 << 10;
 
 /// Rates are in bytes per second.
@@ -44,8 +44,8 @@ pub const MAX_EAGER_SIZE: u64 = 64 << 10;
 pub struct Rate {
     /// The rail's speed as the driver gave it, or [`ASSUMED_RATE`].
     nominal: f32,
-    /// Rate of the rail's port; 0: not known.
-    port: f32,
+    /// Bytes that this process may queue at the rail's port; 0: not known.
+    port_room: f32,
     measured: f64,
     last_measured: Instant,
     /// Weight of `measured`: bytes that it was measured by, the older the less.
@@ -65,7 +65,7 @@ impl Rate {
         let (last_measured, train) = (Instant(0), PacketTrain::default());
         Rate {
             nominal: nominal as f32,
-            port: 0.0,
+            port_room: 0.0,
             measured: nominal,
             last_measured,
             measured_bytes: 0.0,
@@ -85,13 +85,13 @@ impl Rate {
         self.nominal.into()
     }
 
-    /// Rate of the rail's port for all processes of the host, in bytes per second; 0: unknown.
-    pub fn of_port(&self) -> f64 {
-        self.port.into()
+    /// Bytes that this process [may queue](super::PortShare) at the rail's port; 0: not known.
+    pub fn port_room(&self) -> u64 {
+        self.port_room as u64
     }
 
-    pub fn port_measured(&mut self, rate: f64) {
-        self.port = rate as f32;
+    pub fn port_room_measured(&mut self, bytes: u64) {
+        self.port_room = bytes as f32;
     }
 
     /// When the rate was measured last; the origin of time: never.
@@ -151,7 +151,7 @@ impl Rate {
 
     /// Starts from the rate of another connection over the same path.
     pub fn inherit(&mut self, before: &Rate) {
-        (self.measured, self.known_rate, self.port) = (before.measured, before.measured, before.port);
+        (self.measured, self.known_rate, self.port_room) = (before.measured, before.measured, before.port_room);
     }
 
     /// Frames `acked` have arrived by `end`, which includes half a round trip, over a path of minimum round trip `min_rtt_ns` and

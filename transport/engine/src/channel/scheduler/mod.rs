@@ -113,7 +113,7 @@ impl VirtualChannel {
             late_ns: subchannel.estimate.late_ns(now),
             window: subchannel.estimate.window(),
             processor: self.processor,
-            is_last_received: self.last_received == Some(index),
+            is_followed: self.followed() == Some(index),
         };
         self.live.iter().map(|index| view((*index, &self.subchannels[usize::from(*index)]))).collect()
     }
@@ -150,6 +150,11 @@ impl VirtualChannel {
 
     fn padding_frame(&mut self, now: Instant, index: usize, len: u32) -> Transmit {
         self.frame(now, index, Body::Padding { len }, Source::Padding { len: len.into() }, FrameOwner::Ping)
+    }
+
+    /// The subchannel that short messages follow: that of the peer's last frame.
+    fn followed(&self) -> Option<u8> {
+        self.last_received.filter(|_| !self.leads)
     }
 
     /// Bytes that the path estimate allows subchannel `index`; no limit for the only live one.

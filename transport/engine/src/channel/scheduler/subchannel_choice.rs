@@ -37,8 +37,9 @@ impl VirtualChannel {
         let subchannel = &self.subchannels[cached_choice.index];
         let queued = subchannel.estimate.queued_ahead(now);
         let in_flight = subchannel.estimate.in_flight().max(queued);
-        let is_last_received = self.last_received.map(usize::from) == Some(cached_choice.index) || queued > 0;
+        let is_current =
+            queued > 0 || self.followed().is_none_or(|followed| usize::from(followed) == cached_choice.index);
         let is_fit = subchannel.budget > 0 && !subchannel.liveness.is_quarantined;
-        (is_fit && is_last_received && in_flight + len <= cached_choice.max_in_flight).then_some(cached_choice.index)
+        (is_fit && is_current && in_flight + len <= cached_choice.max_in_flight).then_some(cached_choice.index)
     }
 }

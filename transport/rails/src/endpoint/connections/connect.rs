@@ -330,6 +330,9 @@ impl Endpoint {
         });
         let speed = self.host[rail].speed;
         let Ok(subchannel) = self.engine.subchannel_up(vc, rail, speed, grant) else { return };
+        if self.peers[vc].role == Role::Initiator {
+            self.engine.lead(vc);
+        }
         let info = self.links.tcp.with_known_distance(rail, remote.ip(), tcp_info(stream.as_fd()).unwrap_or_default());
         let at = self.links.tcp.vacant_key();
         let renamed = self.poller.rename(stream.as_fd(), Kind::Stream, TcpSocket::Link(at).number());

@@ -20,7 +20,7 @@ use std::net::{IpAddr, Shutdown};
 use std::ops::{Deref, DerefMut};
 
 use fishplate_engine::wire::{Body, Header};
-use fishplate_engine::{Engine, Instant, PortRate, RailId};
+use fishplate_engine::{Engine, Instant, PortShare, RailId};
 use slab::Slab;
 
 use crate::endpoint::peer::Peer;
@@ -49,8 +49,12 @@ pub struct TcpLinks {
     pub keepalive: Keepalive,
     /// Groups of streams whose number is managed.
     pub groups: Vec<StreamGroup>,
-    /// Measured rates of the ports, by rail.
-    ports: Vec<PortRate>,
+    /// Ranks of the job on this host.
+    ranks: usize,
+    /// When they were sampled last.
+    sampled_at: Instant,
+    /// What this process gets of the ports, by rail.
+    ports: Vec<PortShare>,
     /// Links whose frames are batched.
     pub held: HeldLinks,
     /// Long payloads that threads move.
@@ -77,7 +81,7 @@ impl TcpLinks {
     pub fn new(
         congestion: CongestionControl,
         files: OpenFiles,
-        keepalive: Keepalive,
+        ranks: usize,
         transfers: Transfers,
         kernel_acks: KernelAckQueries,
     ) -> TcpLinks {
@@ -86,8 +90,10 @@ impl TcpLinks {
             congestion,
             files,
             none_idle_at: None,
-            keepalive,
+            keepalive: Keepalive::new(ranks),
             groups: Vec::new(),
+            ranks,
+            sampled_at: Instant(0),
             ports: Vec::new(),
             held: HeldLinks::default(),
             transfers,

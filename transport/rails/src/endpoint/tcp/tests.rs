@@ -17,7 +17,7 @@ fn none() -> TcpLinks {
     TcpLinks::new(
         CongestionControl::of_system(&socket),
         OpenFiles::begin(1),
-        Keepalive::new(1),
+        1,
         Transfers::new(Threads::new(ThreadLimit::Fixed(0), 1, 1)),
         KernelAckQueries::new(&Settings::default()),
     )

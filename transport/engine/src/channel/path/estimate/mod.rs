@@ -5,6 +5,7 @@ use super::in_flight::InFlight;
 use super::lateness::Lateness;
 use super::packet_train::TimeRange;
 use super::peer_clock::{AckTiming, PeerClock};
+use super::port_share::MAX_QUEUE_NS;
 use super::rate::{MAX_EAGER_SIZE, Rate};
 use super::rate_probe::RateProbe;
 use super::round_trip::RoundTrip;
@@ -19,11 +20,8 @@ const MAX_FOR_ROUND_TRIP: u64 = 4 << 10;
 /// an offset of the peer's clock of its own. Rails within a room are below by a factor of three.
 const FAR_NS: u64 = 100_000;
 
-/// Where a peer has several subchannels, each is given at most the bytes that it, or its port if that is faster, carries in
-/// this time, in nanoseconds, plus a round trip. Bytes bound to a subchannel cannot go over another that turns out to be
-/// faster, and the peer's frames wait as long for their acknowledgements. It is long enough that a progress thread that runs
-/// once a millisecond keeps the path busy.
-const MAX_QUEUE_NS: u64 = 8_000_000;
+/// A subchannel is given at least this number of bytes, and multiples of it: an efficient system call.
+const MIN_ALLOWANCE: u64 = 16 << 10;
 
 /// The acknowledgement of some frames.
 pub struct AckArrival {
@@ -167,13 +165,14 @@ impl Estimate {
             return MAX_EAGER_SIZE.saturating_sub(self.in_flight());
         }
         // Flows that share a queue get rates in proportion to their bytes in it. By its own rate, a flow that got little would
-        // be allowed few bytes in the queue, and get still less.
+        // be allowed few bytes in the queue, and get still less; one that was measured while others paused would bind more than
+        // leaves in time.
         // The bottleneck of a distant path is not its port.
-        let port = if self.is_near() { self.rate.of_port() } else { 0.0 };
-        let rate = self.rate.measured().max(port);
-        let enough_ns = self.min_rtt_ns() + MAX_QUEUE_NS;
-        let enough = (rate * enough_ns as f64 / 1e9) as u64;
-        if self.in_flight() < enough.max(MAX_EAGER_SIZE) { u64::MAX } else { 0 }
+        let most = match self.rate.port_room() {
+            room if room > 0 && self.is_near() => room,
+            _ => (self.rate.measured() * (self.min_rtt_ns() + MAX_QUEUE_NS) as f64 / 1e9) as u64,
+        };
+        most.max(MIN_ALLOWANCE).saturating_sub(self.in_flight()).next_multiple_of(MIN_ALLOWANCE)
     }
 
     /// Bytes that fill the path for a round trip. The driver's rate is that of the rail, which all its `streams` share.
@@ -294,8 +293,8 @@ impl Estimate {
     }
 
     /// The rail's port carries `rate` bytes per second, for all processes of the host.
-    pub fn port_measured(&mut self, rate: f64) {
-        self.rate.port_measured(rate);
+    pub fn port_room_measured(&mut self, bytes: u64) {
+        self.rate.port_room_measured(bytes);
     }
 
     /// The driver has measured.

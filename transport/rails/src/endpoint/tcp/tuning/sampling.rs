@@ -2,11 +2,13 @@
 
 use std::os::fd::AsFd;
 
-use fishplate_engine::{Instant, Path, PortRate, RailId};
+use fishplate_engine::{Instant, Path, PortBytes, PortShare, RailId};
 
 use crate::ablation::Mechanism;
 use crate::endpoint::Endpoint;
+use crate::endpoint::progress::state::TICK_NS;
 use crate::endpoint::tcp::{TcpLinks, over};
+use crate::link::StreamLink;
 use crate::link_kind::LinkId;
 use crate::socket::SILENT_FOR_NS;
 use crate::sys::interface::Counters;
@@ -16,7 +18,7 @@ use crate::sys::tcp_info::{TcpInfo, tcp_info};
 impl Endpoint {
     /// Samples all links that were in use since the last call.
     pub(in crate::endpoint) fn sample_paths(&mut self, now: Instant) {
-        self.links.tcp.ports.resize_with(self.host.rails.len(), PortRate::default);
+        self.links.tcp.ports.resize_with(self.host.rails.len(), PortShare::default);
         let links: Vec<usize> = self.links.tcp.iter().map(|(at, _)| at).collect();
         for at in links {
             // The failure of one may have ended others.
@@ -29,16 +31,21 @@ impl Endpoint {
         self.adjust_streams(&counters, now);
     }
 
-    /// Measures the rates of the ports of rails for which messages wait.
+    /// Measures what this process may queue at the ports of rails for which messages wait.
     fn measure_ports(&mut self, counters: &Counters, now: Instant) {
-        let TcpLinks { links, ports, .. } = &mut self.links.tcp;
+        let TcpLinks { links, ports, ranks, sampled_at, .. } = &mut self.links.tcp;
+        let before = std::mem::replace(sampled_at, now);
+        let away_ns = if before == Instant(0) { 0 } else { now.since_ns(before).saturating_sub(TICK_NS) };
         for (at, port) in ports.iter_mut().enumerate().filter(|(_, port)| port.is_busy) {
             port.is_busy = false;
             let rail = RailId(at as u8);
             let Some(interface) = self.host[rail].counted_interface() else { continue };
-            let Some(rate) = port.observe(now, || counters.sent_bytes(interface)) else { continue };
-            for link in over(links, rail).filter(|link| !self.host.has(link.remote.ip())) {
-                self.engine.port_measured(link.common.subchannel, rate);
+            let passes = |link: &&StreamLink| !self.host.has(link.remote.ip());
+            let own = || over(links, rail).filter(passes).map(|link| link.sampled.acknowledged_bytes).sum();
+            let sent = || Some(PortBytes { all: counters.sent_bytes(interface)?, own: own() });
+            let Some(room) = port.observe(now, *ranks as u32, away_ns, sent) else { continue };
+            for link in over(links, rail).filter(passes) {
+                self.engine.port_room_measured(link.common.subchannel, room);
             }
         }
     }
