@@ -5,16 +5,12 @@ import json
 import os
 import re
 import shlex
-import subprocess
-import time
 
 from recorded import profiled
-from support import AS_ROOT, FISHPLATE, INTERFACES, MpiTest, mpi_command, mpiexec, program
+from support import AS_ROOT, FISHPLATE, INTERFACES, MpiTest, json_lines, mpi_command, mpiexec, program, top, top_rows
 
 # Two hosts of a testbed, two ranks on each.
 RANKS, HOSTS = 4, 2
-# A page is written every 0.1 s; this is a hang.
-PATIENCE_S = 60
 # Makes a rank's host another one: its name, and what the kernel says of its boot.
 NAMED = "echo {name} >/proc/sys/kernel/hostname"
 BOOTED = "mount --bind {file} /proc/sys/kernel/random/boot_id"
@@ -51,7 +47,7 @@ class Identity(MpiTest):
         rows = [line.split("  ") for line in shown.out.splitlines() if re.match(r"\s+\d+\s", line)]
         in_trace = [next(cell for cell in row[1:] if cell.strip() and not cell.strip().isdigit()).strip() for row in rows]
         self.assertEqual(in_trace, names, str(shown))
-        lines = [json.loads(line) for line in self.stats.read_text().splitlines()] if self.stats.exists() else []
+        lines = json_lines(self.stats)
         return len(hosts), names, {line["host_id"] for line in lines} or hosts, {line["process"] for line in lines}
 
     def ranks_per_node(self):
@@ -113,26 +109,19 @@ class Identity(MpiTest):
                 self.assertEqual([clock["hosts"] for clock in world["clocks"]], [[f"{name} (1)"], [f"{name} (2)"]])
 
     def test_top(self):
-        name = f"ident-{os.getpid()}"
-        (self.folder / name).symlink_to(program("steady"))
-        rank = inside(["uts", "pid"], NAMED.format(name="node"), [self.folder / name, self.folder / "stop"])
+        steady = self.named(program("steady"))
+        rank = inside(["uts", "pid"], NAMED.format(name="node"), [steady, self.folder / "stop"])
         job = self.start(mpi_command(2, *rank))
 
-        def top(*options):
-            shown = subprocess.run([FISHPLATE, "top", "--once", "--every", "0.3", *options], capture_output=True, text=True, check=True)
-            return shown.stdout
+        def of_both_ranks():
+            rows = top_rows(steady.name)
+            return rows if len({row["rank"] for row in rows}) == 2 else None
 
-        deadline = time.monotonic() + PATIENCE_S
-        while True:
-            rows = [row for row in json.loads(top("--json")) if row["program"] == name]
-            if len({row["rank"] for row in rows}) == 2:
-                break
-            self.assertLess(time.monotonic(), deadline, str(job.ran()))
-            self.assertIsNone(job.process.poll(), str(job.ran()))
+        rows = self.wait_for(job, of_both_ranks)
         self.assertEqual({(row["host"], row["pid"]) for row in rows}, {("node", 1)})
         self.assertEqual(len({(row["rank"], row["host_id"]) for row in rows}), 2)
         self.assertEqual(len({row["host_id"] for row in rows}), 2)
-        table = [line for line in top().splitlines() if name in line]
+        table = [line for line in top().splitlines() if steady.name in line]
         hosts = {re.match(r"\s*(node \(\d\))\s", line)[1] for line in table}
         self.assertEqual(len(hosts), 2, "\n".join(table))
         (self.folder / "stop").touch()

@@ -134,9 +134,7 @@ class OneNetwork(ReachTest):
                 # It lasts until hosts have learned which interface is which.
                 job = self.job(setup, [bench("stress", mpi), "--duration", 4], mpi=mpi, rails=("--rails", "0"),
                                FISHPLATE_RAILS="s0,s1")
-                ran = self.finish(job)
-                self.assertEqual(ran.code, 0, str(ran))
-                self.assertIn("all contents right", ran.out, str(ran))
+                ran = self.ends_well(self.finish(job), "all contents right")
                 # When a host learns the right interface, a connection that stands may break once for that.
                 broken = ran.err.count("reset by peer") + ran.err.count("carried nothing")
                 self.assertLessEqual(broken, 0 if mode == "eui64" else 4, str(ran))
@@ -192,9 +190,8 @@ class Later(ReachTest):
             with self.subTest(**settings):
                 setup = f"{on(1, down)}\n{self.late('true', up)}"
                 ran = self.finish(self.job(setup, [bench("stress"), "--messages", 3000], **settings))
-                self.assertEqual(ran.code, 0, str(ran))
-                self.assertIn("all contents right", ran.out, str(ran))
-                self.says(ran, self.WAITS + "30 s: .*(r0\"? .*(is down|has no carrier)|a route)")
+                told = self.WAITS + "30 s: .*(r0\"? .*(is down|has no carrier)|a route)"
+                self.ends_well(ran, "all contents right", told=[told])
 
     def test_what_never_comes_ends_all_ranks(self):
         none = on(1, readdress(("r0",), ("r1",)))

@@ -1,12 +1,11 @@
 """Storage that fails while it is written to: a server, a client or a program is killed, the file system is full, the lab is
 taken down. Errors are clear, records whole, and nothing is left. Storage that is not set up here is skipped."""
 
-import json
 import os
 import shlex
 import signal
 
-from support import FISHPLATE, MpiTest, bench, descendants, stack, testbed
+from support import FISHPLATE, MpiTest, bench, descendants, json_lines, stack, testbed
 
 # With the processes that serve it, and how its client is told that they are gone.
 SERVED = {
@@ -147,8 +146,7 @@ class Storage(MpiTest):
         self.wait_for(job, lambda: running(job, "io_threads"))
         self.kill(job, "glusterfsd", 1)
         ran = self.finish(job)
-        lines = [json.loads(line) for line in record.read_text().splitlines()]
-        [skipped] = [line for line in lines if line["kind"] == "skipped"]
+        [skipped] = json_lines(record, "skipped")
         self.assertRegex(skipped["reason"], r"round 1: storage glusterfs: glusterfsd on \w+ has ended \(signal: 9", str(ran))
-        self.assertEqual([line["round"] for line in lines if line["kind"] == "cell"], [1], str(ran))
+        self.assertEqual([line["round"] for line in json_lines(record, "cell")], [1], str(ran))
         self.assertEqual(mounts(), [])
