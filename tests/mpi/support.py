@@ -1,5 +1,6 @@
 """How tests run MPI programs on testbeds, and what they see of them."""
 
+import functools
 import json
 import os
 import re
@@ -89,7 +90,7 @@ def json_lines(path, kind=None):
     """The lines of a file of JSON, or those of a kind. Without a last one that is torn, and none where there is no file."""
     text = path.read_text() if path.exists() else ""
     lines = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
-    return [line for line in lines if kind in (None, line["kind"])]
+    return [line for line in lines if kind is None or line["kind"] == kind]
 
 
 def class_folder(test):
@@ -150,6 +151,26 @@ def descendants(root):
         found[number] = command_line(number)
         left += children.get(number, [])
     return {number: line for number, line in found.items() if line}
+
+
+def each(cases):
+    """A test of each of these, which are its arguments: set up before and cleaned up after, whether others fail or not."""
+    cases = list(cases)
+
+    def test_of(test):
+        @functools.wraps(test)
+        def run(self):
+            for at, case in enumerate(cases):
+                words = case if isinstance(case, tuple) else (case,)
+                with self.subTest(", ".join(map(str, words))):
+                    try:
+                        if at > 0:
+                            self.setUp()
+                        test(self, *words)
+                    finally:
+                        self.doCleanups()
+        return run
+    return test_of
 
 
 class Ran:

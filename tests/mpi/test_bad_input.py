@@ -4,8 +4,8 @@ import os
 import re
 import shlex
 
-from support import (FISHPLATE, HERE, PROVIDER, MpiTest, bench, mpi_command, on_first_host, on_host, program, stack, testbed, tool,
-                     with_free_files, with_mpich)
+from support import (FISHPLATE, HERE, PROVIDER, MpiTest, bench, each, mpi_command, on_first_host, on_host, program, stack, testbed,
+                     tool, with_free_files, with_mpich)
 
 # How a rank begins what it tells of its peers.
 ME = r"fishplate: rank \d+ on node\d"
@@ -23,31 +23,29 @@ class WrongSettings(MpiTest):
         ran = self.latency("--rails", "r0,ib7")
         self.fails(ran, r'fishplate: FISHPLATE_RAILS: no interface is called "ib7"; there are: .*r0, r1', "MPI_Init")
 
-    def test_an_unknown_policy(self):
-        for option, variable in [("--striping", "FISHPLATE_STRIPING"), ("--multiplexing", "FISHPLATE_MULTIPLEXING")]:
-            with self.subTest(option):
-                self.fails(self.latency(option, "fastest"), option, f'{variable}.*"fastest"', "binding.*earliest")
+    @each([("--striping", "FISHPLATE_STRIPING"), ("--multiplexing", "FISHPLATE_MULTIPLEXING")])
+    def test_an_unknown_policy(self, option, variable):
+        self.fails(self.latency(option, "fastest"), option, f'{variable}.*"fastest"', "binding.*earliest")
 
     def test_a_policy_with_too_few_weights(self):
         self.fails(self.latency("--striping", "weighted:3,2,1"), "fishplate: .*weight")
 
-    def test_settings_without_fishplate_run(self):
-        for variable, value, allowed in [
-            ("FISHPLATE_STRIPING", "fastest", "binding, even"),
-            ("FISHPLATE_PORTS", "50000", "FIRST-LAST"),
-            ("FISHPLATE_STREAMS", "99", "1 to 16"),
-            ("FISHPLATE_GRANT", "1K", "64K"),
-            ("FISHPLATE_EAGER_LIMIT", "much", "bytes"),
-            ("FISHPLATE_TIMEOUT", "0", "1 to 86400"),
-            ("FISHPLATE_CONGESTION", "no such", "reno"),
-            ("FISHPLATE_PROGRESS", "sometimes", "auto, thread, calls"),
-            ("FISHPLATE_STATS", "/no/folder/x", "existing folder"),
-            ("FISHPLATE_LOG", "loud", "error, warn, info, debug"),
-        ]:
-            with self.subTest(variable):
-                line = with_mpich(f"export {variable}={shlex.quote(value)} && mpiexec -n 2 {bench('latency')}")
-                ran = self.run_command(testbed("--", "sh", "-c", line))
-                self.fails(ran, f'fishplate: {variable}.*"{value}".*{allowed}')
+    @each([
+        ("FISHPLATE_STRIPING", "fastest", "binding, even"),
+        ("FISHPLATE_PORTS", "50000", "FIRST-LAST"),
+        ("FISHPLATE_STREAMS", "99", "1 to 16"),
+        ("FISHPLATE_GRANT", "1K", "64K"),
+        ("FISHPLATE_EAGER_LIMIT", "much", "bytes"),
+        ("FISHPLATE_TIMEOUT", "0", "1 to 86400"),
+        ("FISHPLATE_CONGESTION", "no such", "reno"),
+        ("FISHPLATE_PROGRESS", "sometimes", "auto, thread, calls"),
+        ("FISHPLATE_STATS", "/no/folder/x", "existing folder"),
+        ("FISHPLATE_LOG", "loud", "error, warn, info, debug"),
+    ])
+    def test_settings_without_fishplate_run(self, variable, value, allowed):
+        line = with_mpich(f"export {variable}={shlex.quote(value)} && mpiexec -n 2 {bench('latency')}")
+        ran = self.run_command(testbed("--", "sh", "-c", line))
+        self.fails(ran, f'fishplate: {variable}.*"{value}".*{allowed}')
 
     def test_secret_files(self):
         one, other = (self.temporary_folder() / name for name in ["one", "other"])

@@ -2,7 +2,7 @@
 
 import re
 
-from support import FISHPLATE, INTERFACES, MpiTest, json_lines, mpi_command, program, testbed, with_mpich
+from support import FISHPLATE, INTERFACES, MpiTest, each, json_lines, mpi_command, program, testbed, with_mpich
 from test_mpi4py import ALL, main_py
 
 THREE_CLUSTERS = """
@@ -43,27 +43,25 @@ class CollectivesTest(MpiTest):
 class Collectives(CollectivesTest):
     """Clusters that the user names."""
 
-    def test_clusters_that_the_user_names(self):
-        for clusters in ["node0;node1", "0-1;2,3", "0;1-3"]:
-            with self.subTest(clusters):
-                self.succeeds(self.given(4, program("collectives"), clusters=clusters), "all right")
-                _, used = self.used()
-                self.assertIn(("bcast", "coordinators"), used)
+    @each(["node0;node1", "0-1;2,3", "0;1-3"])
+    def test_clusters_that_the_user_names(self, clusters):
+        self.succeeds(self.given(4, program("collectives"), clusters=clusters), "all right")
+        _, used = self.used()
+        self.assertIn(("bcast", "coordinators"), used)
 
-    def test_what_hosts_reach_together_is_measured_where_there_are_several(self):
-        for clusters, inside, shares in [
-            ("0,1;2,3", [True, True], True),
-            ("0;1-3", [False, True], True),
-            ("0;1;2;3", [False] * 4, False),
-        ]:
-            with self.subTest(clusters):
-                self.succeeds(self.given(4, program("collectives"), clusters=clusters), "all right")
-                found = self.lines()[0]
-                pairs = len(inside) * (len(inside) - 1) // 2
-                for key in ["inside_latencies_us", "inside_mb_per_s", "inside_shared_mb_per_s"]:
-                    self.assertEqual([number is not None for number in found[key]], inside, found)
-                self.assertEqual([number is not None for number in found["shared_mb_per_s"]], [shares] * pairs, found)
-                self.assertEqual([len(found["round_trips_us"]), len(found["rates_mb_per_s"])], [pairs, pairs], found)
+    @each([
+        ("0,1;2,3", [True, True], True),
+        ("0;1-3", [False, True], True),
+        ("0;1;2;3", [False] * 4, False),
+    ])
+    def test_what_hosts_reach_together_is_measured_where_there_are_several(self, clusters, inside, shares):
+        self.succeeds(self.given(4, program("collectives"), clusters=clusters), "all right")
+        found = self.lines()[0]
+        pairs = len(inside) * (len(inside) - 1) // 2
+        for key in ["inside_latencies_us", "inside_mb_per_s", "inside_shared_mb_per_s"]:
+            self.assertEqual([number is not None for number in found[key]], inside, found)
+        self.assertEqual([number is not None for number in found["shared_mb_per_s"]], [shares] * pairs, found)
+        self.assertEqual([len(found["round_trips_us"]), len(found["rates_mb_per_s"])], [pairs, pairs], found)
 
     def test_mpi4py(self):
         # With more ranks than processors Open MPI's own non-blocking operations take minutes, so not always.

@@ -73,7 +73,7 @@ class HostileNames(MpiTest):
     def profile(self, folder):
         """A small profile, with traces."""
         job = [*mpiexec("mpich", 2), program("profiled"), "counts"]
-        command = profiled(FISHPLATE, folder / "p.json", *job, trace=folder / "trace")
+        command = profiled(folder / "p.json", *job, trace=folder / "trace")
         self.assertEqual(self.run_command(command).code, 0)
         return folder / "p.json"
 

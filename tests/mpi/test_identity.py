@@ -7,7 +7,7 @@ import re
 import shlex
 
 from recorded import profiled
-from support import AS_ROOT, FISHPLATE, INTERFACES, MpiTest, json_lines, mpi_command, mpiexec, program, top, top_rows
+from support import AS_ROOT, FISHPLATE, INTERFACES, MpiTest, each, json_lines, mpi_command, mpiexec, on_host, program, testbed, top, top_rows
 
 # Two hosts of a testbed, two ranks on each.
 RANKS, HOSTS = 4, 2
@@ -25,14 +25,10 @@ def inside(kinds, line, command):
 class Identity(MpiTest):
     def setUp(self):
         self.folder = self.temporary_folder()
-        self.begin("all")
-
-    def begin(self, name):
-        self.trace, self.record = self.folder / f"{name}.trace", self.folder / f"{name}.json"
-        self.stats = self.folder / f"{name}.jsonl"
+        self.trace, self.record, self.stats = (self.folder / name for name in ("trace", "profile.json", "stats.jsonl"))
 
     def profile(self):
-        return profiled(FISHPLATE, self.record, trace=self.trace)
+        return profiled(self.record, trace=self.trace)
 
     def seen(self):
         """Of a run that was recorded: hosts and their names by rank in the profile, and in the trace; ranks on a host that a
@@ -59,54 +55,47 @@ class Identity(MpiTest):
             times.append(json.loads(ran.out)[0]["run_s"])
         return {times[1]: RANKS // HOSTS, times[2]: RANKS}[times[0]]
 
-    def test_hosts_with_one_name_whose_ranks_are_all_process_1(self):
-        for mpi in ["mpich", "openmpi"]:
-            with self.subTest(mpi):
-                self.begin(mpi)
-                # Open MPI's own processes find each other by process numbers.
-                kinds = ["uts", "pid"] if mpi == "mpich" else ["uts"]
-                rank = inside(kinds, NAMED.format(name="node"), [INTERFACES[mpi][1] / "profiled", "counts"])
-                job = mpi_command(RANKS, *rank, run=["--stats", self.stats], mpi=mpi)
-                at = job.index("--") + 1
-                ran = self.run_command([*job[:at], *self.profile(), *job[at:]], environment=AS_ROOT)
-                self.succeeds(ran, "all right", f"{RANKS} processes on {HOSTS} hosts", f"{RANKS} ranks on {HOSTS} hosts")
-                hosts, names, in_stats, processes = self.seen()
-                self.assertEqual((hosts, len(in_stats), len(processes)), (HOSTS, HOSTS, RANKS))
-                self.assertEqual(sorted(set(names)), ["node (1)", "node (2)"])
-                self.assertEqual(names[0], "node (1)")
-                if mpi == "mpich":
-                    self.assertEqual({rank["pid"] for rank in json.loads(self.record.read_text())["worlds"][0]["ranks"]}, {1})
-                self.assertEqual(self.ranks_per_node(), RANKS // HOSTS)
+    @each(["mpich", "openmpi"])
+    def test_hosts_with_one_name_whose_ranks_are_all_process_1(self, mpi):
+        # Open MPI's own processes find each other by process numbers.
+        kinds = ["uts", "pid"] if mpi == "mpich" else ["uts"]
+        rank = inside(kinds, NAMED.format(name="node"), [INTERFACES[mpi][1] / "profiled", "counts"])
+        job = mpi_command(RANKS, *rank, run=["--stats", self.stats], mpi=mpi)
+        ran = self.run_command([*testbed("--"), *self.profile(), *on_host(job)], environment=AS_ROOT)
+        self.succeeds(ran, "all right", f"{RANKS} processes on {HOSTS} hosts", f"{RANKS} ranks on {HOSTS} hosts")
+        hosts, names, in_stats, processes = self.seen()
+        self.assertEqual((hosts, len(in_stats), len(processes)), (HOSTS, HOSTS, RANKS))
+        self.assertEqual(sorted(set(names)), ["node (1)", "node (2)"])
+        self.assertEqual(names[0], "node (1)")
+        if mpi == "mpich":
+            self.assertEqual({rank["pid"] for rank in json.loads(self.record.read_text())["worlds"][0]["ranks"]}, {1})
+        self.assertEqual(self.ranks_per_node(), RANKS // HOSTS)
 
-    def test_one_host_with_several_names(self):
-        for mpi in ["mpich", "openmpi"]:
-            with self.subTest(mpi):
-                self.begin(mpi)
-                ranks = "echo rank-${PMI_RANK:-$PMIX_RANK} >/proc/sys/kernel/hostname"
-                rank = inside(["uts"], ranks, [INTERFACES[mpi][1] / "profiled", "counts"])
-                run = [FISHPLATE, "run", "--mpi", mpi, "--stats", self.stats, "--", *mpiexec(mpi, 3), *rank]
-                settings = {"FISHPLATE_RAILS": "lo", "MPIR_CVAR_NOLOCAL": "1", "OMPI_MCA_pml": "cm"}
-                ran = self.run_command([*self.profile(), *run], environment=AS_ROOT | settings)
-                self.succeeds(ran, "all right", "3 processes on 1 host", "3 ranks on 1 host")
-                hosts, names, in_stats, _ = self.seen()
-                self.assertEqual((hosts, len(in_stats), names), (1, 1, [f"rank-{rank}" for rank in range(3)]))
+    @each(["mpich", "openmpi"])
+    def test_one_host_with_several_names(self, mpi):
+        ranks = "echo rank-${PMI_RANK:-$PMIX_RANK} >/proc/sys/kernel/hostname"
+        rank = inside(["uts"], ranks, [INTERFACES[mpi][1] / "profiled", "counts"])
+        run = [FISHPLATE, "run", "--mpi", mpi, "--stats", self.stats, "--", *mpiexec(mpi, 3), *rank]
+        settings = {"FISHPLATE_RAILS": "lo", "MPIR_CVAR_NOLOCAL": "1", "OMPI_MCA_pml": "cm"}
+        ran = self.run_command([*self.profile(), *run], environment=AS_ROOT | settings)
+        self.succeeds(ran, "all right", "3 processes on 1 host", "3 ranks on 1 host")
+        hosts, names, in_stats, _ = self.seen()
+        self.assertEqual((hosts, len(in_stats), names), (1, 1, [f"rank-{rank}" for rank in range(3)]))
 
-    def test_machines_with_one_name_and_another_boot(self):
+    @each(["mpich", "openmpi"])
+    def test_machines_with_one_name_and_another_boot(self, mpi):
         boot = self.folder / "boot"
         boot.write_text("00000000-1111-2222-3333-444444444444\n")
-        for mpi in ["mpich", "openmpi"]:
-            with self.subTest(mpi):
-                self.begin(mpi)
-                line = f"[ ${{PMI_RANK:-$PMIX_RANK}} = 0 ] || {BOOTED.format(file=boot)}"
-                rank = inside(["mount"], line, [INTERFACES[mpi][1] / "profiled", "counts"])
-                ran = self.run_command([*self.profile(), *mpiexec(mpi, 3), *rank], environment=AS_ROOT)
-                self.succeeds(ran, "all right", "3 ranks on 2 hosts")
-                hosts, names, _, _ = self.seen()
-                name = os.uname().nodename
-                self.assertEqual((hosts, names), (2, [f"{name} (1)", f"{name} (2)", f"{name} (2)"]))
-                # Other machines have other clocks.
-                [world] = json.loads(self.record.read_text())["worlds"]
-                self.assertEqual([clock["hosts"] for clock in world["clocks"]], [[f"{name} (1)"], [f"{name} (2)"]])
+        line = f"[ ${{PMI_RANK:-$PMIX_RANK}} = 0 ] || {BOOTED.format(file=boot)}"
+        rank = inside(["mount"], line, [INTERFACES[mpi][1] / "profiled", "counts"])
+        ran = self.run_command([*self.profile(), *mpiexec(mpi, 3), *rank], environment=AS_ROOT)
+        self.succeeds(ran, "all right", "3 ranks on 2 hosts")
+        hosts, names, _, _ = self.seen()
+        name = os.uname().nodename
+        self.assertEqual((hosts, names), (2, [f"{name} (1)", f"{name} (2)", f"{name} (2)"]))
+        # Other machines have other clocks.
+        [world] = json.loads(self.record.read_text())["worlds"]
+        self.assertEqual([clock["hosts"] for clock in world["clocks"]], [[f"{name} (1)"], [f"{name} (2)"]])
 
     def test_top(self):
         steady = self.named(program("steady"))
@@ -138,7 +127,7 @@ class Causes(MpiTest):
 
     def profiled(self, *command, **options):
         record = self.temporary_folder() / "profile.json"
-        return self.told(*profiled(FISHPLATE, record, *command), **options)
+        return self.told(*profiled(record, *command), **options)
 
     def test_why_nothing_was_profiled(self):
         begin = "no process called MPI with Fishplate's library in front of it: "

@@ -6,7 +6,7 @@ import sys
 import unittest
 
 from cuts import link_down, reset
-from support import MpiTest, bench, program
+from support import MpiTest, bench, each, program
 from test_failover import CUTS, SEED, Failover
 
 MPIS = ["mpich", "openmpi"]
@@ -31,12 +31,11 @@ class Bytes(MpiTest):
                     for rail in ["r0", "r1"]:
                         self.assertGreater(bytes_of[rail], WINDOW * ITERATIONS * SIZE / 20, str(ran))
 
-    def test_accumulates_go_over_rails(self):
+    @each(MPIS)
+    def test_accumulates_go_over_rails(self, mpi):
         options = ["--check", "--sizes", "64K", "--iterations", 20, "--warmup", 0]
-        for mpi in MPIS:
-            with self.subTest(mpi):
-                ran = self.succeeds(self.mpi(2, bench("accumulate_latency", mpi), *options, mpi=mpi))
-                self.assertGreaterEqual(sum(ran.sums("tx_bytes").values()), 2 * 20 << 16, str(ran))
+        ran = self.succeeds(self.mpi(2, bench("accumulate_latency", mpi), *options, mpi=mpi))
+        self.assertGreaterEqual(sum(ran.sums("tx_bytes").values()), 2 * 20 << 16, str(ran))
 
     def test_what_goes_past_the_rails_is_told(self):
         options = ["--sizes", SIZE, "--window", WINDOW, "--iterations", ITERATIONS, "--warmup", 0]
@@ -50,21 +49,19 @@ class Bytes(MpiTest):
 class Cut(Failover):
     """Rails that are cut under one-sided operations."""
 
-    def test_puts(self):
+    @each(MPIS)
+    def test_puts(self, mpi):
         cut = link_down("r1").for_a_while(0.4)
-        for mpi in MPIS:
-            with self.subTest(mpi):
-                options = ["--check", "--sizes", "1M", "--seconds", 2]
-                command = [bench("put_bandwidth", mpi), *options]
-                ran = self.disturbed(cut, 2, *command, mpi=mpi, on=["--rails", "1000,1000"])
-                self.survives(ran)
+        options = ["--check", "--sizes", "1M", "--seconds", 2]
+        command = [bench("put_bandwidth", mpi), *options]
+        ran = self.disturbed(cut, 2, *command, mpi=mpi, on=["--rails", "1000,1000"])
+        self.survives(ran)
 
-    def test_counters(self):
+    @each(MPIS)
+    def test_counters(self, mpi):
         both = "; ".join(cut.for_a_while(0.2, 0.1) for cut in [link_down("r0"), reset("r1"), link_down("r1", 1)])
-        for mpi in MPIS:
-            with self.subTest(mpi):
-                ran = self.disturbed(both, 8, program("counter", mpi), 1000, mpi=mpi)
-                self.ends_well(ran, "all right")
+        ran = self.disturbed(both, 8, program("counter", mpi), 1000, mpi=mpi)
+        self.ends_well(ran, "all right")
 
 
 @unittest.skipUnless(CUTS, "only with --cuts")

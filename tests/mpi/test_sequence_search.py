@@ -33,7 +33,7 @@ class SequenceSearch(AppTest):
 
     def test_hits_are_the_same_on_any_number_of_ranks_and_fragments(self):
         """Each search verifies its hits too."""
-        database, queries, hits = self.make(400)
+        database, queries, hits = self.make(100)
         lines = hits.read_text().splitlines()
         self.assertGreater(len(lines), 24)
         self.assertTrue(all(len(line.split("\t")) == 12 for line in lines), lines)

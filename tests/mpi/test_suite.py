@@ -3,7 +3,7 @@
 import json
 import shlex
 
-from support import AS_ROOT, FISHPLATE, MpiTest, bench, stack, testbed
+from support import AS_ROOT, FISHPLATE, MpiTest, bench, each, stack, testbed
 
 # Lines of programs with two ranks and with four, by the benchmark they are of.
 TWO_SIDED = {
@@ -329,13 +329,12 @@ class Wrong(Suite):
         """Exit code 2 and one message."""
         self.ends_with(2, self.run_command(shlex.split(command)), *texts)
 
-    def test_each_program_explains_itself(self):
-        for name in [*TWO_SIDED, *ONE_SIDED, *MANY]:
-            with self.subTest(name):
-                helped = self.succeeds(self.run_command([bench(name), "--help"]), f"{name}: ", "--iterations N")
-                self.assertEqual("--sync" in helped.out, name in ONE_SIDED)
-                self.assertEqual("--start" in helped.out, name in COLLECTIVE)
-                self.assertEqual("--sizes" in helped.out, name != "barrier" and name not in ATOMIC)
+    @each([*TWO_SIDED, *ONE_SIDED, *MANY])
+    def test_each_program_explains_itself(self, name):
+        helped = self.succeeds(self.run_command([bench(name), "--help"]), f"{name}: ", "--iterations N")
+        self.assertEqual("--sync" in helped.out, name in ONE_SIDED)
+        self.assertEqual("--start" in helped.out, name in COLLECTIVE)
+        self.assertEqual("--sizes" in helped.out, name != "barrier" and name not in ATOMIC)
 
     def test_number_of_ranks(self):
         for name in [*TWO_SIDED, *ONE_SIDED]:
