@@ -22,7 +22,6 @@ mod lab;
 mod predict;
 mod profile;
 mod report;
-mod reproduce;
 mod rpi;
 mod run;
 mod storage;
