@@ -22,6 +22,7 @@ mod lab;
 mod predict;
 mod profile;
 mod report;
+mod reproduce;
 mod rpi;
 mod run;
 mod storage;
