@@ -31,7 +31,7 @@ class ManyRanks(MpiTest):
 
     @each([link_down("r1"), loss("r1")])
     def test_another_rail_takes_the_place_of_the_only_one_that_fails(self, cut):
-        job = mpi_command(RANKS, bench("alltoall"), "--check", "--sizes", 1024, "--seconds", 4)
+        job = mpi_command(RANKS, bench("alltoall"), "--check", "--sizes", 1024, "--seconds", 2)
         line = lambda here: f"{here} & job=$!\nsleep 2; {cut.for_a_while(15, 0)} & wait $job"
         ran = self.run_command(on_first_host(job, line))
         self.ends_well(ran, told=[TOLD])

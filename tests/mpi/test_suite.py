@@ -277,10 +277,15 @@ class KnownDelay(Suite):
     MOST_WAYS = 6
 
     def in_lab(self, script, run=("--mpi", "mpich")):
-        """The lines of a script's programs in a lab."""
-        # Its end is also that of what the script has left running.
-        name = self.lab("--rails", RATE_MBIT, "--delay", f"{self.DELAY_US}us")
-        return self.lines(script, run, on=[FISHPLATE, "lab", "exec", "--name", name, "--"])
+        """The lines of a script's programs in a lab, which goes afterwards."""
+        home = {"XDG_RUNTIME_DIR": str(self.temporary_folder())}
+        link = ["--rails", RATE_MBIT, "--delay", f"{self.DELAY_US}us"]
+        self.ends_well(self.run_command([FISHPLATE, "lab", "up", "--unverified", *link], environment=home))
+        try:
+            return self.lines(script, run, on=[FISHPLATE, "lab", "exec", "--"], **home)
+        finally:
+            # Also ends what the script left running.
+            self.run_command([FISHPLATE, "lab", "down"], environment=home)
 
     def check_latency(self, value, size):
         """A message takes the delay and its time on the wire, or longer."""
