@@ -8,8 +8,7 @@ class AppTest(MpiTest):
 
     def verified(self, ranks, name, *options):
         """The line of a run over two rails, whose result is right."""
-        ran = self.mpi(ranks, app(name), *options, "--json")
-        self.assertEqual(ran.code, 0, str(ran))
+        ran = self.ends_well(self.mpi(ranks, app(name), *options, "--json"))
         [line] = ran.json()
         self.assertEqual((line["kind"], line["checked"], line["ranks"]), ("result", True, ranks), str(ran))
         return line
@@ -17,6 +16,4 @@ class AppTest(MpiTest):
     def refuses(self, code, command, *texts, ranks=1):
         """An exit code and its message."""
         start = [stack("mpich") / "mpiexec", "-n", ranks] if ranks > 1 else []
-        ran = self.run_command([*start, *command])
-        self.assertEqual(ran.code, code, str(ran))
-        self.says(ran, *texts)
+        self.ends_with(code, self.run_command([*start, *command]), *texts)

@@ -19,6 +19,9 @@ class Cut:
     def __init__(self, name, begin, end="true"):
         self.name, self.begin, self.end = name, begin, end
 
+    def __str__(self):
+        return self.name
+
     def for_a_while(self, seconds, pause=0.2):
         """A pause, and the rail is cut for so long."""
         return f"sleep {pause}; {self.begin}; sleep {seconds}; {self.end}"

@@ -6,12 +6,13 @@ from support import ROOT
 
 # The tables of a page's fenced blocks that are for a shell: without a language, or `sh`.
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-# What stands for the reader's own hosts, interfaces, addresses and folders.
+# What stands for the reader's own hosts, interfaces, addresses and folders, and for what takes longer than a look.
 STANDS_FOR = [
     (r"\ba,b\b", "node0,node1"), (r"\bdoctor a b\b", "doctor node0 node1"), (r"\beth0,eth1\b", "r0,r1"),
     (r"\b10\.0\.0\.2,fd00::2\b", "10.77.0.2,10.77.1.2"), (r"\b10\.0\.0\.2\b", "10.77.0.2"), (r"/shared/", "./"),
     (r"/path/to/lib/fishplate", f"{ROOT}/build/lib/fishplate"), (r"--schedule '4s ", "--schedule '0.1s "), (r" 8s ", " 0.2s "),
-    (r"'3s r", "'0.1s r"), (r" 6s r", " 0.2s r"), (r"\| less$", "| cat"),
+    (r"'3s r", "'0.1s r"), (r" 6s r", " 0.2s r"), (r"\| less$", "| cat"), (r"bench pingpong", "bench pingpong --loop-large 3"),
+    (r"rpi --networks", "rpi --repeats 1 --networks"),
 ]
 # What needs the hosts of a testbed, as it measures or uses what lies between them.
 ON_HOSTS = re.compile(r"(^|[ =(])(fishplate (run|doctor|rails|profile -|profile --(output|trace|mpi))|mpiexec) ?")

@@ -22,8 +22,7 @@ MAGIC = b"FiPl"
 # What complaints begin with.
 NAME = Path(sys.argv[0]).stem
 VERSION = 11
-HELLO, CHALLENGE, PROOF, ACCEPT, REFUSE = 1, 2, 3, 4, 5
-NOT_ME, BAD_TOKEN = 2, 3
+HELLO, PROOF = 1, 3
 CHALLENGE_LEN = 120
 # In the place of a key share: the rails are not encrypted.
 NO_SHARE = bytes(32)

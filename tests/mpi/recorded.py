@@ -1,6 +1,9 @@
 """Programs that are recorded and traced, and what becomes of their traces."""
 
+import json
 import re
+
+from support import FISHPLATE
 
 # What `fishplate predict` says of traces that it does not replay, and why it is right to.
 REFUSALS = {
@@ -11,17 +14,33 @@ REFUSALS = {
 }
 
 
-def profiled(fishplate, record, *command, trace=None):
+def profiled(record, *command, trace=None):
     """The command line that records a command, and traces it where there is a folder for that."""
     traced = ["--trace", trace] if trace else []
-    return [fishplate, "profile", *traced, "--output", record, "--", *command]
+    return [FISHPLATE, "profile", *traced, "--output", record, "--", *command]
 
 
-def predicting(fishplate, trace, *networks):
+def predicting(trace, *networks):
     """The command line that replays a trace, each rank on a host of its own, at 1000 Mbit/s unless other networks are named."""
-    return [fishplate, "predict", "--json", trace, "--ranks-per-node", 1, *(networks or ["one=1000"])]
+    return [FISHPLATE, "predict", "--json", trace, "--ranks-per-node", 1, *(networks or ["one=1000"])]
 
 
-def refusal(said):
-    """Why a trace is rightly refused, by what was said of it; nothing where it should have been replayed."""
-    return next((reason for pattern, reason in REFUSALS.items() if re.search(pattern, said)), None)
+def outcome(command, passes, run, folder):
+    """What becomes of a command that is recorded and traced, in words, and what was said if that is wrong. It passes as it does
+    without, and its trace is replayed to the end, or refused for a reason. `passes` judges its exit code and what it said, which
+    `run` returns of a command."""
+    trace, record = folder / "trace", folder / "profile.json"
+    code, said = run(profiled(record, *command, trace=trace))
+    if re.search("recording a profile has failed|panicked|no profile is recorded", said):
+        return "WRONG: not recorded", said
+    if not passes(code, said):
+        return ("WRONG: fails recorded only", said) if passes(*run(command)) else ("fails without being recorded as well", "")
+    worlds = json.loads(record.read_text())["worlds"] if record.is_file() else []
+    # Of thousands of communicators not each has a row; requests have room enough.
+    if any(rank["lost"]["requests"] for world in worlds for rank in world["ranks"]):
+        return "WRONG: requests were lost", said
+    code, said = run(predicting(trace))
+    if code == 0:
+        return "passes, replayed", ""
+    reason = next((reason for pattern, reason in REFUSALS.items() if re.search(pattern, said)), None)
+    return (f"passes, refused: {reason}", "") if reason else ("WRONG: neither replayed nor refused by name", said)

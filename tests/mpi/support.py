@@ -1,5 +1,6 @@
 """How tests run MPI programs on testbeds, and what they see of them."""
 
+import functools
 import json
 import os
 import re
@@ -85,6 +86,13 @@ def with_free_files(count, *command):
     return ["sh", "-c", limit, "sh", *command]
 
 
+def json_lines(path, kind=None):
+    """The lines of a file of JSON, or those of a kind. Without a last one that is torn, and none where there is no file."""
+    text = path.read_text() if path.exists() else ""
+    lines = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+    return [line for line in lines if kind is None or line["kind"] == kind]
+
+
 def class_folder(test):
     """A folder until the last test of a class has ended."""
     folder = tempfile.TemporaryDirectory()
@@ -115,6 +123,17 @@ def command_line(number):
         return ""
 
 
+def top(*options):
+    """What `fishplate top` shows once."""
+    command = [FISHPLATE, "top", "--once", "--every", "0.3", *options]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def top_rows(program):
+    """Its rows of the processes of a program."""
+    return [row for row in json.loads(top("--json")) if row["program"] == program]
+
+
 def descendants(root):
     """Processes below one, in whatever namespaces: numbers and command lines. (MPI programs have no mark: bench leaves
     FISHPLATE_* of the caller's out.)"""
@@ -134,6 +153,26 @@ def descendants(root):
     return {number: line for number, line in found.items() if line}
 
 
+def each(cases):
+    """A test of each of these, which are its arguments: set up before and cleaned up after, whether others fail or not."""
+    cases = list(cases)
+
+    def test_of(test):
+        @functools.wraps(test)
+        def run(self):
+            for at, case in enumerate(cases):
+                words = case if isinstance(case, tuple) else (case,)
+                with self.subTest(", ".join(map(str, words))):
+                    try:
+                        if at > 0:
+                            self.setUp()
+                        test(self, *words)
+                    finally:
+                        self.doCleanups()
+        return run
+    return test_of
+
+
 class Ran:
     """A command that has ended."""
 
@@ -146,13 +185,17 @@ class Ran:
             parts.append(f"--- {name}\n{text[-MOST_SHOWN:]}")
         return "\n".join(parts)
 
-    def shares(self):
-        """What part of all bytes each rail sent, over all processes."""
-        sent = {}
+    def sums(self, of, by="rail"):
+        """A counter, summed over all processes for each rail, or for each of what else `by` names."""
+        found = {}
         for line in self.counters:
-            sent[line["rail"]] = sent.get(line["rail"], 0) + line["tx_bytes"]
-        total = sum(sent.values())
-        return {rail: count / total for rail, count in sent.items()}
+            found[line[by]] = found.get(line[by], 0) + line[of]
+        return found
+
+    def shares(self):
+        """What part of all bytes each rail sent."""
+        sent = self.sums("tx_bytes")
+        return {rail: count / sum(sent.values()) for rail, count in sent.items()}
 
     def json(self):
         """The objects in the output of a benchmark program run with --json."""
@@ -211,8 +254,7 @@ class Job:
 
     def ran(self):
         """What there is to see of it."""
-        lines = self.counters.read_text().splitlines() if self.counters.exists() else []
-        return Ran(self.command, self.process.poll(), *self.text(), [json.loads(line) for line in lines])
+        return Ran(self.command, self.process.poll(), *self.text(), json_lines(self.counters))
 
     def leftovers(self):
         """Processes of it that stay behind. The kernel takes a moment to end a namespace."""
@@ -246,6 +288,12 @@ class MpiTest(unittest.TestCase):
 
         self.addCleanup(end)
         return job
+
+    def named(self, program):
+        """A program by a name of its own, as other jobs may run on this machine."""
+        link = self.temporary_folder() / f"{uuid.uuid4().hex[:12]}"
+        link.symlink_to(program)
+        return link
 
     def temporary_folder(self):
         """A folder until the end of the test."""
@@ -296,9 +344,24 @@ class MpiTest(unittest.TestCase):
         self.assertEqual(complaints, [], f"Fishplate complains\n{ran}")
         return ran
 
+    def ends_well(self, ran, *texts, told=()):
+        """The command ended well, its output has all texts, and its error output all of `told` (regular expressions), and
+        whatever else Fishplate said."""
+        self.assertEqual(ran.code, 0, str(ran))
+        for text in texts:
+            self.assertIn(text, ran.out, str(ran))
+        self.says(ran, *told)
+        return ran
+
     def fails(self, ran, *texts):
         """The command failed and said all of this; each text is a regular expression."""
         self.assertNotEqual(ran.code, 0, str(ran))
+        self.says(ran, *texts)
+        return ran
+
+    def ends_with(self, code, ran, *texts):
+        """The command ended with this code and said all of this; each text is a regular expression."""
+        self.assertEqual(ran.code, code, str(ran))
         self.says(ran, *texts)
         return ran
 
@@ -319,10 +382,14 @@ def testbed(*arguments):
     return [FISHPLATE, "testbed", *rails, *arguments]
 
 
+def on_host(job):
+    """What a job of a testbed runs there."""
+    return job[job.index("--") + 1 :]
+
+
 def on_first_host(job, script):
     """A job of a testbed, in whose place the first host runs what `script` makes of its shell line."""
-    rest = job.index("--") + 1
-    return [*job[:rest], "sh", "-c", script(shlex.join(map(str, job[rest:])))]
+    return [*job[: job.index("--") + 1], "sh", "-c", script(shlex.join(map(str, on_host(job))))]
 
 
 def with_mpich(command):

@@ -3,13 +3,9 @@
 import os
 import re
 import shlex
-import tempfile
-from pathlib import Path
 
-from support import (
-    FISHPLATE, HERE, PROVIDER, MpiTest, bench, mpi_command, on_first_host, program, stack, testbed, tool, with_free_files,
-    with_mpich
-)
+from support import (FISHPLATE, HERE, PROVIDER, MpiTest, bench, each, mpi_command, on_first_host, on_host, program, stack, testbed,
+                     tool, with_free_files, with_mpich)
 
 # How a rank begins what it tells of its peers.
 ME = r"fishplate: rank \d+ on node\d"
@@ -27,44 +23,41 @@ class WrongSettings(MpiTest):
         ran = self.latency("--rails", "r0,ib7")
         self.fails(ran, r'fishplate: FISHPLATE_RAILS: no interface is called "ib7"; there are: .*r0, r1', "MPI_Init")
 
-    def test_an_unknown_policy(self):
-        for option, variable in [("--striping", "FISHPLATE_STRIPING"), ("--multiplexing", "FISHPLATE_MULTIPLEXING")]:
-            with self.subTest(option):
-                self.fails(self.latency(option, "fastest"), option, f'{variable}.*"fastest"', "binding.*earliest")
+    @each([("--striping", "FISHPLATE_STRIPING"), ("--multiplexing", "FISHPLATE_MULTIPLEXING")])
+    def test_an_unknown_policy(self, option, variable):
+        self.fails(self.latency(option, "fastest"), option, f'{variable}.*"fastest"', "binding.*earliest")
 
     def test_a_policy_with_too_few_weights(self):
         self.fails(self.latency("--striping", "weighted:3,2,1"), "fishplate: .*weight")
 
-    def test_settings_without_fishplate_run(self):
-        for variable, value, allowed in [
-            ("FISHPLATE_STRIPING", "fastest", "binding, even"),
-            ("FISHPLATE_PORTS", "50000", "FIRST-LAST"),
-            ("FISHPLATE_STREAMS", "99", "1 to 16"),
-            ("FISHPLATE_GRANT", "1K", "64K"),
-            ("FISHPLATE_EAGER_LIMIT", "much", "bytes"),
-            ("FISHPLATE_TIMEOUT", "0", "1 to 86400"),
-            ("FISHPLATE_CONGESTION", "no such", "reno"),
-            ("FISHPLATE_PROGRESS", "sometimes", "auto, thread, calls"),
-            ("FISHPLATE_STATS", "/no/folder/x", "existing folder"),
-            ("FISHPLATE_LOG", "loud", "error, warn, info, debug"),
-        ]:
-            with self.subTest(variable):
-                line = with_mpich(f"export {variable}={shlex.quote(value)} && mpiexec -n 2 {bench('latency')}")
-                ran = self.run_command(testbed("--", "sh", "-c", line))
-                self.fails(ran, f'fishplate: {variable}.*"{value}".*{allowed}')
+    @each([
+        ("FISHPLATE_STRIPING", "fastest", "binding, even"),
+        ("FISHPLATE_PORTS", "50000", "FIRST-LAST"),
+        ("FISHPLATE_STREAMS", "99", "1 to 16"),
+        ("FISHPLATE_GRANT", "1K", "64K"),
+        ("FISHPLATE_EAGER_LIMIT", "much", "bytes"),
+        ("FISHPLATE_TIMEOUT", "0", "1 to 86400"),
+        ("FISHPLATE_CONGESTION", "no such", "reno"),
+        ("FISHPLATE_PROGRESS", "sometimes", "auto, thread, calls"),
+        ("FISHPLATE_STATS", "/no/folder/x", "existing folder"),
+        ("FISHPLATE_LOG", "loud", "error, warn, info, debug"),
+    ])
+    def test_settings_without_fishplate_run(self, variable, value, allowed):
+        line = with_mpich(f"export {variable}={shlex.quote(value)} && mpiexec -n 2 {bench('latency')}")
+        ran = self.run_command(testbed("--", "sh", "-c", line))
+        self.fails(ran, f'fishplate: {variable}.*"{value}".*{allowed}')
 
     def test_secret_files(self):
-        with tempfile.TemporaryDirectory() as folder:
-            one, other = (Path(folder) / name for name in ["one", "other"])
-            for path in [one, other]:
-                path.write_bytes(os.urandom(32))
-                path.chmod(0o600)
-            self.succeeds(self.mpi(2, bench("stress"), "--messages", 500, FISHPLATE_SECRET_FILE=one), "all contents right")
-            each = " : ".join(f"-n 1 env FISHPLATE_SECRET_FILE={path} {bench('latency')}" for path in [one, other])
-            ran = self.run_command(testbed("--", "sh", "-c", with_mpich(f"mpiexec {each}")))
-            self.fails(ran, f"{ME}: {PEER} is unreachable: .*FISHPLATE_SECRET_FILE is another one")
-            one.chmod(0o640)
-            self.fails(self.latency("--secret-file", one), "--secret-file: FISHPLATE_SECRET_FILE=.*its mode is 0640")
+        one, other = (self.temporary_folder() / name for name in ["one", "other"])
+        for path in [one, other]:
+            path.write_bytes(os.urandom(32))
+            path.chmod(0o600)
+        self.succeeds(self.mpi(2, bench("stress"), "--messages", 500, FISHPLATE_SECRET_FILE=one), "all contents right")
+        each = " : ".join(f"-n 1 env FISHPLATE_SECRET_FILE={path} {bench('latency')}" for path in [one, other])
+        ran = self.run_command(testbed("--", "sh", "-c", with_mpich(f"mpiexec {each}")))
+        self.fails(ran, f"{ME}: {PEER} is unreachable: .*FISHPLATE_SECRET_FILE is another one")
+        one.chmod(0o640)
+        self.fails(self.latency("--secret-file", one), "--secret-file: FISHPLATE_SECRET_FILE=.*its mode is 0640")
 
     def test_fewer_ports_than_ranks(self):
         job = [2, bench("stress"), "--messages", 500]
@@ -77,9 +70,7 @@ class WrongSettings(MpiTest):
         down = f"{tool('ip')} link set r1 down"
         named = mpi_command(2, bench("stress"), "--messages", 500, run=["--rails", "r1,r0"])
         ran = self.run_command(on_first_host(named, lambda here: f"{down} && {here}"))
-        self.assertEqual(ran.code, 0, str(ran))
-        self.assertIn("all contents right", ran.out, str(ran))
-        self.says(ran, "fishplate: warn .* rail r1 is down; it is used once it is up")
+        self.ends_well(ran, "all contents right", told=["fishplate: warn .* rail r1 is down; it is used once it is up"])
         ran = self.run_command(testbed("--", "sh", "-c", f"{down} && FISHPLATE_RAILS=r1 {FISHPLATE} rails"))
         self.fails(ran, 'FISHPLATE_RAILS: interface "r1" cannot be a rail: it is down')
         ran = self.run_command(testbed("--", "sh", "-c", f"{down} && {FISHPLATE} rails"))
@@ -154,19 +145,14 @@ class Disturbed(MpiTest):
 
     def disturbed(self, attack, ranks=2, before="", mpiexec=(), **settings):
         """A job under an attack."""
-        with tempfile.TemporaryDirectory() as folder:
-            stop = Path(folder) / "stop"
-            job = mpi_command(ranks, program("steady"), stop, mpiexec=mpiexec)
-            here = shlex.join(map(str, job[job.index("--") + 1 :]))
-            intruder = ["python3", HERE / "intruder.py", attack, ranks, "steady", stop, "sh", "-c", before + here]
-            return self.run_command(testbed("--", *intruder), environment=settings)
+        stop = self.temporary_folder() / "stop"
+        here = shlex.join(map(str, on_host(mpi_command(ranks, program("steady"), stop, mpiexec=mpiexec))))
+        intruder = ["python3", HERE / "intruder.py", attack, ranks, "steady", stop, "sh", "-c", before + here]
+        return self.run_command(testbed("--", *intruder), environment=settings)
 
-    def survives(self, ran, *texts):
+    def survives(self, ran, *told):
         """The job did not mind."""
-        self.assertEqual(ran.code, 0, str(ran))
-        self.assertIn("all right", ran.out, str(ran))
-        self.says(ran, *texts)
-        return ran
+        return self.ends_well(ran, "all right", told=told)
 
     def test_garbage_on_the_port(self):
         ran = self.survives(

@@ -7,18 +7,13 @@ import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from support import FISHPLATE, MpiTest, command_line, descendants, tool
+from support import FISHPLATE, MpiTest, command_line, descendants, json_lines, tool
 
 # Two stacks, a benchmark of two sizes, two rounds on one link: four cells of a second or less.
 SMALL = ["--stacks", "mpich-tcp,fishplate-mpich", "--benchmarks", "bandwidth:--window=4", "--sizes", "64,64K",
          "--seconds", "0.1", "--links", "lan=400+100", "--rounds", "2", "--timeout", "3"]
 # Where the benchmark programs are compiled first, beside other tests, that takes most of it.
 PATIENCE_S = 300
-
-
-def lines(record):
-    """The whole lines of a record; a last one that is torn is left out."""
-    return [json.loads(line) for line in record.read_text().splitlines(keepends=True) if line.endswith("\n")]
 
 
 def at_once(*works):
@@ -29,7 +24,7 @@ def at_once(*works):
 
 
 def cells(record):
-    return [(line["stack"], line["round"]) for line in lines(record) if line["kind"] == "cell"]
+    return [(line["stack"], line["round"]) for line in json_lines(record, "cell")]
 
 
 class Bench(MpiTest):
@@ -70,8 +65,7 @@ class Bench(MpiTest):
     def samples(self, count, record=None):
         """Whether the record has a manifest and so many samples by now."""
         record = record or self.record
-        found = lines(record) if record.exists() else []
-        return found and sum(line["kind"] == "sample" for line in found) >= count
+        return json_lines(record, "manifest") and len(json_lines(record, "sample")) >= count
 
 
 class Records(Bench):
@@ -79,8 +73,7 @@ class Records(Bench):
         self.is_whole(self.bench(*self.small()))
         self.assertEqual([stack for stack, _ in cells(self.record)],
                          ["mpich-tcp", "fishplate-mpich", "fishplate-mpich", "mpich-tcp"])
-        told = {kind: [line for line in lines(self.record) if line["kind"] == kind]
-                for kind in ("manifest", "link", "sample", "rails")}
+        told = {kind: json_lines(self.record, kind) for kind in ("manifest", "link", "sample", "rails")}
         [manifest] = told["manifest"]
         self.assertIn("MPICH", manifest["stacks"][0]["version"])
         self.assertIn("libfabric", manifest["stacks"][0]["version"])
@@ -119,25 +112,24 @@ class Records(Bench):
             options = "--sizes 4 --iterations 5 --warmup 1"
         """)
         self.succeeds(self.bench(plan, "--record", self.record))
-        found = lines(self.record)
-        latencies = {line["stack"]: line["value"] for line in found
-                     if line["kind"] == "sample" and line["benchmark"] == "latency"}
+        samples = json_lines(self.record, "sample")
+        latencies = {line["stack"]: line["value"] for line in samples if line["benchmark"] == "latency"}
         self.assertEqual(set(latencies), {"fishplate-mpich", "tcp"})
         self.assertGreater(min(latencies.values()), 5000, "two ranks of four hosts are on different sides")
-        [allreduce] = [line for line in found if line["kind"] == "sample" and line["benchmark"] == "allreduce"]
+        [allreduce] = [line for line in samples if line["benchmark"] == "allreduce"]
         self.assertGreater(allreduce["value"], 5000)
-        [link] = [line for line in found if line["kind"] == "link"]
+        [link] = json_lines(self.record, "link")
         [rail] = link["rails"]
         self.assertEqual((rail["name"], rail["delay_us"]), ("r0", 5000))
         self.assertGreater(rail["round_trip_us"]["mean"], 9900)
-        self.assertEqual(found[0]["seeds"]["links"], 7)
+        self.assertEqual(json_lines(self.record)[0]["seeds"]["links"], 7)
 
     def test_a_cell_that_fails_is_told_and_the_others_are_measured(self):
         ran = self.bench("--stacks", "mpich-tcp", "--benchmarks", "latency,stress:--messages=100000000", "--timeout", "3",
                          "--sizes", "8", "--seconds", "0.1", "--rounds", "1", "--record", self.record)
         self.assertEqual(ran.code, 3, str(ran))
         self.assertEqual(cells(self.record), [("mpich-tcp", 0)])
-        [skipped] = [line for line in lines(self.record) if line["kind"] == "skipped"]
+        [skipped] = json_lines(self.record, "skipped")
         self.assertIn("took more than 3 s", skipped["reason"])
 
     def test_a_rail_falls_in_the_middle_of_a_run_and_is_whole_again_in_the_next(self):
@@ -153,7 +145,7 @@ class Records(Bench):
         """)
         self.succeeds(self.bench(plan, "--record", self.record))
         values = {(line["round"], line["options"]["time"]): line["value"]
-                  for line in lines(self.record) if line["kind"] == "sample"}
+                  for line in json_lines(self.record, "sample")}
         for number in (0, 1):
             times = [time for round_, time in values if round_ == number]
             self.assertGreater(values[number, min(times)], 2 * 20 / 8, values)
@@ -162,10 +154,10 @@ class Records(Bench):
     def test_checked_and_below_mpi(self):
         ran = self.bench("everything", "--stacks", "fishplate-openmpi,tcp,mptcp", "--record", self.record,
                          "--benchmarks", "bandwidth,allreduce,put_latency fence,sockets_latency")
-        self.assertEqual(ran.code, 0, str(ran))
-        found = lines(self.record)
-        self.assertTrue(all(line["checked"] for line in found if line["kind"] == "sample"))
-        skipped = {(line["stack"], line["benchmark"]): line["reason"] for line in found if line["kind"] == "skipped"}
+        self.ends_well(ran)
+        found = json_lines(self.record)
+        self.assertTrue(all(line["checked"] for line in json_lines(self.record, "sample")))
+        skipped = {(line["stack"], line["benchmark"]): line["reason"] for line in json_lines(self.record, "skipped")}
         self.assertIn("needs MPI", skipped["tcp", "allreduce"])
         self.assertIn("below MPI", skipped["fishplate-openmpi", "sockets_latency"])
         self.assertEqual(len(found) - 1, len({json.dumps(line) for line in found[1:]}))
@@ -191,9 +183,7 @@ class Ended(Bench):
         job = self.start([FISHPLATE, "bench", *self.small()])
         self.wait_for(job, lambda: self.samples(3), PATIENCE_S)
         os.killpg(job.process.pid, signal.SIGINT)
-        ran = self.finish(job)
-        self.assertEqual(ran.code, 130, str(ran))
-        self.says(ran, f"--resume {self.record}")
+        self.ends_with(130, self.finish(job), f"--resume {self.record}")
         self.goes_on(self.record)
 
     def survives(self, samples, part=None):
@@ -221,8 +211,7 @@ class Ended(Bench):
         script = f'mount -t tmpfs -o size=4k none {disk} && exec "$@"'
         command = [tool("unshare"), "-m", "sh", "-c", script, "sh", FISHPLATE, "bench", *SMALL]
         ran = self.run_command([*command, "--record", disk / "record.jsonl"])
-        self.assertEqual(ran.code, 1, str(ran))
-        self.says(ran, f"cannot append to the record {disk}/record.jsonl: No space left on device", "--resume")
+        self.ends_with(1, ran, f"cannot append to the record {disk}/record.jsonl: No space left on device", "--resume")
 
 
 class Refused(Bench):

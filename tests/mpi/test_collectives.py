@@ -1,10 +1,8 @@
 """Collective operations over clusters: results under three MPI interfaces, what is used, what the user is told."""
 
-import json
 import re
 
-from support import FISHPLATE, INTERFACES, MpiTest, mpi_command, program, testbed
-from test_bad_input import with_mpich
+from support import FISHPLATE, INTERFACES, MpiTest, each, json_lines, mpi_command, program, testbed, with_mpich
 from test_mpi4py import ALL, main_py
 
 THREE_CLUSTERS = """
@@ -26,7 +24,7 @@ class CollectivesTest(MpiTest):
 
     def lines(self):
         """What the library says it found and did."""
-        lines = [json.loads(line) for line in self.log.read_text().splitlines()] if self.log.exists() else []
+        lines = json_lines(self.log)
         self.log.unlink(missing_ok=True)
         return lines
 
@@ -45,27 +43,25 @@ class CollectivesTest(MpiTest):
 class Collectives(CollectivesTest):
     """Clusters that the user names."""
 
-    def test_clusters_that_the_user_names(self):
-        for clusters in ["node0;node1", "0-1;2,3", "0;1-3"]:
-            with self.subTest(clusters):
-                self.succeeds(self.given(4, program("collectives"), clusters=clusters), "all right")
-                _, used = self.used()
-                self.assertIn(("bcast", "coordinators"), used)
+    @each(["node0;node1", "0-1;2,3", "0;1-3"])
+    def test_clusters_that_the_user_names(self, clusters):
+        self.succeeds(self.given(4, program("collectives"), clusters=clusters), "all right")
+        _, used = self.used()
+        self.assertIn(("bcast", "coordinators"), used)
 
-    def test_what_hosts_reach_together_is_measured_where_there_are_several(self):
-        for clusters, inside, shares in [
-            ("0,1;2,3", [True, True], True),
-            ("0;1-3", [False, True], True),
-            ("0;1;2;3", [False] * 4, False),
-        ]:
-            with self.subTest(clusters):
-                self.succeeds(self.given(4, program("collectives"), clusters=clusters), "all right")
-                found = self.lines()[0]
-                pairs = len(inside) * (len(inside) - 1) // 2
-                for key in ["inside_latencies_us", "inside_mb_per_s", "inside_shared_mb_per_s"]:
-                    self.assertEqual([number is not None for number in found[key]], inside, found)
-                self.assertEqual([number is not None for number in found["shared_mb_per_s"]], [shares] * pairs, found)
-                self.assertEqual([len(found["round_trips_us"]), len(found["rates_mb_per_s"])], [pairs, pairs], found)
+    @each([
+        ("0,1;2,3", [True, True], True),
+        ("0;1-3", [False, True], True),
+        ("0;1;2;3", [False] * 4, False),
+    ])
+    def test_what_hosts_reach_together_is_measured_where_there_are_several(self, clusters, inside, shares):
+        self.succeeds(self.given(4, program("collectives"), clusters=clusters), "all right")
+        found = self.lines()[0]
+        pairs = len(inside) * (len(inside) - 1) // 2
+        for key in ["inside_latencies_us", "inside_mb_per_s", "inside_shared_mb_per_s"]:
+            self.assertEqual([number is not None for number in found[key]], inside, found)
+        self.assertEqual([number is not None for number in found["shared_mb_per_s"]], [shares] * pairs, found)
+        self.assertEqual([len(found["round_trips_us"]), len(found["rates_mb_per_s"])], [pairs, pairs], found)
 
     def test_mpi4py(self):
         # With more ranks than processors Open MPI's own non-blocking operations take minutes, so not always.
@@ -95,14 +91,12 @@ class Collectives(CollectivesTest):
             with self.subTest(clusters):
                 ran = self.given(2, program("crowd"), clusters=clusters)
                 # The program runs all the same.
-                self.assertEqual(ran.code, 0, str(ran))
-                self.says(ran, f"fishplate: FISHPLATE_CLUSTERS: {told}: all collective operations are the MPI's own")
+                self.ends_well(ran, told=[f"fishplate: FISHPLATE_CLUSTERS: {told}: all collective operations are the MPI's own"])
 
     def test_ranks_that_have_not_loaded_it(self):
         job = mpi_command(1, program("crowd"), ":", "-n", 1, "env", "-u", "LD_PRELOAD", program("crowd"))
-        ran = self.run_command(job)
-        self.assertEqual(ran.code, 0, str(ran))
-        self.says(ran, "fishplate: 1 of 2 ranks have not said within 10 s where they are: all collective operations are the MPI's own")
+        told = "fishplate: 1 of 2 ranks have not said within 10 s where they are: all collective operations are the MPI's own"
+        self.ends_well(self.run_command(job), told=[told])
 
 
 class Distances(CollectivesTest):

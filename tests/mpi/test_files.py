@@ -1,11 +1,10 @@
 """Benchmarks of files: checked, through MPI-IO and POSIX; what they say of caches, of wrong options, of a full file system;
 nothing of theirs is left behind."""
 
-import json
 import shlex
 import signal
 
-from support import AS_ROOT, FISHPLATE, MpiTest, bench, stack, testbed
+from support import AS_ROOT, FISHPLATE, MpiTest, bench, json_lines, stack, testbed
 
 CONTENT = {
     "io_contiguous": "--sizes 4K,100000",
@@ -28,9 +27,7 @@ class Files(MpiTest):
 
     def refuses(self, code, command, *texts, **settings):
         """The exit code, a message, and nothing left behind."""
-        ran = self.run_command(shlex.split(command), environment=settings)
-        self.assertEqual(ran.code, code, str(ran))
-        self.says(ran, *texts)
+        self.ends_with(code, self.run_command(shlex.split(command), environment=settings), *texts)
         self.no_files_left()
 
 
@@ -48,9 +45,7 @@ class Checked(Files):
         script += [f"{mpiexec} {bench('io_tile', mpi)} {CONTENT['io_tile']} {collective}"]
         shell = ["sh", "-ec", "\n".join(script)]
         inside = [FISHPLATE, "run", *run, "--", *shell] if run else shell
-        ran = self.run_command([*testbed("--rails", "0", "--"), *inside], 120, settings)
-        self.assertEqual(ran.code, 0, str(ran))
-        lines = ran.json()
+        lines = self.ends_well(self.run_command([*testbed("--rails", "0", "--"), *inside], 120, settings)).json()
         for name in [*CONTENT, "io_metadata"]:
             own = [line for line in lines if line["benchmark"] == name]
             self.assertEqual({line["options"]["access"] for line in own}, {"mpiio", "posix"}, name)
@@ -88,8 +83,7 @@ class Checked(Files):
         chosen = [f"io_contiguous:--path={self.path}", f"io_threads:--path:{self.path}:--file-size:1M"]
         few = ["--stacks", "mpich-tcp", "--links", "lan=0", "--rounds", "1", "--seconds", "0.01", "--checked"]
         self.succeeds(self.run_command([FISHPLATE, "bench", "--benchmarks", ",".join(chosen), *few, "--record", record]))
-        lines = [json.loads(line) for line in record.read_text().splitlines()]
-        samples = [line for line in lines if line["kind"] == "sample"]
+        samples = json_lines(record, "sample")
         self.assertEqual({line["metric"] for line in samples}, {"write_bandwidth", "read_bandwidth"})
         self.assertEqual([line["options"].get("threads") for line in samples], [None, None, 1, 2, 1, 2])
         self.assertTrue(all(line["checked"] and "path" not in line["options"] for line in samples))
@@ -109,8 +103,7 @@ class Ends(Files):
                 job = self.start([mpiexec, "-n", "2", bench(name), *long, *size])
                 self.wait_for(job, lambda: list(self.path.rglob("file*")))
                 job.process.send_signal(number)
-                ran = self.finish(job)
-                self.assertNotEqual(ran.code, 0, str(ran))
+                self.fails(self.finish(job))
                 self.no_files_left()
 
     def test_an_output_that_nobody_reads(self):

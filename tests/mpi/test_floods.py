@@ -5,13 +5,11 @@ as they would have. How fast they are meanwhile is printed, beside a process tha
 
 for longer looks, more of them in turn, and jobs of another size."""
 
-import json
 import os
-import shlex
 import statistics
 
 from flooded import SPARE
-from support import HERE, MpiTest, mpi_command, program, testbed
+from support import HERE, MpiTest, mpi_command, on_host, program, testbed
 
 SECONDS = os.environ.get("FLOODS_SECONDS", "0.5")
 ROUNDS = os.environ.get("FLOODS_ROUNDS", "1")
@@ -29,13 +27,11 @@ class Floods(MpiTest):
     def flooded(self, kinds, hosts=2, **settings):
         """A job under floods of these kinds."""
         stop = self.temporary_folder() / "stop"
-        job = mpi_command(RANKS, program("steady"), stop)
-        here = job[job.index("--") + 1 :]
+        here = on_host(mpi_command(RANKS, program("steady"), stop))
         flooder = ["python3", "-B", HERE / "flooded.py", RANKS, "steady", stop, SECONDS, ROUNDS, ",".join(kinds), *here]
         on = ["--rails", ",".join(["0"] * RAILS), "--hosts", hosts]
         ran = self.run_command(testbed(*on, "--", *flooder), timeout=300, environment=settings)
-        self.assertEqual(ran.code, 0, f"{shlex.join(map(str, ran.command))}\n{ran}")
-        self.assertIn("all right", ran.out, str(ran))
+        self.ends_well(ran, "all right")
         seen = [line for line in ran.json() if "flood" in line]
         self.assertEqual([line["flood"] for line in seen], kinds, str(ran))
         for line in seen:

@@ -112,7 +112,7 @@ class ForeignFolders(MpiTest):
         folder = self.temporary_folder()
         # Of messages alone, which all formats have words for.
         job = [*mpiexec("mpich", 2), bench("latency"), "--sizes", "8", "--iterations", "10"]
-        command = profiled(FISHPLATE, folder / "p.json", *job, trace=folder / "trace")
+        command = profiled(folder / "p.json", *job, trace=folder / "trace")
         self.assertEqual(self.run_command(command).code, 0)
         return folder / "p.json", folder / "trace"
 
@@ -133,13 +133,13 @@ class ForeignFolders(MpiTest):
         self.assertIn(f"cannot write to calls.jsonl: it is a link {TOLD}", ran.err, str(ran))
 
     def test_profiles(self):
-        command = profiled(FISHPLATE, "p.json", *mpiexec("mpich", 2), program("profiled"), "counts")
+        command = profiled("p.json", *mpiexec("mpich", 2), program("profiled"), "counts")
         ran, names = self.check(command, more=["p.ranks"])
         self.assertEqual(names, ["p.html", "p.json"], str(ran))
         self.assertIn(TOLD, ran.err, str(ran))
 
     def test_traces(self):
-        command = profiled(FISHPLATE, "p.json", *mpiexec("mpich", 2), program("profiled"), "counts", trace="t")
+        command = profiled("p.json", *mpiexec("mpich", 2), program("profiled"), "counts", trace="t")
         self.linked_folder("t", command)
 
     def test_what_is_made_of_profiles_and_traces(self):

@@ -8,7 +8,7 @@ import re
 import unittest
 
 from recorded import profiled
-from support import FISHPLATE, MpiTest, mpiexec, program
+from support import FISHPLATE, MpiTest, json_lines, mpiexec, program
 
 # Title of the terminal, colour, a C1 control, right-to-left override, an element, the end of a script.
 HOSTILE = "\x1b]0;t\x07\x1b[31m\u009b32m\u202e<img src=x onerror=alert(1)></script>&quot;"
@@ -73,7 +73,7 @@ class HostileNames(MpiTest):
     def profile(self, folder):
         """A small profile, with traces."""
         job = [*mpiexec("mpich", 2), program("profiled"), "counts"]
-        command = profiled(FISHPLATE, folder / "p.json", *job, trace=folder / "trace")
+        command = profiled(folder / "p.json", *job, trace=folder / "trace")
         self.assertEqual(self.run_command(command).code, 0)
         return folder / "p.json"
 
@@ -97,7 +97,7 @@ class HostileNames(MpiTest):
         made = self.run_command([FISHPLATE, "bench", "--stacks", "fishplate-mpich,mpich-tcp", "--links", "one=1000", "--benchmarks",
                                  "latency", "--sizes", "8", "--rounds", "2", "--seconds", "0.02", "--record", record])
         self.assertEqual(made.code, 0, str(made))
-        lines = [json.loads(line) for line in record.read_text().splitlines()]
+        lines = json_lines(record)
         kinds = {line["kind"]: at for at, line in enumerate(lines)}
         file, page, markdown = folder / "q.jsonl", folder / "q.html", folder / "q.md"
 

@@ -5,16 +5,12 @@ import json
 import os
 import re
 import shlex
-import subprocess
-import time
 
 from recorded import profiled
-from support import AS_ROOT, FISHPLATE, INTERFACES, MpiTest, mpi_command, mpiexec, program
+from support import AS_ROOT, FISHPLATE, INTERFACES, MpiTest, each, json_lines, mpi_command, mpiexec, on_host, program, testbed, top, top_rows
 
 # Two hosts of a testbed, two ranks on each.
 RANKS, HOSTS = 4, 2
-# A page is written every 0.1 s; this is a hang.
-PATIENCE_S = 60
 # Makes a rank's host another one: its name, and what the kernel says of its boot.
 NAMED = "echo {name} >/proc/sys/kernel/hostname"
 BOOTED = "mount --bind {file} /proc/sys/kernel/random/boot_id"
@@ -29,14 +25,10 @@ def inside(kinds, line, command):
 class Identity(MpiTest):
     def setUp(self):
         self.folder = self.temporary_folder()
-        self.begin("all")
-
-    def begin(self, name):
-        self.trace, self.record = self.folder / f"{name}.trace", self.folder / f"{name}.json"
-        self.stats = self.folder / f"{name}.jsonl"
+        self.trace, self.record, self.stats = (self.folder / name for name in ("trace", "profile.json", "stats.jsonl"))
 
     def profile(self):
-        return profiled(FISHPLATE, self.record, trace=self.trace)
+        return profiled(self.record, trace=self.trace)
 
     def seen(self):
         """Of a run that was recorded: hosts and their names by rank in the profile, and in the trace; ranks on a host that a
@@ -51,7 +43,7 @@ class Identity(MpiTest):
         rows = [line.split("  ") for line in shown.out.splitlines() if re.match(r"\s+\d+\s", line)]
         in_trace = [next(cell for cell in row[1:] if cell.strip() and not cell.strip().isdigit()).strip() for row in rows]
         self.assertEqual(in_trace, names, str(shown))
-        lines = [json.loads(line) for line in self.stats.read_text().splitlines()] if self.stats.exists() else []
+        lines = json_lines(self.stats)
         return len(hosts), names, {line["host_id"] for line in lines} or hosts, {line["process"] for line in lines}
 
     def ranks_per_node(self):
@@ -63,76 +55,62 @@ class Identity(MpiTest):
             times.append(json.loads(ran.out)[0]["run_s"])
         return {times[1]: RANKS // HOSTS, times[2]: RANKS}[times[0]]
 
-    def test_hosts_with_one_name_whose_ranks_are_all_process_1(self):
-        for mpi in ["mpich", "openmpi"]:
-            with self.subTest(mpi):
-                self.begin(mpi)
-                # Open MPI's own processes find each other by process numbers.
-                kinds = ["uts", "pid"] if mpi == "mpich" else ["uts"]
-                rank = inside(kinds, NAMED.format(name="node"), [INTERFACES[mpi][1] / "profiled", "counts"])
-                job = mpi_command(RANKS, *rank, run=["--stats", self.stats], mpi=mpi)
-                at = job.index("--") + 1
-                ran = self.run_command([*job[:at], *self.profile(), *job[at:]], environment=AS_ROOT)
-                self.succeeds(ran, "all right", f"{RANKS} processes on {HOSTS} hosts", f"{RANKS} ranks on {HOSTS} hosts")
-                hosts, names, in_stats, processes = self.seen()
-                self.assertEqual((hosts, len(in_stats), len(processes)), (HOSTS, HOSTS, RANKS))
-                self.assertEqual(sorted(set(names)), ["node (1)", "node (2)"])
-                self.assertEqual(names[0], "node (1)")
-                if mpi == "mpich":
-                    self.assertEqual({rank["pid"] for rank in json.loads(self.record.read_text())["worlds"][0]["ranks"]}, {1})
-                self.assertEqual(self.ranks_per_node(), RANKS // HOSTS)
+    @each(["mpich", "openmpi"])
+    def test_hosts_with_one_name_whose_ranks_are_all_process_1(self, mpi):
+        # Open MPI's own processes find each other by process numbers.
+        kinds = ["uts", "pid"] if mpi == "mpich" else ["uts"]
+        rank = inside(kinds, NAMED.format(name="node"), [INTERFACES[mpi][1] / "profiled", "counts"])
+        job = mpi_command(RANKS, *rank, run=["--stats", self.stats], mpi=mpi)
+        ran = self.run_command([*testbed("--"), *self.profile(), *on_host(job)], environment=AS_ROOT)
+        self.succeeds(ran, "all right", f"{RANKS} processes on {HOSTS} hosts", f"{RANKS} ranks on {HOSTS} hosts")
+        hosts, names, in_stats, processes = self.seen()
+        self.assertEqual((hosts, len(in_stats), len(processes)), (HOSTS, HOSTS, RANKS))
+        self.assertEqual(sorted(set(names)), ["node (1)", "node (2)"])
+        self.assertEqual(names[0], "node (1)")
+        if mpi == "mpich":
+            self.assertEqual({rank["pid"] for rank in json.loads(self.record.read_text())["worlds"][0]["ranks"]}, {1})
+        self.assertEqual(self.ranks_per_node(), RANKS // HOSTS)
 
-    def test_one_host_with_several_names(self):
-        for mpi in ["mpich", "openmpi"]:
-            with self.subTest(mpi):
-                self.begin(mpi)
-                ranks = "echo rank-${PMI_RANK:-$PMIX_RANK} >/proc/sys/kernel/hostname"
-                rank = inside(["uts"], ranks, [INTERFACES[mpi][1] / "profiled", "counts"])
-                run = [FISHPLATE, "run", "--mpi", mpi, "--stats", self.stats, "--", *mpiexec(mpi, 3), *rank]
-                settings = {"FISHPLATE_RAILS": "lo", "MPIR_CVAR_NOLOCAL": "1", "OMPI_MCA_pml": "cm"}
-                ran = self.run_command([*self.profile(), *run], environment=AS_ROOT | settings)
-                self.succeeds(ran, "all right", "3 processes on 1 host", "3 ranks on 1 host")
-                hosts, names, in_stats, _ = self.seen()
-                self.assertEqual((hosts, len(in_stats), names), (1, 1, [f"rank-{rank}" for rank in range(3)]))
+    @each(["mpich", "openmpi"])
+    def test_one_host_with_several_names(self, mpi):
+        ranks = "echo rank-${PMI_RANK:-$PMIX_RANK} >/proc/sys/kernel/hostname"
+        rank = inside(["uts"], ranks, [INTERFACES[mpi][1] / "profiled", "counts"])
+        run = [FISHPLATE, "run", "--mpi", mpi, "--stats", self.stats, "--", *mpiexec(mpi, 3), *rank]
+        settings = {"FISHPLATE_RAILS": "lo", "MPIR_CVAR_NOLOCAL": "1", "OMPI_MCA_pml": "cm"}
+        ran = self.run_command([*self.profile(), *run], environment=AS_ROOT | settings)
+        self.succeeds(ran, "all right", "3 processes on 1 host", "3 ranks on 1 host")
+        hosts, names, in_stats, _ = self.seen()
+        self.assertEqual((hosts, len(in_stats), names), (1, 1, [f"rank-{rank}" for rank in range(3)]))
 
-    def test_machines_with_one_name_and_another_boot(self):
+    @each(["mpich", "openmpi"])
+    def test_machines_with_one_name_and_another_boot(self, mpi):
         boot = self.folder / "boot"
         boot.write_text("00000000-1111-2222-3333-444444444444\n")
-        for mpi in ["mpich", "openmpi"]:
-            with self.subTest(mpi):
-                self.begin(mpi)
-                line = f"[ ${{PMI_RANK:-$PMIX_RANK}} = 0 ] || {BOOTED.format(file=boot)}"
-                rank = inside(["mount"], line, [INTERFACES[mpi][1] / "profiled", "counts"])
-                ran = self.run_command([*self.profile(), *mpiexec(mpi, 3), *rank], environment=AS_ROOT)
-                self.succeeds(ran, "all right", "3 ranks on 2 hosts")
-                hosts, names, _, _ = self.seen()
-                name = os.uname().nodename
-                self.assertEqual((hosts, names), (2, [f"{name} (1)", f"{name} (2)", f"{name} (2)"]))
-                # Other machines have other clocks.
-                [world] = json.loads(self.record.read_text())["worlds"]
-                self.assertEqual([clock["hosts"] for clock in world["clocks"]], [[f"{name} (1)"], [f"{name} (2)"]])
+        line = f"[ ${{PMI_RANK:-$PMIX_RANK}} = 0 ] || {BOOTED.format(file=boot)}"
+        rank = inside(["mount"], line, [INTERFACES[mpi][1] / "profiled", "counts"])
+        ran = self.run_command([*self.profile(), *mpiexec(mpi, 3), *rank], environment=AS_ROOT)
+        self.succeeds(ran, "all right", "3 ranks on 2 hosts")
+        hosts, names, _, _ = self.seen()
+        name = os.uname().nodename
+        self.assertEqual((hosts, names), (2, [f"{name} (1)", f"{name} (2)", f"{name} (2)"]))
+        # Other machines have other clocks.
+        [world] = json.loads(self.record.read_text())["worlds"]
+        self.assertEqual([clock["hosts"] for clock in world["clocks"]], [[f"{name} (1)"], [f"{name} (2)"]])
 
     def test_top(self):
-        name = f"ident-{os.getpid()}"
-        (self.folder / name).symlink_to(program("steady"))
-        rank = inside(["uts", "pid"], NAMED.format(name="node"), [self.folder / name, self.folder / "stop"])
+        steady = self.named(program("steady"))
+        rank = inside(["uts", "pid"], NAMED.format(name="node"), [steady, self.folder / "stop"])
         job = self.start(mpi_command(2, *rank))
 
-        def top(*options):
-            shown = subprocess.run([FISHPLATE, "top", "--once", "--every", "0.3", *options], capture_output=True, text=True, check=True)
-            return shown.stdout
+        def of_both_ranks():
+            rows = top_rows(steady.name)
+            return rows if len({row["rank"] for row in rows}) == 2 else None
 
-        deadline = time.monotonic() + PATIENCE_S
-        while True:
-            rows = [row for row in json.loads(top("--json")) if row["program"] == name]
-            if len({row["rank"] for row in rows}) == 2:
-                break
-            self.assertLess(time.monotonic(), deadline, str(job.ran()))
-            self.assertIsNone(job.process.poll(), str(job.ran()))
+        rows = self.wait_for(job, of_both_ranks)
         self.assertEqual({(row["host"], row["pid"]) for row in rows}, {("node", 1)})
         self.assertEqual(len({(row["rank"], row["host_id"]) for row in rows}), 2)
         self.assertEqual(len({row["host_id"] for row in rows}), 2)
-        table = [line for line in top().splitlines() if name in line]
+        table = [line for line in top().splitlines() if steady.name in line]
         hosts = {re.match(r"\s*(node \(\d\))\s", line)[1] for line in table}
         self.assertEqual(len(hosts), 2, "\n".join(table))
         (self.folder / "stop").touch()
@@ -149,7 +127,7 @@ class Causes(MpiTest):
 
     def profiled(self, *command, **options):
         record = self.temporary_folder() / "profile.json"
-        return self.told(*profiled(FISHPLATE, record, *command), **options)
+        return self.told(*profiled(record, *command), **options)
 
     def test_why_nothing_was_profiled(self):
         begin = "no process called MPI with Fishplate's library in front of it: "

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import tempfile
 import time
 import unittest
 from pathlib import Path
@@ -23,15 +22,14 @@ class Interrupted(MpiTest):
 
     def interrupted(self, number):
         before = topologies()
-        with tempfile.TemporaryDirectory() as folder:
-            job = self.start(mpi_command(4, program("steady"), Path(folder) / "stop"))
-            self.wait_for(job, lambda: "connected" in job.text()[0])
-            if number == signal.SIGINT:
-                os.killpg(job.process.pid, number)  # What a terminal does.
-            else:
-                job.process.send_signal(number)
-            ran = self.finish(job)
-            self.assertEqual(job.leftovers(), [], str(ran))
+        job = self.start(mpi_command(4, program("steady"), self.temporary_folder() / "stop"))
+        self.wait_for(job, lambda: "connected" in job.text()[0])
+        if number == signal.SIGINT:
+            os.killpg(job.process.pid, number)  # What a terminal does.
+        else:
+            job.process.send_signal(number)
+        ran = self.finish(job)
+        self.assertEqual(job.leftovers(), [], str(ran))
         self.assertEqual(topologies() - before, set(), "hydra writes these outside of TMPDIR")
         return ran
 

@@ -1,9 +1,8 @@
 """LAMMPS and GROMACS in `fishplate bench`, where they are set up: times of a profile, and rails over time."""
 
-import json
 import unittest
 
-from support import FISHPLATE, MpiTest, is_set_up
+from support import FISHPLATE, MpiTest, is_set_up, json_lines
 
 STACKS = "mpich-tcp,fishplate-mpich,openmpi-tcp,fishplate-openmpi"
 
@@ -15,8 +14,7 @@ class MolecularDynamics(MpiTest):
         ran = self.run_command([FISHPLATE, "bench", "--stacks", STACKS, "--links", "lan=400+100", "--rounds", "1",
                                 "--benchmarks", f"{application}:--steps=5", "--record", record], 120)
         self.assertIn("2 cells measured, 0 failed, 2 cannot be measured", self.succeeds(ran).out)
-        told = [json.loads(line) for line in record.read_text().splitlines()]
-        samples = [line for line in told if line["kind"] == "sample"]
+        samples = json_lines(record, "sample")
         self.assertEqual([(line["stack"], line["metric"]) for line in samples],
                          [(stack, metric) for stack in (f"{mpi}-tcp", f"fishplate-{mpi}")
                           for metric in ("run_time", "communication_time")])
@@ -24,14 +22,14 @@ class MolecularDynamics(MpiTest):
             self.assertLess(0, communication["value"])
             self.assertLess(communication["value"], run["value"])
             self.assertEqual(run["options"]["steps"], 5)
-        [rails] = [line for line in told if line["kind"] == "rails"]
+        [rails] = json_lines(record, "rails")
         self.assertEqual({rail["name"] for rail in rails["rails"]}, {"r0", "r1"})
         self.assertLess(0, rails["step_s"])
         # What goes after a rank's last call of MPI is in the counters alone.
         sent = sum(sum(rail["sent_over_time"]) for rail in rails["rails"])
         counted = sum(rail["bytes"] for rail in rails["rails"])
         self.assertTrue(0.5 * counted < sent <= counted, f"{sent} of {counted} bytes over time")
-        for skipped in [line for line in told if line["kind"] == "skipped"]:
+        for skipped in json_lines(record, "skipped"):
             self.assertIn(f"such as {mpi}-tcp or fishplate-{mpi}", skipped["reason"])
             self.assertIn(other, skipped["stack"])
 

@@ -6,7 +6,7 @@ import sys
 import unittest
 
 from cuts import link_down, reset
-from support import MpiTest, bench, program
+from support import MpiTest, bench, each, program
 from test_failover import CUTS, SEED, Failover
 
 MPIS = ["mpich", "openmpi"]
@@ -14,14 +14,6 @@ RAILS = ["--rails", "1000,250"]
 WINDOW, ITERATIONS, SIZE = 8, 4, 1 << 20
 # A counter of each of two ranks gets so many additions of each of 8 ranks in the long test: 10^6 in all.
 ADDITIONS = 62_500
-
-
-def sent(ran):
-    """Bytes that each rail has sent, over all processes."""
-    found = {}
-    for line in ran.counters:
-        found[line["rail"]] = found.get(line["rail"], 0) + line["tx_bytes"]
-    return found
 
 
 class Bytes(MpiTest):
@@ -34,47 +26,42 @@ class Bytes(MpiTest):
                 with self.subTest(mpi=mpi, name=name, sync=sync):
                     command = [bench(name, mpi), *options, "--sync", sync]
                     ran = self.succeeds(self.mpi(2, *command, on=RAILS, mpi=mpi))
-                    bytes_of = sent(ran)
+                    bytes_of = ran.sums("tx_bytes")
                     self.assertGreaterEqual(sum(bytes_of.values()), WINDOW * ITERATIONS * SIZE, str(ran))
                     for rail in ["r0", "r1"]:
                         self.assertGreater(bytes_of[rail], WINDOW * ITERATIONS * SIZE / 20, str(ran))
 
-    def test_accumulates_go_over_rails(self):
+    @each(MPIS)
+    def test_accumulates_go_over_rails(self, mpi):
         options = ["--check", "--sizes", "64K", "--iterations", 20, "--warmup", 0]
-        for mpi in MPIS:
-            with self.subTest(mpi):
-                ran = self.succeeds(self.mpi(2, bench("accumulate_latency", mpi), *options, mpi=mpi))
-                self.assertGreaterEqual(sum(sent(ran).values()), 2 * 20 << 16, str(ran))
+        ran = self.succeeds(self.mpi(2, bench("accumulate_latency", mpi), *options, mpi=mpi))
+        self.assertGreaterEqual(sum(ran.sums("tx_bytes").values()), 2 * 20 << 16, str(ran))
 
     def test_what_goes_past_the_rails_is_told(self):
         options = ["--sizes", SIZE, "--window", WINDOW, "--iterations", ITERATIONS, "--warmup", 0]
         command = [bench("put_bandwidth", "openmpi"), *options]
         # Open MPI's own transport over TCP in the place of that over libfabric.
         ran = self.mpi(2, *command, mpi="openmpi", OMPI_MCA_btl="self,tcp")
-        self.assertEqual(ran.code, 0, str(ran))
-        self.says(ran, r"fishplate: 2 ranks sent [\d.]+ MB and received .* none of Fishplate's: .* OMPI_MCA_btl=\^tcp")
-        self.assertLess(sum(sent(ran).values()), WINDOW * ITERATIONS * SIZE, str(ran))
+        self.ends_well(ran, told=[r"fishplate: 2 ranks sent [\d.]+ MB and received .* none of Fishplate's: .* OMPI_MCA_btl=\^tcp"])
+        self.assertLess(sum(ran.sums("tx_bytes").values()), WINDOW * ITERATIONS * SIZE, str(ran))
 
 
 class Cut(Failover):
     """Rails that are cut under one-sided operations."""
 
-    def test_puts(self):
+    @each(MPIS)
+    def test_puts(self, mpi):
         cut = link_down("r1").for_a_while(0.4)
-        for mpi in MPIS:
-            with self.subTest(mpi):
-                options = ["--check", "--sizes", "1M", "--seconds", 2]
-                command = [bench("put_bandwidth", mpi), *options]
-                ran = self.disturbed(cut, 2, *command, mpi=mpi, on=["--rails", "1000,1000"])
-                self.survives(ran)
+        options = ["--check", "--sizes", "1M", "--seconds", 2]
+        command = [bench("put_bandwidth", mpi), *options]
+        ran = self.disturbed(cut, 2, *command, mpi=mpi, on=["--rails", "1000,1000"])
+        self.survives(ran)
 
-    def test_counters(self):
+    @each(MPIS)
+    def test_counters(self, mpi):
         both = "; ".join(cut.for_a_while(0.2, 0.1) for cut in [link_down("r0"), reset("r1"), link_down("r1", 1)])
-        for mpi in MPIS:
-            with self.subTest(mpi):
-                ran = self.disturbed(both, 8, program("counter", mpi), 1000, mpi=mpi)
-                self.assertEqual(ran.code, 0, str(ran))
-                self.assertIn("all right", ran.out, str(ran))
+        ran = self.disturbed(both, 8, program("counter", mpi), 1000, mpi=mpi)
+        self.ends_well(ran, "all right")
 
 
 @unittest.skipUnless(CUTS, "only with --cuts")
@@ -93,5 +80,4 @@ class RandomCuts(Failover):
             with self.subTest(mpi):
                 once = f"{'; '.join(cuts)}; wait $job; exit"
                 ran = self.disturbed(once, 8, program("counter", mpi), ADDITIONS, mpi=mpi, timeout=900)
-                self.assertEqual(ran.code, 0, str(ran))
-                self.assertIn("all right", ran.out, str(ran))
+                self.ends_well(ran, "all right")

@@ -3,7 +3,7 @@
 import json
 
 from cuts import TOLD
-from support import FISHPLATE, MpiTest, bench, program, testbed
+from support import FISHPLATE, MpiTest, bench, each, program, testbed
 
 # Two hosts with one port each, and two paths of unlike rates between their sites.
 PATHS = ("--rails", "400,100", "--port", "0")
@@ -14,16 +14,15 @@ HERE, THERE = ["r0/10.77.0.1", "r0/10.77.1.1"], ["r0/10.77.0.2", "r0/10.77.1.2"]
 class Shares(MpiTest):
     """What each path carries, which other work would change."""
 
-    def test_both_paths_carry_by_their_rates(self):
-        for mpi in ["mpich", "openmpi"]:
-            with self.subTest(mpi):
-                options = ["--check", "--sizes", "1M", "--seconds", 2]
-                ran = self.succeeds(self.mpi(2, bench("bandwidth", mpi), *options, on=PATHS, mpi=mpi))
-                names = {line["rail"] for line in ran.counters}
-                self.assertLessEqual({*HERE, *THERE}, names, str(ran))
-                sent = ran.shares()
-                slower = sent[HERE[1]] / (sent[HERE[0]] + sent[HERE[1]])
-                self.assertTrue(0.1 < slower < 0.3, f"a fifth of both rates\n{ran}")
+    @each(["mpich", "openmpi"])
+    def test_both_paths_carry_by_their_rates(self, mpi):
+        options = ["--check", "--sizes", "1M", "--seconds", 2]
+        ran = self.succeeds(self.mpi(2, bench("bandwidth", mpi), *options, on=PATHS, mpi=mpi))
+        names = {line["rail"] for line in ran.counters}
+        self.assertLessEqual({*HERE, *THERE}, names, str(ran))
+        sent = ran.shares()
+        slower = sent[HERE[1]] / (sent[HERE[0]] + sent[HERE[1]])
+        self.assertTrue(0.1 < slower < 0.3, f"a fifth of both rates\n{ran}")
 
 
 class Paths(MpiTest):
@@ -35,14 +34,11 @@ class Paths(MpiTest):
         ran = self.succeeds(self.mpi(2, *command, on=PATHS, FISHPLATE_RAILS=rails), "all right")
         self.assertEqual({line["rail"] for line in ran.counters if line["tx_bytes"]} - {"shm"}, {"r0"}, str(ran))
 
-    def test_a_path_that_is_cut_leaves_its_work_to_the_other(self):
+    @each(["mpich", "openmpi"])
+    def test_a_path_that_is_cut_leaves_its_work_to_the_other(self, mpi):
         cut = ["--schedule", "2s r1=down; 5s r1=up"]
-        for mpi in ["mpich", "openmpi"]:
-            with self.subTest(mpi):
-                ran = self.mpi(2, bench("stress", mpi), "--duration", 6, on=[*PATHS, *cut], mpi=mpi)
-                self.assertEqual(ran.code, 0, str(ran))
-                self.assertIn("all contents right", ran.out, str(ran))
-                self.says(ran, TOLD.replace("rail r[01]", r"rail r0/10\.77\.1\.[12]"))
+        ran = self.mpi(2, bench("stress", mpi), "--duration", 6, on=[*PATHS, *cut], mpi=mpi)
+        self.ends_well(ran, "all contents right", told=[TOLD.replace("rail r[01]", r"rail r0/10\.77\.1\.[12]")])
 
     def test_tools_tell_paths_from_each_other(self):
         rails = self.run_command(testbed(*PATHS, "--", FISHPLATE, "rails", "--peer", "10.77.0.2,10.77.1.2", "--json"))

@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from support import FISHPLATE, MpiTest, bench, testbed
+from support import FISHPLATE, MpiTest, bench, each, testbed
 
 MULTIPLEXING = [
     "binding",
@@ -42,20 +42,17 @@ class Policies(MpiTest):
             self.mpi(4, bench("stress"), "--messages", 6000, on=["--hosts", 4]), "all contents right"
         )
 
-    def test_every_multiplexing_policy(self):
-        for policy in MULTIPLEXING:
-            with self.subTest(policy):
-                self.stress(run=["--multiplexing", policy])
+    @each(MULTIPLEXING)
+    def test_every_multiplexing_policy(self, policy):
+        self.stress(run=["--multiplexing", policy])
 
-    def test_every_striping_policy(self):
-        for policy in STRIPING:
-            with self.subTest(policy):
-                self.bandwidth("--striping", policy)
+    @each(STRIPING)
+    def test_every_striping_policy(self, policy):
+        self.bandwidth("--striping", policy)
 
-    def test_policies_together(self):
-        for multiplexing, striping in [("round-robin", "even"), ("weighted-round-robin:1,4", "weighted:4,1")]:
-            with self.subTest(multiplexing=multiplexing, striping=striping):
-                self.stress(run=["--multiplexing", multiplexing, "--striping", striping])
+    @each([("round-robin", "even"), ("weighted-round-robin:1,4", "weighted:4,1")])
+    def test_policies_together(self, multiplexing, striping):
+        self.stress(run=["--multiplexing", multiplexing, "--striping", striping])
 
     def test_several_streams(self):
         self.stress(run=["--streams", "3"])
@@ -136,13 +133,12 @@ class Shares(MpiTest):
         shares = self.shares("--striping", "weighted")
         self.assertAlmostEqual(shares["r0"], 0.5, delta=0.01)
 
-    def test_earliest_and_adaptive_follow_the_rates(self):
+    @each(["earliest", "adaptive"])
+    def test_earliest_and_adaptive_follow_the_rates(self, policy):
         # 4 : 1, which nobody tells them. The first messages are cut without knowledge.
-        for policy in ["earliest", "adaptive"]:
-            with self.subTest(policy):
-                shares = self.shares("--striping", policy, rails="400,100")
-                self.assertGreater(shares["r0"], 0.6, shares)
-                self.assertGreater(shares["r1"], 0.1, shares)
+        shares = self.shares("--striping", policy, rails="400,100")
+        self.assertGreater(shares["r0"], 0.6, shares)
+        self.assertGreater(shares["r1"], 0.1, shares)
 
     def test_two_jobs_get_equal_parts(self):
         # At rates that leave the processors alone. Which job is first at a rail must not matter for long.

@@ -6,7 +6,7 @@ import re
 import signal
 
 from recorded import predicting, profiled
-from support import AS_ROOT, FISHPLATE, INTERFACES, MpiTest, app, mpiexec, program, stack, testbed
+from support import AS_ROOT, FISHPLATE, INTERFACES, MpiTest, app, each, mpiexec, program, stack, testbed
 from test_profile import ON_FOUR
 
 RANKS = 3
@@ -24,15 +24,11 @@ NAS = ["cg", "ep", "ft", "is", "lu", "mg", "bt", "sp"]
 
 class Predict(MpiTest):
     def setUp(self):
-        self.begin()
-
-    def begin(self):
-        """A folder for another trace."""
         self.folder = self.temporary_folder()
         self.trace = self.folder / "trace"
 
     def profile(self, *command):
-        return profiled(FISHPLATE, self.folder / "profile.json", *command, trace=self.trace)
+        return profiled(self.folder / "profile.json", *command, trace=self.trace)
 
     def show(self, *options):
         """What calls do, of all ranks."""
@@ -41,41 +37,37 @@ class Predict(MpiTest):
         return [re.split(r" {2,}", line.strip())[-1] for line in ran.out.splitlines()]
 
     def predict(self, *networks):
-        ran = self.run_command(predicting(FISHPLATE, self.trace, *networks))
+        ran = self.run_command(predicting(self.trace, *networks))
         self.succeeds(ran)
         return json.loads(ran.out)
 
-    def test_what_was_done_is_recorded_and_replayed(self):
-        for interface, (_, folder) in INTERFACES.items():
-            with self.subTest(interface):
-                command = [*mpiexec(interface, RANKS), folder / "profiled", "counts"]
-                self.succeeds(self.run_command(self.profile(*command), environment=AS_ROOT), "all right")
-                for rank, lines in DONE.items():
-                    shown = self.show("--rank", rank)
-                    for line in lines:
-                        self.assertIn(line, shown)
-                self.assertEqual({file.suffix for file in self.trace.iterdir()}, {".trace"})
-                [one, far] = self.predict("one=1000", "far=1000/10ms")
-                self.assertGreater(far["run_s"], one["run_s"] + 0.1)
-                self.assertGreater(one["run_s"], one["computed_s"])
-                self.begin()
+    @each(INTERFACES)
+    def test_what_was_done_is_recorded_and_replayed(self, interface):
+        command = [*mpiexec(interface, RANKS), INTERFACES[interface][1] / "profiled", "counts"]
+        self.succeeds(self.run_command(self.profile(*command), environment=AS_ROOT), "all right")
+        for rank, lines in DONE.items():
+            shown = self.show("--rank", rank)
+            for line in lines:
+                self.assertIn(line, shown)
+        self.assertEqual({file.suffix for file in self.trace.iterdir()}, {".trace"})
+        [one, far] = self.predict("one=1000", "far=1000/10ms")
+        self.assertGreater(far["run_s"], one["run_s"] + 0.1)
+        self.assertGreater(one["run_s"], one["computed_s"])
 
-    def test_nas_programs(self):
-        for name in NAS:
-            with self.subTest(name):
-                command = self.profile(FISHPLATE, "run", "--mpi", "mpich", "--", "mpiexec", "-n", 4, app(name))
-                ran = self.run_command(testbed("--rails", "1000,250", "--", *command, "--class", "S"))
-                self.succeeds(ran, "Verified")
-                if name in ON_FOUR:
-                    sends = [re.match(r"send of (\d+) B", line) for line in self.show()]
-                    found = [len(list(filter(None, sends))), sum(int(send[1]) for send in sends if send)]
-                    self.assertEqual(found, [sum(part[what] for part in ON_FOUR[name]) for what in (0, 1)])
-                twice = [self.predict("rails=1000+250", "slow=10", "ib-2x400") for _ in range(2)]
-                self.assertEqual(twice[0], twice[1])
-                [rails, slow, fast] = twice[0]
-                self.assertLess(rails["run_s"], slow["run_s"])
-                self.assertLess(fast["communication_s"], slow["communication_s"])
-                self.begin()
+    @each(NAS)
+    def test_nas_programs(self, name):
+        command = self.profile(FISHPLATE, "run", "--mpi", "mpich", "--", "mpiexec", "-n", 4, app(name))
+        ran = self.run_command(testbed("--rails", "1000,250", "--", *command, "--class", "S"))
+        self.succeeds(ran, "Verified")
+        if name in ON_FOUR:
+            sends = [re.match(r"send of (\d+) B", line) for line in self.show()]
+            found = [len(list(filter(None, sends))), sum(int(send[1]) for send in sends if send)]
+            self.assertEqual(found, [sum(part[what] for part in ON_FOUR[name]) for what in (0, 1)])
+        twice = [self.predict("rails=1000+250", "slow=10", "ib-2x400") for _ in range(2)]
+        self.assertEqual(twice[0], twice[1])
+        [rails, slow, fast] = twice[0]
+        self.assertLess(rails["run_s"], slow["run_s"])
+        self.assertLess(fast["communication_s"], slow["communication_s"])
 
     def test_a_killed_rank(self):
         job = self.start(self.profile(*mpiexec("mpich", 2), program("profiled"), "wait"))

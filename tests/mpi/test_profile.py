@@ -6,7 +6,7 @@ import re
 import signal
 
 from recorded import profiled
-from support import AS_ROOT, FISHPLATE, INTERFACES, PROVIDER, MpiTest, app, mpiexec, program, stack, testbed
+from support import AS_ROOT, FISHPLATE, INTERFACES, PROVIDER, MpiTest, app, each, json_lines, mpiexec, program, stack, testbed
 from test_apps import cg_on_four, flow_on_four, lu_on_four
 
 RANKS = 3
@@ -38,7 +38,7 @@ class Profile(MpiTest):
 
     def command(self, what, ranks=RANKS, interface="mpich", before=()):
         job = [*mpiexec(interface, ranks), *before, INTERFACES[interface][1] / "profiled", what]
-        return profiled(FISHPLATE, self.record, *job)
+        return profiled(self.record, *job)
 
     def run_profiled(self, *command, timeout=120, **environment):
         return self.run_command(command, timeout, AS_ROOT | environment)
@@ -49,13 +49,12 @@ class Profile(MpiTest):
         [world] = json.loads(self.record.read_text())["worlds"]
         return world["ranks"]
 
-    def test_calls_and_bytes(self):
-        for interface in INTERFACES:
-            with self.subTest(interface):
-                ran = self.run_profiled(*self.command("counts", interface=interface))
-                self.succeeds(ran, "all right")
-                for rank in self.ranks():
-                    self.check_counts(rank)
+    @each(INTERFACES)
+    def test_calls_and_bytes(self, interface):
+        ran = self.run_profiled(*self.command("counts", interface=interface))
+        self.succeeds(ran, "all right")
+        for rank in self.ranks():
+            self.check_counts(rank)
 
     def check_counts(self, rank):
         number = rank["rank"]
@@ -74,39 +73,37 @@ class Profile(MpiTest):
         self.assertEqual(rank["end"], "finalized")
         self.assertEqual(rank["late"]["unmatched"], 0)
 
-    def test_what_the_specification_of_nas_says_is_sent(self):
-        for name, parts in ON_FOUR.items():
-            with self.subTest(name):
-                command = [stack("mpich") / "mpiexec", "-n", 4, app(name), "--class", "S"]
-                self.succeeds(self.run_profiled(*profiled(FISHPLATE, self.record, *command)), "Verified")
-                sizes = [size for rank in self.ranks() for size in rank["sizes"]]
-                sent = [size for size in sizes if size["way"] == "sent"]
-                found = [sum(size[what] for size in sent) for what in ("messages", "bytes")]
-                self.assertEqual(found, [sum(part[what] for part in parts) for what in (0, 1)])
+    @each(ON_FOUR.items())
+    def test_what_the_specification_of_nas_says_is_sent(self, name, parts):
+        command = [stack("mpich") / "mpiexec", "-n", 4, app(name), "--class", "S"]
+        self.succeeds(self.run_profiled(*profiled(self.record, *command)), "Verified")
+        sizes = [size for rank in self.ranks() for size in rank["sizes"]]
+        sent = [size for size in sizes if size["way"] == "sent"]
+        found = [sum(size[what] for size in sent) for what in ("messages", "bytes")]
+        self.assertEqual(found, [sum(part[what] for part in parts) for what in (0, 1)])
 
     def test_over_fishplate_and_its_collectives(self):
         name = self.lab("--clusters", 2, "--hosts", 1, "--rails", "0", "--wan", "1000", "--delay", "1ms")
         log = self.folder / "used.jsonl"
         run = [FISHPLATE, "run", "--mpi", "mpich", "--collectives", "coordinators", "--", "mpiexec", "-n", 2]
-        inside = ["env", f"FISHPLATE_COLLECTIVES_LOG={log}", *profiled(FISHPLATE, self.record, *run, program("profiled"), "counts")]
+        inside = ["env", f"FISHPLATE_COLLECTIVES_LOG={log}", *profiled(self.record, *run, program("profiled"), "counts")]
         ran = self.run_command([FISHPLATE, "lab", "exec", "--name", name, "--", *inside])
         self.succeeds(ran, "all right")
-        used = [json.loads(line) for line in log.read_text().splitlines()]
+        used = json_lines(log)
         log.unlink()
         self.assertIn(("bcast", "coordinators"), {(line.get("operation"), line.get("algorithm")) for line in used})
         for rank in self.ranks():
             self.assertEqual(calls(rank)["MPI_Bcast"], 1)
             self.assertEqual(calls(rank)["MPI_Isend"], 11)
 
-    def test_beside_other_tools(self):
-        for order in ("{tool}", "{tool}:{library}", "{library}:{tool}"):
-            with self.subTest(order):
-                preload = order.format(tool=program("pmpi_tool.so"), library=LIBRARY)
-                command = self.command("counts", before=["env"])
-                ran = self.run_profiled(*command, LD_PRELOAD=preload)
-                self.succeeds(ran, "the tool has seen 11 sends")
-                for rank in self.ranks():
-                    self.assertEqual(calls(rank)["MPI_Isend"], 11)
+    @each(("{tool}", "{tool}:{library}", "{library}:{tool}"))
+    def test_beside_other_tools(self, order):
+        preload = order.format(tool=program("pmpi_tool.so"), library=LIBRARY)
+        command = self.command("counts", before=["env"])
+        ran = self.run_profiled(*command, LD_PRELOAD=preload)
+        self.succeeds(ran, "the tool has seen 11 sends")
+        for rank in self.ranks():
+            self.assertEqual(calls(rank)["MPI_Isend"], 11)
 
     def waiting(self):
         """A job all of whose ranks wait, and the process of rank 0."""
@@ -131,15 +128,14 @@ class Profile(MpiTest):
         self.assertEqual(ran.code, 128 + signal.SIGINT, str(ran))
         self.check_what_was_before({"unfinished"})
 
-    def test_ranks_that_do_not_finalize(self):
+    @each([("exit", "unfinished", (0, 9)), ("abort", "aborted", (7,))])
+    def test_ranks_that_do_not_finalize(self, what, end, codes):
         # Hydra may kill who ends later than another one without MPI_Finalize.
-        for what, end, codes in [("exit", "unfinished", (0, 9)), ("abort", "aborted", (7,))]:
-            with self.subTest(what):
-                ran = self.run_profiled(*self.command(what))
-                self.assertIn(ran.code, codes, str(ran))
-                self.assertEqual("Killed (signal 9)" in ran.out, ran.code == 9, str(ran))
-                # Who does not abort is killed.
-                self.check_what_was_before({end, "unfinished"})
+        ran = self.run_profiled(*self.command(what))
+        self.assertIn(ran.code, codes, str(ran))
+        self.assertEqual("Killed (signal 9)" in ran.out, ran.code == 9, str(ran))
+        # Who does not abort is killed.
+        self.check_what_was_before({end, "unfinished"})
 
     def check_what_was_before(self, ends):
         for rank in self.ranks():
@@ -166,14 +162,12 @@ class Profile(MpiTest):
     def test_ranks_without_the_library(self):
         mpiexec = [stack("mpich") / "mpiexec", "-n", 1, program("profiled"), "exit"]
         mpiexec += [":", "-n", 1, "env", "-u", "LD_PRELOAD", program("profiled"), "exit"]
-        ran = self.run_profiled(*profiled(FISHPLATE, self.record, *mpiexec))
-        self.assertEqual(ran.code, 0, str(ran))
-        self.assertIn("rank 1 of 2 left nothing: `env -u LD_PRELOAD` starts programs without LD_PRELOAD", ran.err)
+        ran = self.run_profiled(*profiled(self.record, *mpiexec))
+        self.ends_well(ran, told=["rank 1 of 2 left nothing: `env -u LD_PRELOAD` starts programs without LD_PRELOAD"])
         self.assertEqual([rank["rank"] for rank in self.ranks()], [0])
 
     def test_a_program_without_mpi(self):
-        ran = self.run_profiled(*profiled(FISHPLATE, self.record, "true"))
-        self.assertEqual(ran.code, 0, str(ran))
+        ran = self.ends_well(self.run_profiled(*profiled(self.record, "true")))
         told = " ".join(ran.err.split())
         self.assertIn("no process called MPI with Fishplate's library in front of it: it was loaded into true, and none", told)
 
@@ -182,7 +176,7 @@ class Profile(MpiTest):
         limited = ["sh", "-c", 'ulimit -f 2000; exec "$@"', "sh"]
         trace = self.temporary_folder() / "trace"
         fork = [*mpiexec("openmpi", 1), *limited, program("profiled", "openmpi"), "fork"]
-        ran = self.run_profiled(*profiled(FISHPLATE, self.record, *fork, trace=trace))
+        ran = self.run_profiled(*profiled(self.record, *fork, trace=trace))
         self.succeeds(ran, "all right", warns="no profile is recorded in")
         self.says(ran, "no profile is recorded in .*: File too large .*; the program runs without")
 

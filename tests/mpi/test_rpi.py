@@ -1,8 +1,6 @@
 """`fishplate rpi`: a program on several networks in turn, and what they are worth to it."""
 
-import json
-
-from support import FISHPLATE, MpiTest, app, bench
+from support import FISHPLATE, MpiTest, app, bench, json_lines
 
 NETWORKS = "one=50,two=50+50,fast=400"
 NAMES = ["one", "two", "fast"]
@@ -19,16 +17,14 @@ class Rpi(MpiTest):
         return self.run_command([*command, "--", *program], 300)
 
     def lines(self, kind):
-        lines = [json.loads(line) for line in self.record.read_text().splitlines()]
-        return [line for line in lines if line["kind"] == kind]
+        return json_lines(self.record, kind)
 
     def prints(self, ran, *texts):
         for text in texts:
             self.assertIn(text, ran.out, str(ran))
 
     def test_a_program_on_three_networks(self):
-        ran = self.rpi([app("is"), "--class", "S"], "--repeats", "2")
-        self.assertEqual(ran.code, 0, str(ran))
+        ran = self.ends_well(self.rpi([app("is"), "--class", "S"], "--repeats", "2"))
         cells = [(cell["link"], cell["round"]) for cell in self.lines("cell")]
         self.assertEqual(cells, [(name, 0) for name in NAMES] + [(name, 1) for name in reversed(NAMES)], str(ran))
         for cell in cells:
@@ -45,19 +41,16 @@ class Rpi(MpiTest):
 
     def test_stacks_are_networks_too(self):
         stacks = ["--stacks", "mpich-tcp,fast:mpich-ucx", "--repeats", "1"]
-        ran = self.rpi([bench("alltoall"), "--sizes", "64K", "--iterations", "20"], *stacks)
-        self.assertEqual(ran.code, 0, str(ran))
+        ran = self.ends_well(self.rpi([bench("alltoall"), "--sizes", "64K", "--iterations", "20"], *stacks))
         found = {(line["link"], line["stack"]) for line in self.lines("sample")}
         self.assertEqual(found, {("one", "mpich-tcp"), ("two", "mpich-tcp"), ("fast", "mpich-ucx")}, str(ran))
 
     def test_what_does_not_run_is_told(self):
         ran = self.rpi(["/bin/true"], "--repeats", "1")
-        self.assertEqual(ran.code, 3, str(ran))
-        self.says(ran, "one, run 1 of 1: failed: no process called MPI")
+        self.ends_with(3, ran, "one, run 1 of 1: failed: no process called MPI")
         self.prints(ran, "no run on fast is complete")
         self.record = self.record.with_name("other.jsonl")
         script = f'[ "$(ls /sys/class/net | grep -c "^r[0-9]")" = 2 ] && exit 7; exec {app("is")}'
         ran = self.rpi(["sh", "-c", script], "--repeats", "1")
-        self.assertEqual(ran.code, 3, str(ran))
-        self.says(ran, "two, run 1 of 1: failed: sh ended with exit code 7")
+        self.ends_with(3, ran, "two, run 1 of 1: failed: sh ended with exit code 7")
         self.prints(ran, "! two, run 1: sh ended with exit code 7", "with an infinitely fast network")

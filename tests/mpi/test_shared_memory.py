@@ -4,11 +4,9 @@ import os
 import random
 import signal
 import subprocess
-import tempfile
 import time
-from pathlib import Path
 
-from support import FISHPLATE, MpiTest, bench, marked, mpi_command, program, tool
+from support import MpiTest, bench, marked, mpi_command, on_host, program, testbed, tool, top_rows
 
 ONE_HOST = ["--hosts", 1]
 # Under these settings, MPICH and Open MPI leave ranks of one host to libfabric.
@@ -40,7 +38,7 @@ __attribute__((constructor)) static void refuse(void)
 
 def refusing(folder, call):
     """A library that forbids `process_vm_readv` or `process_vm_writev`."""
-    source, library = Path(folder) / "refuse.c", Path(folder) / f"refuse-{call}.so"
+    source, library = folder / "refuse.c", folder / f"refuse-{call}.so"
     source.write_text(REFUSE, encoding="utf-8")
     subprocess.run(["cc", "-shared", "-fPIC", f"-DCALL=SYS_process_vm_{call}", "-o", library, source], check=True)
     return library
@@ -90,9 +88,8 @@ class SharedMemory(MpiTest):
 
     def passive(self, *sizes, on=ONE_HOST, **settings):
         """Puts and gets to a rank that computes until they are done."""
-        with tempfile.TemporaryDirectory() as folder:
-            ran = self.mpi(2, program("passive"), folder, *sizes, on=on, **NOLOCAL, **settings)
-            return self.succeeds(ran, "all right")
+        ran = self.mpi(2, program("passive"), self.temporary_folder(), *sizes, on=on, **NOLOCAL, **settings)
+        return self.succeeds(ran, "all right")
 
     def test_puts_and_gets_do_not_wait_for_their_target(self):
         for progress in ["calls", "auto", "thread"]:
@@ -107,52 +104,41 @@ class SharedMemory(MpiTest):
 
     def test_where_processes_may_not_read_each_other(self):
         """As with Yama, or in a container: the kernel refuses the system call, and long messages are copied."""
-        with tempfile.TemporaryDirectory() as folder:
-            library = refusing(folder, "readv")
-            for mpi in ["mpich", "openmpi"]:
-                settings = {"LD_PRELOAD": str(library), "FISHPLATE_LOG": "info"}
-                ran = self.mpi(4, bench("stress", mpi), "--messages", 5000, on=ONE_HOST, mpi=mpi, **NOLOCAL, **settings)
-                self.assertEqual(ran.code, 0, str(ran))
-                self.assertIn("all contents right", ran.out, str(ran))
-                self.assertGreater(ran.shares()["shm"], 0.99)
-                self.assertIn("its long messages are copied", ran.err, str(ran))
-                self.assertNotIn("read where they are", ran.err, str(ran))
+        settings = {**NOLOCAL, "LD_PRELOAD": str(refusing(self.temporary_folder(), "readv")), "FISHPLATE_LOG": "info"}
+        for mpi in ["mpich", "openmpi"]:
+            ran = self.mpi(4, bench("stress", mpi), "--messages", 5000, on=ONE_HOST, mpi=mpi, **settings)
+            self.ends_well(ran, "all contents right", told=["its long messages are copied"])
+            self.assertGreater(ran.shares()["shm"], 0.99)
+            self.assertNotIn("read where they are", ran.err, str(ran))
 
     def test_one_sided_operations_where_processes_may_not_access_each_other(self):
         """They wait for their targets, as between hosts; also where it turns out with the first of them."""
-        with tempfile.TemporaryDirectory() as folder:
-            for call in ["readv", "writev"]:
-                settings = {**NOLOCAL, "LD_PRELOAD": str(refusing(folder, call)), "FISHPLATE_LOG": "info"}
-                ran = self.mpi(2, program("one_sided"), on=ONE_HOST, **settings)
-                self.assertEqual((ran.code, "all right" in ran.out), (0, True), str(ran))
-                said = "one-sided operations wait for their targets"
-                self.assertEqual(said in ran.err, call == "writev", str(ran))
+        for call in ["readv", "writev"]:
+            settings = {**NOLOCAL, "LD_PRELOAD": str(refusing(self.temporary_folder(), call)), "FISHPLATE_LOG": "info"}
+            ran = self.ends_well(self.mpi(2, program("one_sided"), on=ONE_HOST, **settings), "all right")
+            self.assertEqual("one-sided operations wait for their targets" in ran.err, call == "writev", str(ran))
 
     def test_dev_shm_that_is_full_small_or_read_only(self):
         """The memory has no file there. (MPICH itself cannot start then.)"""
         full = "mount -t tmpfs -o size=4k tmpfs /dev/shm && head -c 4096 /dev/zero > /dev/shm/full"
         for make in [full, "mount -t tmpfs -o size=64k tmpfs /dev/shm", "mount -t tmpfs -o ro tmpfs /dev/shm"]:
             job = mpi_command(2, bench("stress", "openmpi"), "--messages", 1000, on=ONE_HOST, mpi="openmpi")
-            rest = job.index("--") + 1
-            changed = [*job[:rest], tool("unshare"), "--mount", "sh", "-c", f'{make} && exec "$@"', "sh", *job[rest:]]
+            changed = [*testbed(*ONE_HOST, "--"), tool("unshare"), "--mount", "sh", "-c", f'{make} && exec "$@"', "sh", *on_host(job)]
             ran = self.run_command(changed, 120, {**NOLOCAL, "FISHPLATE_TOP": "off"})
             self.assertGreater(self.succeeds(ran, "all contents right").shares()["shm"], 0.99, make)
 
     def kill_a_rank(self, mpi, delay_s):
         """Kills one of three ranks while all exchange messages."""
-        before = set(os.listdir("/dev/shm"))
-        with tempfile.TemporaryDirectory() as folder:
-            steady = program("steady", mpi)
-            job = self.start(mpi_command(3, steady, Path(folder) / "stop", on=ONE_HOST, mpi=mpi), NOLOCAL)
-            self.wait_for(job, lambda: "connected" in job.text()[0])
-            time.sleep(delay_s)
-            ranks = [number for number, command in marked(job.mark) if command.startswith(str(steady))]
-            self.assertEqual(len(ranks), 3, str(job.ran()))
-            os.kill(ranks[1], signal.SIGKILL)
-            ran = self.finish(job)
-            self.assertNotEqual(ran.code, 0, str(ran))
-            self.assertNotIn("broke the protocol", ran.err, str(ran))
-            self.assertEqual(job.leftovers(), [], str(ran))
+        before, steady = set(os.listdir("/dev/shm")), program("steady", mpi)
+        job = self.start(mpi_command(3, steady, self.temporary_folder() / "stop", on=ONE_HOST, mpi=mpi), NOLOCAL)
+        self.wait_for(job, lambda: "connected" in job.text()[0])
+        time.sleep(delay_s)
+        ranks = [number for number, command in marked(job.mark) if command.startswith(str(steady))]
+        self.assertEqual(len(ranks), 3, str(job.ran()))
+        os.kill(ranks[1], signal.SIGKILL)
+        ran = self.fails(self.finish(job))
+        self.assertNotIn("broke the protocol", ran.err, str(ran))
+        self.assertEqual(job.leftovers(), [], str(ran))
         left = {name for name in set(os.listdir("/dev/shm")) - before if "fishplate" in name}
         # The pages of killed processes, which the next `fishplate top` removes.
         self.assertEqual({name for name in left if not name.startswith("fishplate-live-")}, set())
@@ -163,17 +149,8 @@ class SharedMemory(MpiTest):
                 self.kill_a_rank(mpi, random.uniform(0, 0.3))
 
     def test_top(self):
-        with tempfile.TemporaryDirectory() as folder:
-            stop = Path(folder) / "stop"
-            name = f"shm-{os.getpid()}"
-            (Path(folder) / name).symlink_to(program("steady"))
-            job = self.start(mpi_command(2, Path(folder) / name, stop, on=ONE_HOST), NOLOCAL)
-
-            def is_shown():
-                top = [FISHPLATE, "top", "--once", "--json", "--every", "0.3"]
-                shown = subprocess.run(top, capture_output=True, text=True, check=True).stdout
-                return f'"{name}"' in shown and '"shm"' in shown
-
-            self.wait_for(job, is_shown)
-            stop.touch()
-            self.succeeds(self.finish(job), "all right")
+        steady, stop = self.named(program("steady")), self.temporary_folder() / "stop"
+        job = self.start(mpi_command(2, steady, stop, on=ONE_HOST), NOLOCAL)
+        self.wait_for(job, lambda: any(row["rail"] == "shm" for row in top_rows(steady.name)))
+        stop.touch()
+        self.succeeds(self.finish(job), "all right")

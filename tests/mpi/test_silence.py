@@ -4,7 +4,6 @@ import functools
 import itertools
 import os
 import signal
-import tempfile
 import time
 import unittest
 from pathlib import Path
@@ -216,21 +215,18 @@ class AtLength(Silences):
     def test_ranks_that_are_stopped(self):
         """Of one that is, the other tells; of a pause of all, as of the machine, nobody has heard anything."""
         for seconds, ranks in [(20, [1]), (60, [1]), (20, [0, 1])]:
-            with tempfile.TemporaryDirectory() as folder:
-                stop = Path(folder) / "stop"
-                job = self.start(mpi_command(2, program("steady"), stop, on=["--rails", "1000,250"]))
-                stopped = [self.wait_for(job, lambda rank=rank: process_of(job, "steady", rank)) for rank in ranks]
-                time.sleep(2)
+            stop = self.temporary_folder() / "stop"
+            job = self.start(mpi_command(2, program("steady"), stop, on=["--rails", "1000,250"]))
+            stopped = [self.wait_for(job, lambda rank=rank: process_of(job, "steady", rank)) for rank in ranks]
+            for pause, sent in [(2, signal.SIGSTOP), (seconds, signal.SIGCONT)]:
+                time.sleep(pause)
                 for number in stopped:
-                    os.kill(number, signal.SIGSTOP)
-                time.sleep(seconds)
-                for number in stopped:
-                    os.kill(number, signal.SIGCONT)
-                time.sleep(2)
-                stop.touch()
-                ran = self.finish(job)
-                if ranks == [0, 1]:
-                    self.succeeds(ran, "all right")
-                    continue
-                self.succeeds(ran, "all right", warns="fishplate: warn")
-                self.says(ran, r"waits for peer .* \(rank 1 on node1\)", "answers again")
+                    os.kill(number, sent)
+            time.sleep(2)
+            stop.touch()
+            ran = self.finish(job)
+            if ranks == [0, 1]:
+                self.succeeds(ran, "all right")
+                continue
+            self.succeeds(ran, "all right", warns="fishplate: warn")
+            self.says(ran, r"waits for peer .* \(rank 1 on node1\)", "answers again")

@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-import tempfile
 import unittest
 from pathlib import Path
 
@@ -39,7 +38,7 @@ class Stacks(MpiTest):
         options = ["--sizes", "8,1M", "--window", "4", "--iterations", "3", "--warmup", "1", "--check", "--json"]
         ran = self.run_on_testbed(name, ["sh", "-c", f"hostname >&2; {bench('bandwidth', mpi)} {' '.join(options)}"],
                                   "--rails", "r0,r1")
-        self.assertEqual(ran.code, 0, str(ran))
+        self.ends_well(ran)
         self.assertEqual(sorted(re.findall("^node[01]$", ran.err, re.MULTILINE)), ["node0", "node1"], str(ran))
         self.assertEqual([line["size"] for line in ran.json() if "size" in line], [8, 1 << 20], str(ran))
         return ran
@@ -71,16 +70,15 @@ class Stacks(MpiTest):
 
     def test_programs_of_ones_own(self):
         """A few lines describe an MPI that is already on the machine."""
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "mine.toml"
-            file.write_text(f'[mine]\nlike = "mpich-tcp"\npath = "{stack("mpich").parent}"\n')
-            listed = self.succeeds(self.run_command([FISHPLATE, "stacks", "--stacks", file]))
-            self.assertRegex(listed.out, rf"mine +mine +{re.escape(str(stack('mpich').parent))} +ready")
-            ran = self.run_on_testbed("mine", [bench("latency"), "--sizes", "8", "--iterations", "10"], "--stacks", file)
-            self.succeeds(ran, "Latency")
-            out = Path(folder) / "bench"
-            shown = self.run_command([FISHPLATE, "stacks", "mine", "--stacks", file, "--compile", "bench", "--out", out])
-            self.assertIn(f"MPICC={stack('mpich')}/mpicc", self.succeeds(shown).out)
+        folder = self.temporary_folder()
+        file = folder / "mine.toml"
+        file.write_text(f'[mine]\nlike = "mpich-tcp"\npath = "{stack("mpich").parent}"\n')
+        listed = self.succeeds(self.run_command([FISHPLATE, "stacks", "--stacks", file]))
+        self.assertRegex(listed.out, rf"mine +mine +{re.escape(str(stack('mpich').parent))} +ready")
+        ran = self.run_on_testbed("mine", [bench("latency"), "--sizes", "8", "--iterations", "10"], "--stacks", file)
+        self.succeeds(ran, "Latency")
+        shown = self.run_command([FISHPLATE, "stacks", "mine", "--stacks", file, "--compile", "bench", "--out", folder / "bench"])
+        self.assertIn(f"MPICC={stack('mpich')}/mpicc", self.succeeds(shown).out)
 
 
 class Semantics:
@@ -126,9 +124,9 @@ class IntelMpi(Semantics, MpiTest):
         self.assertEqual(ran.shares().keys(), {"r0", "r1", "shm"}, str(self.succeeds(ran)))
 
     def test_its_own_compiler(self):
-        with tempfile.TemporaryDirectory() as folder:
-            build(folder, "impi", ["crowd"])
-            self.succeeds(self.mpi(4, Path(folder) / "crowd", mpi="impi"), "all right")
+        folder = self.temporary_folder()
+        build(folder, "impi", ["crowd"])
+        self.succeeds(self.mpi(4, folder / "crowd", mpi="impi"), "all right")
 
     def test_over_tcp(self):
         Stacks.is_carried(self, "impi-tcp")

@@ -1,12 +1,11 @@
 """Storage that fails while it is written to: a server, a client or a program is killed, the file system is full, the lab is
 taken down. Errors are clear, records whole, and nothing is left. Storage that is not set up here is skipped."""
 
-import json
 import os
 import shlex
 import signal
 
-from support import FISHPLATE, MpiTest, bench, descendants, stack, testbed
+from support import FISHPLATE, MpiTest, bench, descendants, each, json_lines, stack, testbed
 
 # With the processes that serve it, and how its client is told that they are gone.
 SERVED = {
@@ -55,17 +54,17 @@ class Storage(MpiTest):
         for number in self.wait_for(job, lambda: running(job, name))[:most]:
             os.kill(number, signal.SIGKILL)
 
-    def test_a_server_is_killed(self):
-        for storage, (server, told) in SERVED.items():
-            with self.subTest(storage):
-                self.need(storage)
-                job = self.writing(self.on(storage, f"{WRITES}; echo code $?"))
-                self.kill(job, server, 1)
-                ran = self.finish(job)
-                self.assertIn("code 6", ran.out, str(ran))
-                self.says(ran, f"io_threads: rank 0: cannot write to .*/file: ({told})",
-                          r"fishplate testbed: storage \w+: .* on node2 has ended \(signal: 9 \(SIGKILL\)\)")
-                self.assertEqual(mounts(), [])
+    @each(SERVED)
+    def test_a_server_is_killed(self, storage):
+        server, told = SERVED[storage]
+        self.need(storage)
+        job = self.writing(self.on(storage, f"{WRITES}; echo code $?"))
+        self.kill(job, server, 1)
+        ran = self.finish(job)
+        self.assertIn("code 6", ran.out, str(ran))
+        self.says(ran, f"io_threads: rank 0: cannot write to .*/file: ({told})",
+                  r"fishplate testbed: storage \w+: .* on node2 has ended \(signal: 9 \(SIGKILL\)\)")
+        self.assertEqual(mounts(), [])
 
     def test_a_client_of_the_file_system_is_killed(self):
         storage = "glusterfs:servers=1"
@@ -78,43 +77,39 @@ class Storage(MpiTest):
                   r"storage glusterfs: glusterfs on node0 has ended \(signal: 9 \(SIGKILL\)\)")
         self.assertEqual(mounts(), [])
 
-    def test_a_rank_is_killed_and_others_go_on(self):
-        for storage in ["tmpfs", *SERVED]:
-            with self.subTest(storage):
-                self.need(storage)
-                mpiexec = f"{stack('mpich')}/mpiexec -n 2"
-                job = self.writing(self.on(storage, f"{mpiexec} {WRITES}; echo code $?; {READS}"))
-                self.kill(job, "io_threads", 1)
-                ran = self.finish(job)
-                _, code, later = ran.out.rpartition("code ")
-                self.assertEqual(code, "code ", str(ran))
-                self.assertNotEqual(later.split()[0], "0", str(ran))
-                self.assertIn('"metric":"read_bandwidth"', later, str(ran))
+    @each(["tmpfs", *SERVED])
+    def test_a_rank_is_killed_and_others_go_on(self, storage):
+        self.need(storage)
+        mpiexec = f"{stack('mpich')}/mpiexec -n 2"
+        job = self.writing(self.on(storage, f"{mpiexec} {WRITES}; echo code $?; {READS}"))
+        self.kill(job, "io_threads", 1)
+        ran = self.finish(job)
+        _, code, later = ran.out.rpartition("code ")
+        self.assertEqual(code, "code ", str(ran))
+        self.assertNotEqual(later.split()[0], "0", str(ran))
+        self.assertIn('"metric":"read_bandwidth"', later, str(ran))
 
-    def test_it_is_full(self):
-        full = {"tmpfs": "cannot have files in .*: [0-9]+ bytes are free there", "nfs": "cannot write to nfs://.*NOSPC",
-                "glusterfs:servers=1": "cannot have files in .*: [0-9]+ bytes are free there"}
-        for storage, told in full.items():
-            with self.subTest(storage):
-                self.need(storage)
-                large = WRITES.replace("--file-size 2M", "--file-size 32M")
-                ran = self.run_command(self.on(f"{storage}:size_mib=16", f"{large}; echo code $?"))
-                self.assertEqual(ran.out, "code 6\n", str(ran))
-                self.says(ran, f"io_threads: rank 0: {told}")
+    @each([("tmpfs", "cannot have files in .*: [0-9]+ bytes are free there"), ("nfs", "cannot write to nfs://.*NOSPC"),
+           ("glusterfs:servers=1", "cannot have files in .*: [0-9]+ bytes are free there")])
+    def test_it_is_full(self, storage, told):
+        self.need(storage)
+        large = WRITES.replace("--file-size 2M", "--file-size 32M")
+        ran = self.run_command(self.on(f"{storage}:size_mib=16", f"{large}; echo code $?"))
+        self.assertEqual(ran.out, "code 6\n", str(ran))
+        self.says(ran, f"io_threads: rank 0: {told}")
 
-    def test_a_lab_is_taken_down(self):
-        for storage in ["tmpfs", *SERVED]:
-            with self.subTest(storage):
-                self.need(storage)
-                name = f"storage{os.getpid()}"
-                up = ["--hosts", "3", "--storage", storage, "--unverified", "--name", name]
-                self.addCleanup(lambda: self.run_command([FISHPLATE, "lab", "down", name]))
-                self.succeeds(self.run_command([FISHPLATE, "lab", "up", *up]))
-                job = self.writing([FISHPLATE, "lab", "exec", "--name", name, "--", *shlex.split(WRITES)])
-                self.succeeds(self.run_command([FISHPLATE, "lab", "down", name]))
-                ran = self.finish(job)
-                self.assertNotEqual(ran.code, 0, str(ran))
-                self.assertEqual([line for line in mounts() if name in line], [])
+    @each(["tmpfs", *SERVED])
+    def test_a_lab_is_taken_down(self, storage):
+        self.need(storage)
+        name = f"storage{os.getpid()}"
+        up = ["--hosts", "3", "--storage", storage, "--unverified", "--name", name]
+        self.addCleanup(lambda: self.run_command([FISHPLATE, "lab", "down", name]))
+        self.succeeds(self.run_command([FISHPLATE, "lab", "up", *up]))
+        job = self.writing([FISHPLATE, "lab", "exec", "--name", name, "--", *shlex.split(WRITES)])
+        self.succeeds(self.run_command([FISHPLATE, "lab", "down", name]))
+        ran = self.finish(job)
+        self.assertNotEqual(ran.code, 0, str(ran))
+        self.assertEqual([line for line in mounts() if name in line], [])
 
     def test_multipath_tcp_serves_a_storage_beside_a_stack_that_uses_it_too(self):
         storage = "glusterfs:servers=1:mptcp"
@@ -147,8 +142,7 @@ class Storage(MpiTest):
         self.wait_for(job, lambda: running(job, "io_threads"))
         self.kill(job, "glusterfsd", 1)
         ran = self.finish(job)
-        lines = [json.loads(line) for line in record.read_text().splitlines()]
-        [skipped] = [line for line in lines if line["kind"] == "skipped"]
+        [skipped] = json_lines(record, "skipped")
         self.assertRegex(skipped["reason"], r"round 1: storage glusterfs: glusterfsd on \w+ has ended \(signal: 9", str(ran))
-        self.assertEqual([line["round"] for line in lines if line["kind"] == "cell"], [1], str(ran))
+        self.assertEqual([line["round"] for line in json_lines(record, "cell")], [1], str(ran))
         self.assertEqual(mounts(), [])

@@ -2,9 +2,8 @@
 
 import json
 import shlex
-import tempfile
 
-from support import AS_ROOT, FISHPLATE, MpiTest, bench, stack, testbed
+from support import AS_ROOT, FISHPLATE, MpiTest, bench, each, stack, testbed
 
 # Lines of programs with two ranks and with four, by the benchmark they are of.
 TWO_SIDED = {
@@ -74,8 +73,7 @@ class Suite(MpiTest):
         shell = ["sh", "-ec", script]
         inside = [FISHPLATE, "run", *run, "--", *shell] if run else shell
         ran = self.run_command([*(on or testbed("--rails", rails, "--")), *inside], 120, settings)
-        self.assertEqual(ran.code, 0, str(ran))
-        lines = ran.json()
+        lines = self.ends_well(ran).json()
         for line in lines:
             self.keeps_the_schema(line)
         return lines
@@ -190,9 +188,7 @@ class Checked(Suite):
         options = ["--check", "--sizes", "64K", "--window", 8, "--iterations", 4, "--warmup", 0]
         for more, senders in [([], 1), (["--crosswise"], 2)]:
             ran = self.succeeds(self.mpi(4, bench("message_rate"), *options, *more))
-            sent = {}
-            for line in ran.counters:
-                sent[line["host"]] = sent.get(line["host"], 0) + line["tx_bytes"]
+            sent = ran.sums("tx_bytes", by="host")
             half = max(sent.values()) / 2
             self.assertEqual(sum(bytes > half for bytes in sent.values()), senders, sent)
 
@@ -282,16 +278,14 @@ class KnownDelay(Suite):
 
     def in_lab(self, script, run=("--mpi", "mpich")):
         """The lines of a script's programs in a lab, which goes afterwards."""
-        with tempfile.TemporaryDirectory() as folder:
-            home = {"XDG_RUNTIME_DIR": folder}
-            link = ["--rails", RATE_MBIT, "--delay", f"{self.DELAY_US}us"]
-            ran = self.run_command([FISHPLATE, "lab", "up", "--unverified", *link], environment=home)
-            self.assertEqual(ran.code, 0, str(ran))
-            try:
-                return self.lines(script, run, on=[FISHPLATE, "lab", "exec", "--"], **home)
-            finally:
-                # Also ends what the script left running.
-                self.run_command([FISHPLATE, "lab", "down"], environment=home)
+        home = {"XDG_RUNTIME_DIR": str(self.temporary_folder())}
+        link = ["--rails", RATE_MBIT, "--delay", f"{self.DELAY_US}us"]
+        self.ends_well(self.run_command([FISHPLATE, "lab", "up", "--unverified", *link], environment=home))
+        try:
+            return self.lines(script, run, on=[FISHPLATE, "lab", "exec", "--"], **home)
+        finally:
+            # Also ends what the script left running.
+            self.run_command([FISHPLATE, "lab", "down"], environment=home)
 
     def check_latency(self, value, size):
         """A message takes the delay and its time on the wire, or longer."""
@@ -338,17 +332,14 @@ class Wrong(Suite):
 
     def refuses(self, command, *texts):
         """Exit code 2 and one message."""
-        ran = self.run_command(shlex.split(command))
-        self.assertEqual(ran.code, 2, str(ran))
-        self.says(ran, *texts)
+        self.ends_with(2, self.run_command(shlex.split(command)), *texts)
 
-    def test_each_program_explains_itself(self):
-        for name in [*TWO_SIDED, *ONE_SIDED, *MANY]:
-            with self.subTest(name):
-                helped = self.succeeds(self.run_command([bench(name), "--help"]), f"{name}: ", "--iterations N")
-                self.assertEqual("--sync" in helped.out, name in ONE_SIDED)
-                self.assertEqual("--start" in helped.out, name in COLLECTIVE)
-                self.assertEqual("--sizes" in helped.out, name != "barrier" and name not in ATOMIC)
+    @each([*TWO_SIDED, *ONE_SIDED, *MANY])
+    def test_each_program_explains_itself(self, name):
+        helped = self.succeeds(self.run_command([bench(name), "--help"]), f"{name}: ", "--iterations N")
+        self.assertEqual("--sync" in helped.out, name in ONE_SIDED)
+        self.assertEqual("--start" in helped.out, name in COLLECTIVE)
+        self.assertEqual("--sizes" in helped.out, name != "barrier" and name not in ATOMIC)
 
     def test_number_of_ranks(self):
         for name in [*TWO_SIDED, *ONE_SIDED]:
@@ -385,11 +376,9 @@ class Wrong(Suite):
         self.refuses(f"{program} serve --window 2", "sockets_serve: unknown option '--window'")
         self.refuses(f"{program} serve --address here", "'here': ")
         nowhere = self.run_command([program, "serve", "--address", "192.0.2.1"])
-        self.assertEqual(nowhere.code, 5, str(nowhere))
-        self.says(nowhere, "cannot listen on 192.0.2.1 port 17077: Cannot assign requested address")
+        self.ends_with(5, nowhere, "cannot listen on 192.0.2.1 port 17077: Cannot assign requested address")
         nobody = self.run_command([program, "latency", "127.0.0.1", "--port", "1"])
-        self.assertEqual(nobody.code, 5, str(nobody))
-        self.says(nobody, "cannot connect to 127.0.0.1 port 1: Connection refused; is `sockets serve` there")
+        self.ends_with(5, nobody, "cannot connect to 127.0.0.1 port 1: Connection refused; is `sockets serve` there")
 
     def test_the_limit_of_mpich_without_remote_memory_access_is_explained(self):
         ran = self.mpi(2, bench("put_bandwidth"), "--sizes", "64K", "--window", 8, "--iterations", 4)

@@ -3,7 +3,7 @@
 // everything arrives, in order.
 #include "common.h"
 
-enum { FLOOD = 1, WORD = 2, WORDS = 20000 };
+enum { FLOOD = 1, WORD = 2, WORDS = 5000 };
 // Sends up to this size end at once: the provider copies them.
 enum { INJECTED = 16 << 10 };
 

@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-enum { THREADS = 4, ROUNDS = 300, MOST = 300000 };
+enum { THREADS = 4, ROUNDS = 150, MOST = 300000 };
 
 struct worker {
     int number;

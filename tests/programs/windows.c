@@ -1,7 +1,7 @@
 // Many long one-sided operations under way at once, in every kind of window and of synchronization: each byte is checked.
 #include "common.h"
 
-enum { LONG = 3000000, MIDDLE = 70001, SHORT = 8, COUNT = 6, ROUNDS = 4 };
+enum { LONG = 3000000, MIDDLE = 70001, SHORT = 8, COUNT = 6, ROUNDS = 2 };
 
 static const size_t lengths[COUNT] = {LONG, MIDDLE, SHORT, LONG / 2, 16385, 1};
 

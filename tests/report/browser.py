@@ -1,7 +1,6 @@
 """A headless Chromium, where there is one: `chromium` and its driver from the system, Selenium from PyPI."""
 
 import shutil
-import subprocess
 import sys
 import unittest
 from pathlib import Path

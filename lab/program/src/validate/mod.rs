@@ -64,6 +64,7 @@ mod tests {
     use crate::bench::{self, ready_plan};
     use crate::record::Sample;
     use serde_json::{Value, json};
+    use std::sync::LazyLock;
 
     /// A sample of the plan's first stack.
     fn sample(benchmark: &str, link: &str, size: u64, value: f64) -> Sample {
@@ -96,12 +97,34 @@ mod tests {
         Record { samples, ..Record::synthetic(options) }
     }
 
+    /// Rounds of what is no calibration point.
+    fn rounds(values: [f64; 3]) -> impl Iterator<Item = Sample> {
+        let sample = |(round, value)| Sample { round, ..sample("bandwidth", "10 ms", 1 << 20, value) };
+        (0..).zip(values).map(sample)
+    }
+
+    /// Of rails that change in the middle, so many seconds after the start.
+    fn interval(time: f64) -> Sample {
+        let options = [("interval", json!(1.0)), ("time", json!(time)), ("window", json!(8))];
+        let options = options.map(|(name, value): (&str, Value)| (name.to_string(), value)).into();
+        Sample { options, ..sample("a rail falls", "two rails", 1 << 20, 100.0) }
+    }
+
+    /// Each takes seconds, so all tests have the same two: of calibration points and three rounds, behind which the first has
+    /// three intervals.
+    static STEADY: LazyLock<Validation> = LazyLock::new(|| {
+        let samples = calibration().into_iter().chain(rounds([55.0, 54.0, 60.0]));
+        Validation::of(&record(samples.chain([2.0, 5.0, 8.0].map(interval)).collect())).unwrap()
+    });
+    static UNSTEADY: LazyLock<Validation> = LazyLock::new(|| {
+        let samples = calibration().into_iter().chain(rounds([25.0, 24.0, 62.0]));
+        Validation::of(&record(samples.collect())).unwrap()
+    });
+
     #[test]
     fn calibration_points_are_met_and_not_counted() {
-        let validation = Validation::of(&record(calibration())).unwrap();
-        assert_eq!(validation.verdict.calibration, 6);
-        assert_eq!(validation.verdict.predicted, None);
-        for point in &validation.points {
+        assert_eq!(STEADY.verdict.calibration, 6);
+        for point in &STEADY.points[..6] {
             assert_eq!(point.role, point::Role::Calibration);
             assert!(point.deviation().abs() < 0.02, "{point:?}");
         }
@@ -110,41 +133,23 @@ mod tests {
     /// Predictions depend on the calibration points alone, not on measurements at predicted points.
     #[test]
     fn predicted_points_set_nothing() {
-        let with = |value: f64| {
-            let samples = [calibration(), vec![sample("bandwidth", "10 ms", 1 << 20, value)]].concat();
-            Validation::of(&record(samples)).unwrap().points[6].simulated
-        };
-        assert_eq!(with(50.0), with(25.0));
-        assert!((with(50.0) / 55.0 - 1.0).abs() < 0.1, "{}", with(50.0));
+        let [one, other] = [&STEADY, &UNSTEADY].map(|of| of.points[6].simulated);
+        assert_eq!(one, other);
+        assert!((one / 55.0 - 1.0).abs() < 0.1, "{one}");
     }
 
     #[test]
     fn rounds_that_differ_are_unsteady() {
-        let mut samples = calibration();
-        for (round, value) in [55.0, 54.0, 60.0].into_iter().enumerate() {
-            let sample = sample("bandwidth", "10 ms", 1 << 20, value);
-            samples.push(Sample { round: round as u32, ..sample });
-        }
-        let steady = Validation::of(&record(samples.clone())).unwrap();
-        assert_eq!(steady.points[6].role, point::Role::Predicted);
-        assert_eq!(steady.points[6].measured.median, 55.0);
-        samples.last_mut().unwrap().value = 62.0;
-        let unsteady = Validation::of(&record(samples)).unwrap();
-        assert_eq!(unsteady.points[6].role, point::Role::Unsteady);
-        assert!(unsteady.verdict.predicted.is_none() && unsteady.verdict.all.is_some());
+        assert_eq!(STEADY.points[6].role, point::Role::Predicted);
+        assert_eq!(STEADY.points[6].measured.median, 55.0);
+        assert_eq!(UNSTEADY.points[6].role, point::Role::Unsteady);
+        assert_eq!(UNSTEADY.verdict.predicted, None);
+        assert!(STEADY.verdict.predicted.is_some() && UNSTEADY.verdict.all.is_some());
     }
 
     #[test]
     fn rails_change_in_the_model_when_they_do_in_the_plan() {
-        let interval = |time: u32| {
-            let mut sample = sample("a rail falls", "two rails", 1 << 20, 100.0);
-            let options = [("interval", json!(1.0)), ("time", json!(f64::from(time))), ("window", json!(8))];
-            sample.options = options.map(|(name, value): (&str, Value)| (name.to_string(), value)).into();
-            sample
-        };
-        let samples = calibration().into_iter().chain([interval(2), interval(5), interval(8)]).collect();
-        let validation = Validation::of(&record(samples)).unwrap();
-        let simulated: Vec<f64> = validation.points[6..].iter().map(|point| point.simulated).collect();
+        let simulated: Vec<f64> = STEADY.points[7..].iter().map(|point| point.simulated).collect();
         // 1250 and 500 Mbit/s, of which TCP carries 1448 of 1514 bytes.
         assert!((simulated[0] / 149.4 - 1.0).abs() < 0.03, "{simulated:?}");
         assert!((simulated[1] / 59.8 - 1.0).abs() < 0.03, "{simulated:?}");

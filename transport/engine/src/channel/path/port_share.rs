@@ -4,14 +4,12 @@ use crate::time::Instant;
 
 /// Shortest observation, in nanoseconds: some frames of 64 KiB at 250 Mbit/s.
 const MIN_NS: u64 = 10_000_000;
-/// Longest observation, in nanoseconds: in a longer one the port may have been idle.
+/// Longest observation, and longest absence that counts, in nanoseconds: in a longer one the port may have been idle.
 const MAX_NS: u64 = 100_000_000;
 /// Bytes that are given to a port leave in this time, in nanoseconds. Bytes bound to a subchannel cannot go over another that turns
 /// out to be faster, and the peer's frames wait as long for their acknowledgements. It is long enough that a progress thread that
 /// runs once a millisecond keeps the port busy; the time for which others use the processor comes on top.
 pub const MAX_QUEUE_NS: u64 = 8_000_000;
-/// Longest absence that counts, in nanoseconds: some turns of a crowded processor. A process that computes for longer sends little.
-const MAX_AWAY_NS: u64 = 16_000_000;
 /// Weight of a new part, and of a rate below the estimate.
 const WEIGHT: f64 = 0.125;
 
@@ -49,7 +47,7 @@ impl PortShare {
         away_ns: u64,
         sent: impl FnOnce() -> Option<PortBytes>,
     ) -> Option<u64> {
-        self.away_ns = away_ns.max(self.away_ns - self.away_ns / 8).min(MAX_AWAY_NS);
+        self.away_ns = away_ns.max(self.away_ns - self.away_ns / 8).min(MAX_NS);
         let took_ns = self.since.map_or(u64::MAX, |(since, _)| now.since_ns(since));
         if took_ns < MIN_NS {
             return None;
@@ -132,6 +130,6 @@ mod tests {
             let queued = port.observe(Instant(at * 10 * MS), 1, away_ms * MS, || bytes(at * 10_000_000));
             queued.unwrap_or(0) / 1_000_000
         });
-        assert_eq!(queued_ms.collect::<Vec<_>>(), [0, 11, 24, 22, 24], "1 GB/s");
+        assert_eq!(queued_ms.collect::<Vec<_>>(), [0, 11, 58, 51, 108], "1 GB/s");
     }
 }
