@@ -16,6 +16,7 @@
 #![deny(unsafe_code)]
 
 mod ablation;
+mod absence;
 pub mod address;
 mod announce;
 mod await_rails;

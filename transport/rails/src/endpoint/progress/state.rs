@@ -7,7 +7,7 @@ use super::socket_polls::SocketPolls;
 use crate::ticks::Span;
 
 /// Period in which attempts to connect are serviced, and paths sampled, in nanoseconds.
-pub const TICK_NS: u64 = 5_000_000;
+const TICK_NS: u64 = 5_000_000;
 
 /// Calls in a row that find something in shared memory and do nothing else, at most: timers and reading the clock would take a
 /// good part of a short message's time.

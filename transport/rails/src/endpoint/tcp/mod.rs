@@ -23,6 +23,7 @@ use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Engine, Instant, PortShare, RailId};
 use slab::Slab;
 
+use crate::absence::Absence;
 use crate::endpoint::peer::Peer;
 use crate::keepalive::Keepalive;
 use crate::link::{CongestionControl, StreamLink};
@@ -51,8 +52,8 @@ pub struct TcpLinks {
     pub groups: Vec<StreamGroup>,
     /// Ranks of the job on this host.
     ranks: usize,
-    /// When they were sampled last.
-    sampled_at: Instant,
+    /// For how long others had the processor.
+    absence: Absence,
     /// What this process gets of the ports, by rail.
     ports: Vec<PortShare>,
     /// Links whose frames are batched.
@@ -93,7 +94,7 @@ impl TcpLinks {
             keepalive: Keepalive::new(ranks),
             groups: Vec::new(),
             ranks,
-            sampled_at: Instant(0),
+            absence: Absence::default(),
             ports: Vec::new(),
             held: HeldLinks::default(),
             transfers,

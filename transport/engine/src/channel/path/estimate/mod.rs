@@ -172,7 +172,9 @@ impl Estimate {
             room if room > 0 && self.is_near() => room,
             _ => (self.rate.measured() * (self.min_rtt_ns() + MAX_QUEUE_NS) as f64 / 1e9) as u64,
         };
-        most.max(MIN_ALLOWANCE).saturating_sub(self.in_flight()).next_multiple_of(MIN_ALLOWANCE)
+        let left = most.max(MIN_ALLOWANCE).saturating_sub(self.in_flight());
+        // Short pieces cost processor time: the next one has to wait until an eighth has left, the 1 ms of a longest piece.
+        if left <= most / 8 { 0 } else { left.next_multiple_of(MIN_ALLOWANCE) }
     }
 
     /// Bytes that fill the path for a round trip. The driver's rate is that of the rail, which all its `streams` share.

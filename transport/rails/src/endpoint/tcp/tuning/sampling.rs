@@ -5,8 +5,8 @@ use std::os::fd::AsFd;
 use fishplate_engine::{Instant, Path, PortBytes, PortShare, RailId};
 
 use crate::ablation::Mechanism;
+use crate::absence::own_processor_time_ns;
 use crate::endpoint::Endpoint;
-use crate::endpoint::progress::state::TICK_NS;
 use crate::endpoint::tcp::{TcpLinks, over};
 use crate::link::StreamLink;
 use crate::link_kind::LinkId;
@@ -33,9 +33,8 @@ impl Endpoint {
 
     /// Measures what this process may queue at the ports of rails for which messages wait.
     fn measure_ports(&mut self, counters: &Counters, now: Instant) {
-        let TcpLinks { links, ports, ranks, sampled_at, .. } = &mut self.links.tcp;
-        let before = std::mem::replace(sampled_at, now);
-        let away_ns = if before == Instant(0) { 0 } else { now.since_ns(before).saturating_sub(TICK_NS) };
+        let TcpLinks { links, ports, ranks, absence, .. } = &mut self.links.tcp;
+        let away_ns = absence.observe(now, own_processor_time_ns());
         for (at, port) in ports.iter_mut().enumerate().filter(|(_, port)| port.is_busy) {
             port.is_busy = false;
             let rail = RailId(at as u8);
