@@ -14,5 +14,6 @@ pub mod option;
 pub mod poll;
 pub mod preemption;
 pub mod process_memory;
+pub mod processor_clock;
 pub mod shared_memory;
 pub mod tcp_info;

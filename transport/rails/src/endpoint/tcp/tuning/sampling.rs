@@ -5,7 +5,6 @@ use std::os::fd::AsFd;
 use fishplate_engine::{Instant, Path, PortBytes, PortShare, RailId};
 
 use crate::ablation::Mechanism;
-use crate::absence::own_processor_time_ns;
 use crate::endpoint::Endpoint;
 use crate::endpoint::tcp::{TcpLinks, over};
 use crate::link::StreamLink;
@@ -13,6 +12,7 @@ use crate::link_kind::LinkId;
 use crate::socket::SILENT_FOR_NS;
 use crate::sys::interface::Counters;
 use crate::sys::option::set_max_pacing_rate;
+use crate::sys::processor_clock::own_processor_time_ns;
 use crate::sys::tcp_info::{TcpInfo, tcp_info};
 
 impl Endpoint {
