@@ -2,7 +2,7 @@
 
 use fishplate_engine::Instant;
 
-use crate::sys::monotonic;
+use crate::sys::clock::monotonic_ns;
 
 /// Counts nanoseconds from when it was made.
 pub struct Clock {
@@ -12,11 +12,11 @@ pub struct Clock {
 impl Clock {
     /// Starts at zero.
     pub fn start() -> Self {
-        Clock { origin_ns: monotonic::nanoseconds() }
+        Clock { origin_ns: monotonic_ns() }
     }
 
     #[inline]
     pub fn now(&self) -> Instant {
-        Instant(monotonic::nanoseconds() - self.origin_ns)
+        Instant(monotonic_ns() - self.origin_ns)
     }
 }

@@ -16,7 +16,7 @@ use crate::{say, tell};
 /// Exit code when all cells were tried and some failed.
 const SOME_FAILED: u8 = 3;
 /// Exit code when a claim does not hold.
-const SOME_MISSED: u8 = 4;
+pub const SOME_MISSED: u8 = 4;
 
 /// Measures MPI stacks side by side, and writes a record.
 ///

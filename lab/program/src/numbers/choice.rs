@@ -89,15 +89,15 @@ impl Choice {
         }
     }
 
-    /// Whether the table compares with this peer.
-    pub fn has_peer(&self, peer: &str) -> bool {
-        self.peers.is_empty() || self.peers.iter().any(|chosen| chosen == peer)
-    }
-
     /// Whether the table shows this size.
     pub fn has_size(&self, size: u64) -> bool {
-        self.sizes.is_empty() || self.sizes.contains(&units::size(size))
+        has(&self.sizes, &units::size(size))
     }
+}
+
+/// Whether a name is chosen; all are where none is.
+pub fn has(chosen: &[String], name: &str) -> bool {
+    chosen.is_empty() || chosen.iter().any(|one| one == name)
 }
 
 /// Position of a name among the chosen ones, or among all of the record where none is; `None`: it is left out.

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 
-use super::choice::{Choice, position};
+use super::choice::{Choice, has, position};
 use super::grid::{self, Grid, Row};
 use crate::bench;
 use crate::bench::verdict::{self, Finding, RatioVerdict, Verdict};
@@ -25,8 +25,8 @@ pub fn grid(choice: &Choice, record: &Record) -> Result<Grid> {
             record.manifest.links.iter(),
             &ratio.link,
         ));
-        let has_stack = choice.stacks.is_empty() || choice.stacks.contains(&ratio.stack);
-        let is_shown = has_stack && choice.has_peer(&ratio.peer) && choice.has_size(ratio.size);
+        let has_stacks = has(&choice.stacks, &ratio.stack) && has(&choice.peers, &ratio.peer);
+        let is_shown = has_stacks && choice.has_size(ratio.size);
         chosen.extend(place.filter(|_| is_shown).map(|place| (place, ratio)));
     }
     ensure!(!chosen.is_empty(), "its plan has no such claims");

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, ensure};
 
-use super::choice::{Choice, position};
+use super::choice::{Choice, has, position};
 use super::grid::{self, Grid, Row};
 use crate::record::{Record, Sample};
 use crate::statistics::Spread;
@@ -82,7 +82,7 @@ fn place(choice: &Choice, record: &Record, sample: &Sample) -> Option<(Line, Col
     let benchmark = position(&choice.benchmarks, benchmarks, &sample.benchmark)?;
     let link = position(&choice.links, manifest.links.iter(), &sample.link)?;
     let size = sample.size_bytes.unwrap_or(0);
-    let is_shown = choice.has_size(size) && (choice.metrics.is_empty() || choice.metrics.contains(&sample.metric));
+    let is_shown = choice.has_size(size) && has(&choice.metrics, &sample.metric);
     let (row_link, column_link) = if choice.links_across { (0, link) } else { (link, 0) };
     is_shown.then_some(((benchmark, row_link, size), (column_link, stack)))
 }

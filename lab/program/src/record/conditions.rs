@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::Record;
 use crate::output::text;
+use crate::system::programs::shell_quote;
 
 /// Under which name the manifest's options have the arguments of the program that measured.
 pub const COMMAND: &str = "command";
@@ -25,7 +26,7 @@ impl Record {
 
     /// The command that measured, for a shell.
     pub fn command_line(&self) -> Option<String> {
-        let words: Vec<String> = self.command().iter().map(|word| quoted(word)).collect();
+        let words: Vec<String> = self.command().iter().map(|word| shell_quote(word)).collect();
         (!words.is_empty()).then(|| format!("fishplate {}", words.join(" ")))
     }
 
@@ -34,12 +35,6 @@ impl Record {
         let words = self.manifest.options.get(COMMAND).and_then(Value::as_array);
         words.into_iter().flatten().filter_map(|word| word.as_str().map(String::from)).collect()
     }
-}
-
-/// A word as a shell reads it.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "_-./:=,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) { word.to_string() } else { format!("'{word}'") }
 }
 
 #[cfg(test)]

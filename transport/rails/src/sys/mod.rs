@@ -2,18 +2,17 @@
 
 mod atomic_memory;
 pub mod bbr;
+pub mod clock;
 pub mod counter_register;
 pub mod crc32c;
 pub mod interface;
 pub mod io;
 pub mod limits;
 pub mod memory;
-pub mod monotonic;
 pub mod ofi;
 pub mod option;
 pub mod poll;
 pub mod preemption;
 pub mod process_memory;
-pub mod processor_clock;
 pub mod shared_memory;
 pub mod tcp_info;

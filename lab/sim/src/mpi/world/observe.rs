@@ -39,7 +39,7 @@ impl World {
         let own = |at: u32| over(at).map(|(_, flow)| self.network.acknowledged_of(flow)).sum();
         let measured = ports.observe(rank, now, |at| PortBytes { all: self.network.sent_by(at), own: own(at) });
         for (at, room) in measured {
-            for (subchannel, _) in process.flows.iter().filter(|(_, flow)| port(*flow) == Some(at)) {
+            for (subchannel, _) in over(at) {
                 process.engine.port_room_measured(subchannel, room);
             }
         }

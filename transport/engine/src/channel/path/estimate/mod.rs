@@ -294,7 +294,7 @@ impl Estimate {
         }
     }
 
-    /// The rail's port carries `rate` bytes per second, for all processes of the host.
+    /// This process may queue `bytes` at the rail's port.
     pub fn port_room_measured(&mut self, bytes: u64) {
         self.rate.port_room_measured(bytes);
     }

@@ -10,9 +10,9 @@ use crate::endpoint::tcp::{TcpLinks, over};
 use crate::link::StreamLink;
 use crate::link_kind::LinkId;
 use crate::socket::SILENT_FOR_NS;
+use crate::sys::clock::processor_time_ns;
 use crate::sys::interface::Counters;
 use crate::sys::option::set_max_pacing_rate;
-use crate::sys::processor_clock::own_processor_time_ns;
 use crate::sys::tcp_info::{TcpInfo, tcp_info};
 
 impl Endpoint {
@@ -34,7 +34,7 @@ impl Endpoint {
     /// Measures what this process may queue at the ports of rails for which messages wait.
     fn measure_ports(&mut self, counters: &Counters, now: Instant) {
         let TcpLinks { links, ports, ranks, absence, .. } = &mut self.links.tcp;
-        let away_ns = absence.observe(now, own_processor_time_ns());
+        let away_ns = absence.observe(now, processor_time_ns());
         for (at, port) in ports.iter_mut().enumerate().filter(|(_, port)| port.is_busy) {
             port.is_busy = false;
             let rail = RailId(at as u8);
