@@ -28,6 +28,7 @@ class Doctor(MpiTest):
         line = f"{setup} && exec {FISHPLATE} doctor --json {shlex.join(doctor)}"
         ran = self.run_command(testbed("--", "sh", "-c", line), environment=settings)
         self.assertEqual(ran.code, code, str(ran))
+        self.assertTrue(ran.out.startswith("{"), str(ran))
         self.report = json.loads(ran.out)
         return [(one["severity"], "+".join(one["hosts"]), one["check"], one["found"], one["to_do"])
                 for one in self.report["findings"] if one["severity"] != "fine" and one["check"] not in

@@ -3,12 +3,12 @@
 //! One connection may get less than the rail's port carries: a cloud limits each flow, a bond or a fabric gives it one of several
 //! paths, or its window is shorter than the path. The kernel's data on the connection do not show that, so it is tried: while
 //! messages wait, four times as many streams deliver clearly more, or they do not. Bandwidth taken from other flows does not
-//! count: the port has to send more too. In the same way a quarter of the streams is tried after a long time. Streams that no
-//! message waits for are retired.
+//! count: the port has to send more too. Streams that no message waits for are retired.
 //!
-//! Over a near path such a trial would cost the messages of these tenths of a second more than it may gain. There padding decides,
-//! which fills the streams where messages leave room: first the present streams, then all, with equal bytes in flight. However the
-//! program sends, this compares the rates of few and of many streams.
+//! Padding decides, which fills the streams where messages leave room: first the present streams, then all, with equal bytes in
+//! flight. However the program sends, this compares the rates of few and of many streams. Messages would wait for new streams: a
+//! stream that runs out of data with each message stays in BBR's Startup, and overflows the queue of the path with the next one.
+//! Whether a quarter of the streams is enough is tried after a long time, by messages.
 //!
 //! Free of I/O and clocks: measurements come as [`Sample`]s.
 
@@ -19,7 +19,6 @@ mod tests;
 
 use fishplate_engine::Instant;
 
-use crate::link::NEAR_RTT_NS;
 use observation::{Deciding, Observation, Rates, Terms};
 pub use setting::Streams;
 
@@ -38,6 +37,8 @@ const FULL: f64 = 0.9;
 /// Pause after a failed trial, in nanoseconds. It grows by [`PAUSE_FACTOR`] with each, up to [`MAX_INTERVAL_NS`].
 const FIRST_PAUSE_NS: u64 = 2_000_000_000;
 const PAUSE_FACTOR: u64 = 4;
+/// Pause over the time of the failed trial, at least: messages share the path with the padding of a trial.
+const PAUSE_OF_TRIALS: u64 = 16;
 /// How long streams are kept that no message waits for, and after which fewer are tried, in nanoseconds. Doubles each time that
 /// they turn out to be worth it, up to [`MAX_INTERVAL_NS`].
 const FIRST_KEEP_NS: u64 = 10_000_000_000;
@@ -63,13 +64,6 @@ pub struct Sample {
     pub speed: Option<f64>,
     /// No other peer's streams over the rail are on trial.
     pub may_try: bool,
-}
-
-impl Sample {
-    /// Whether its path is a near one.
-    fn is_near(&self) -> bool {
-        self.min_rtt_ns <= NEAR_RTT_NS
-    }
 }
 
 /// Decides on the number of streams of one rail and peer.
@@ -121,6 +115,7 @@ pub enum Filling {
 /// A trial with another number of streams.
 #[derive(Debug)]
 struct Trial {
+    begun_at: Instant,
     from: u8,
     before: Rates,
     stage: Stage,
@@ -163,7 +158,9 @@ impl StreamCount {
     /// if it changes.
     pub fn decide(&mut self, sample: &Sample, port_bytes: impl Fn() -> u64) -> Option<u8> {
         let terms = match &self.trial {
-            Some(trial) if self.filling() != Filling::Nothing => Terms::of_padding(trial.before.backlogged),
+            Some(trial) if self.filling() != Filling::Nothing => {
+                Terms::of_padding(trial.before.backlogged, matches!(trial.stage, Stage::OpeningMany(_)))
+            }
             _ => Terms::OF_MESSAGES,
         };
         let Ok(observed) = self.observation.add(sample, terms, port_bytes) else {
@@ -211,17 +208,17 @@ impl StreamCount {
         if self.filling() == Filling::Nothing {
             return None;
         }
-        let from = self.trial.take()?.from;
-        self.pause_from(sample.now);
-        (sample.streams > from).then_some(from)
+        let trial = self.trial.take()?;
+        self.pause_after(Some(&trial), sample.now);
+        (sample.streams > trial.from).then_some(trial.from)
     }
 
     /// Some streams could not be set up; there are `streams` now.
     pub fn failed(&mut self, streams: u8, now: Instant) {
         // Streams that could be set up are judged.
         if self.trial.as_ref().is_none_or(|trial| streams <= trial.from) {
-            self.trial = None;
-            self.pause_from(now);
+            let trial = self.trial.take();
+            self.pause_after(trial.as_ref(), now);
         }
     }
 
@@ -240,9 +237,8 @@ impl StreamCount {
         } else {
             return None;
         };
-        let is_filled = wanted > from && sample.is_near();
-        let stage = if is_filled { Stage::FillingFew } else { Stage::Opening };
-        self.trial = Some(Trial { from, before, stage, wins: 0 });
+        let stage = if wanted > from { Stage::FillingFew } else { Stage::Opening };
+        self.trial = Some(Trial { begun_at: now, from, before, stage, wins: 0 });
         Some(wanted)
     }
 
@@ -251,7 +247,7 @@ impl StreamCount {
         let from = trial.from;
         if sample.streams == from {
             // The additional streams have failed meanwhile, or only the peer can retire them.
-            self.pause_from(sample.now);
+            self.pause_after(Some(&trial), sample.now);
             self.is_proven(sample.now);
             return None;
         }
@@ -288,14 +284,14 @@ impl StreamCount {
             self.pause.next_ns = FIRST_PAUSE_NS;
             self.is_proven(now);
         } else {
-            self.gained_nothing(fewest, now);
+            self.gained_nothing(trial, fewest, now);
         }
         (is_worthwhile != are_more).then_some(from)
     }
 
     /// More streams than `fewest` carry no more.
-    fn gained_nothing(&mut self, fewest: u8, now: Instant) {
-        self.pause_from(now);
+    fn gained_nothing(&mut self, trial: &Trial, fewest: u8, now: Instant) {
+        self.pause_after(Some(trial), now);
         if fewest == 1 {
             self.estimate.flow = None;
             self.keep_ns = FIRST_KEEP_NS;
@@ -317,8 +313,10 @@ impl StreamCount {
         self.keep_ns = (self.keep_ns * 2).min(MAX_INTERVAL_NS);
     }
 
-    fn pause_from(&mut self, now: Instant) {
-        let Pause { next_ns, .. } = self.pause;
+    /// Tries no more streams for a while after a trial, or the setup of its streams, has failed.
+    fn pause_after(&mut self, trial: Option<&Trial>, now: Instant) {
+        let cost_ns = trial.map_or(0, |trial| now.since_ns(trial.begun_at));
+        let next_ns = self.pause.next_ns.max(PAUSE_OF_TRIALS * cost_ns);
         self.pause = Pause { until: now.plus_ns(next_ns), next_ns: (next_ns * PAUSE_FACTOR).min(MAX_INTERVAL_NS) };
     }
 }

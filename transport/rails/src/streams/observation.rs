@@ -4,8 +4,10 @@ use fishplate_engine::Instant;
 
 use super::Sample;
 
-/// Shortest observation of padding, in round trips.
-const OBSERVATION_ROUND_TRIPS: u64 = 8;
+/// Shortest observation of streams that are open, in round trips.
+const OBSERVED_ROUND_TRIPS: u64 = 4;
+/// Round trips in which new streams open their windows.
+const OPENING_ROUND_TRIPS: u64 = 8;
 /// Bytes of padding to observe, at least: several of the bursts of 64 KiB that a kernel sends, and a shaper lets pass, at once.
 const OBSERVED_BYTES: f64 = 4.0 * 65536.0;
 /// Number of observations that decide.
@@ -16,6 +18,8 @@ const DECIDING_OBSERVATIONS: u32 = 2;
 pub struct Terms {
     /// Shortest time, counting only while messages wait.
     least_ns: u64,
+    /// Shortest time in round trips.
+    round_trips: u64,
     /// Longest time between samples that counts: after a longer one, the process was not in MPI.
     max_gap_ns: u64,
 }
@@ -23,12 +27,16 @@ pub struct Terms {
 impl Terms {
     /// Programs send in bursts. Two observations are longer than BBR's probe of the minimum round trip (200 ms), in which the window is
     /// small.
-    pub const OF_MESSAGES: Terms = Terms { least_ns: 200_000_000, max_gap_ns: 50_000_000 };
+    pub const OF_MESSAGES: Terms =
+        Terms { least_ns: 200_000_000, round_trips: OBSERVED_ROUND_TRIPS, max_gap_ns: 50_000_000 };
+
     /// Padding takes bandwidth, and stops soon without calls: short observations of thirty near round trips, and several bursts of
-    /// the kernel over a path of `rate` bytes per second.
-    pub fn of_padding(rate: f64) -> Terms {
+    /// the kernel over a path of `rate` bytes per second. `opens`: some streams are new.
+    pub fn of_padding(rate: f64, opens: bool) -> Terms {
         let segments_ns = (OBSERVED_BYTES / rate.max(1.0) * 1e9) as u64;
-        Terms { least_ns: segments_ns.clamp(10_000_000, Terms::OF_MESSAGES.least_ns), max_gap_ns: 20_000_000 }
+        let least_ns = segments_ns.clamp(10_000_000, Terms::OF_MESSAGES.least_ns);
+        let round_trips = if opens { OPENING_ROUND_TRIPS } else { OBSERVED_ROUND_TRIPS };
+        Terms { least_ns, round_trips, max_gap_ns: 20_000_000 }
     }
 }
 
@@ -92,7 +100,7 @@ impl Observation {
         }
         self.backlog_ns += since_ns;
         self.backlog_bytes += sample.acknowledged.saturating_sub(before.acknowledged);
-        if self.backlog_ns < terms.least_ns.max(OBSERVATION_ROUND_TRIPS * sample.min_rtt_ns) {
+        if self.backlog_ns < terms.least_ns.max(terms.round_trips * sample.min_rtt_ns) {
             return Ok(None);
         }
         let end = Counts { port: port_bytes(), ..seen };

@@ -46,9 +46,9 @@ pub struct StreamsOfRail {
 }
 
 /// Padding in flight over all streams of a group together: the bytes of this time, in nanoseconds, as a process needs time to
-/// answer, and of [`PATHS_FILLED`] round trips.
+/// answer, and of [`PATHS_FILLED`] round trips, as BBR's window.
 const FILLED_NS: u64 = 1_000_000;
-const PATHS_FILLED: u64 = 4;
+const PATHS_FILLED: u64 = 2;
 /// Segments of padding in flight over each stream, at least.
 const MIN_FILLED: f64 = 2.0;
 
@@ -89,8 +89,7 @@ impl Endpoint {
             self.links.tcp.groups.push(StreamGroup { vc, rail, remote, stream_count, filling });
             return;
         };
-        let is_near = self.least_round_trip_ns(link) <= NEAR_RTT_NS;
-        let is_on_trial = if link.name.by_peer { is_near } else { group.stream_count.filling() != Filling::Nothing };
+        let is_on_trial = link.name.by_peer || group.stream_count.filling() != Filling::Nothing;
         // The first connection over a rail may be an additional stream of the peer.
         let has_others = self.links_of(group).any(|other| !other.is_on_trial && other.name != link.name);
         if link.name.is_additional() && has_others && is_on_trial {
