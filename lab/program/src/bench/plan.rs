@@ -25,6 +25,7 @@ const READY: [(&str, &str); 17] = [
     ("molecular-dynamics", include_str!("../../plans/molecular-dynamics.toml")),
     ("claims", include_str!("../../plans/claims.toml")),
     ("claims-patterns", include_str!("../../plans/claims-patterns.toml")),
+    ("claims-fast", include_str!("../../plans/claims-fast.toml")),
     ("claims-histories", include_str!("../../plans/claims-histories.toml")),
     ("claims-failover", include_str!("../../plans/claims-failover.toml")),
     ("claims-distance", include_str!("../../plans/claims-distance.toml")),
