@@ -16,7 +16,7 @@ use crate::mpi::stacks::{Catalog, Source, Stack};
 use crate::storage::Asked;
 
 /// Plans that come with the program.
-const READY: [(&str, &str); 17] = [
+const READY: [(&str, &str); 18] = [
     ("everything", include_str!("../../plans/everything.toml")),
     ("programs", include_str!("../../plans/programs.toml")),
     ("patterns", include_str!("../../plans/patterns.toml")),
