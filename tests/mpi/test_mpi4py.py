@@ -19,6 +19,7 @@ PACKAGES = ROOT / "lab" / "program" / "stacks" / "packages.txt"
 # with the network, or takes minutes (MPI-IO, locks that ranks poll); `tests/run --mpi4py-all` runs all of it.
 DEFAULT = ["p2p", "cco", "rma", "win", "msgzero", "comm", "request", "threads", "util_pkl5"]
 ALL = bool(os.environ.get("MPI4PY_ALL"))
+FOUR_POLL = "only with --mpi4py-all: four ranks that poll take long on two cores"
 # The default modules take a minute, all of them four.
 TIMEOUT_S = 900
 
@@ -67,10 +68,11 @@ class Mpi4py(MpiTest):
     def test_two_ranks(self):
         self.passes(2)
 
-    @unittest.skipUnless(ALL, "only with --mpi4py-all: two cores take minutes for four ranks that poll")
+    @unittest.skipUnless(ALL, FOUR_POLL)
     def test_four_ranks(self):
         self.passes(4, excluded=TESTS | TESTS_OF_TWO)
 
+    @unittest.skipUnless(ALL, FOUR_POLL)
     def test_four_ranks_that_meet_over_the_rails_only(self):
         excluded = TESTS | TESTS_OF_TWO
         self.passes(4, ["p2p", "rma", "win"], 250, excluded, MPIR_CVAR_NOLOCAL="1", FISHPLATE_STREAMS="2")

@@ -19,8 +19,9 @@ use crate::system::programs;
 use crate::testbed::host::Host;
 use crate::testbed::{MANAGEMENT, rail_name};
 
-/// How long links may take to come up; the kernel's own delay is at most a second.
-const CARRIER_LIMIT: Duration = Duration::from_secs(5);
+/// How long links may take to come up. The kernel's own delay is at most a second, but its worker waits for others that make or
+/// remove interfaces, of any namespace.
+const CARRIER_LIMIT: Duration = Duration::from_secs(60);
 
 /// Socket buffers up to which TCP may grow: a round trip of 50 ms at 10 Gbit/s, both ways of counting included.
 const SOCKET_BYTES: u32 = 64 << 20;
