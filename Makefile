@@ -230,6 +230,7 @@ test-report: build
 test-packages: setup
 	tests/packages/test_preflight.py
 	tests/packages/test_packages.py
+	tests/packages/test_release.py Mistakes
 
 # The site of the documentation; skipped, with the reason, where MkDocs cannot be had from PyPI.
 test-docs: build
