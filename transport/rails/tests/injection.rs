@@ -14,7 +14,7 @@ use requests::{extent, recv};
 /// How long a test waits for what must come: long enough for a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Two endpoints; the first reaches the second through somebody else.
+/// Two endpoints that reach each other through somebody else.
 struct Pair {
     ends: [Endpoint; 2],
     to: VcId,
@@ -29,12 +29,12 @@ impl Pair {
             Settings { rails: vec!["lo".into()], encryption, shared_memory: false, top: false, ..Settings::default() };
         // SAFETY: the buffers of these tests outlive their operations.
         let mut ends = [(); 2].map(|()| unsafe { Endpoint::open(&settings) }.unwrap());
-        let between = Between::open(ends[1].address());
+        let mut between = Between::default();
+        let ways = [0, 1].map(|end| between.way_to(ends[end].address()));
         if is_known {
-            let address = ends[0].address().clone();
-            ends[1].peer(&address);
+            ends[1].peer(&ways[0]);
         }
-        let to = ends[0].peer(&between.address);
+        let to = ends[0].peer(&ways[1]);
         Pair { ends, to, between, tag: 0 }
     }
 

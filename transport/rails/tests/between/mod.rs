@@ -1,4 +1,4 @@
-//! Somebody whom all connections of an endpoint pass, and who puts a message into one.
+//! Somebody whom all connections of endpoints pass, and who puts a message into one.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -18,11 +18,10 @@ pub struct Injection {
     pub bytes: Vec<u8>,
 }
 
+#[derive(Default)]
 pub struct Between {
-    listener: TcpListener,
-    target: SocketAddr,
-    /// The endpoint's, but that it leads here.
-    pub address: Address,
+    /// Where an endpoint is reached by way of here, and its own address.
+    ways: Vec<(TcpListener, SocketAddr)>,
     pipes: Vec<Pipe>,
     injection: Option<Injection>,
 }
@@ -40,12 +39,13 @@ struct Pipe {
 }
 
 impl Between {
-    pub fn open(target: &Address) -> Between {
+    /// The address of an endpoint, but that it leads here.
+    pub fn way_to(&mut self, target: &Address) -> Address {
         let listener = TcpListener::bind((target.rails[0][0], 0)).unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = Address { port: listener.local_addr().unwrap().port(), ..target.clone() };
-        let target = (target.rails[0][0], target.port).into();
-        Between { listener, target, address, pipes: Vec::new(), injection: None }
+        self.ways.push((listener, (target.rails[0][0], target.port).into()));
+        address
     }
 
     /// The next connection gets it.
@@ -71,8 +71,16 @@ impl Between {
     }
 
     pub fn pass(&mut self) {
-        while let Ok((here, _)) = self.listener.accept() {
-            let there = TcpStream::connect(self.target).unwrap();
+        for way in 0..self.ways.len() {
+            self.accept(way);
+        }
+        self.pipes.iter_mut().for_each(Pipe::pass);
+    }
+
+    fn accept(&mut self, way: usize) {
+        let (listener, target) = &self.ways[way];
+        while let Ok((here, _)) = listener.accept() {
+            let there = TcpStream::connect(target).unwrap();
             [&here, &there].into_iter().for_each(|stream| stream.set_nonblocking(true).unwrap());
             let injection = self.injection.take();
             for (direction, (from, to)) in [(&here, &there), (&there, &here)].into_iter().enumerate() {
@@ -92,7 +100,6 @@ impl Between {
                 });
             }
         }
-        self.pipes.iter_mut().for_each(Pipe::pass);
     }
 }
 
