@@ -130,7 +130,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "FISHPLATE_GRANT",
         meaning: "memory of this process for unexpected messages of one peer",
         allowed: "bytes, K or M behind the number for 2^10 or 2^20; 64K to 1024M",
-        default: "4M; up to 128M for distant peers that use it; 512M for all peers together",
+        default: "4M; up to 128M for distant peers that use it, and for peers that leave many short messages; 512M for all peers together",
     },
     Variable {
         name: "FISHPLATE_TIMEOUT",

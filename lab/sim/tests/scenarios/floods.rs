@@ -14,8 +14,13 @@ const FROM: HostId = HostId(0);
 const TO: HostId = HostId(1);
 
 fn scarce() -> Scenario {
+    granting(GRANT)
+}
+
+/// A grant that may grow to `max_grant` bytes.
+fn granting(max_grant: u64) -> Scenario {
     let rails = vec![rail(GIGABIT, 50_000), rail(GIGABIT / 4.0, 10_000)];
-    pair(rails, Config { grant: GRANT, max_announced: ANNOUNCED, ..Config::default() })
+    pair(rails, Config { grant: GRANT, max_grant, max_announced: ANNOUNCED, ..Config::default() })
 }
 
 fn receive(scenario: &mut Scenario, tag: u64, len: u64) {
@@ -73,4 +78,22 @@ fn large_messages_without_a_receive_cost_the_receiver_no_more_than_its_grant() {
     assert_eq!(messages_sent(&scenario), 40);
     assert!(scenario.held_bytes(TO, FROM) <= scenario.engine(TO).grant(VcId(0)));
     scenario.finish();
+}
+
+/// The receiver has all of them, so that none waits for a round trip once it is received.
+#[test]
+fn short_messages_without_a_receive_come_whole_as_far_as_the_grant_may_grow() {
+    const MESSAGES: u64 = 3_000;
+    for len in [8, 1_000] {
+        let mut scenario = granting(128 << 20);
+        (0..MESSAGES).for_each(|tag| scenario.send(FROM, tagged(1, tag, len)));
+        scenario.run_out();
+        assert_eq!(messages_sent(&scenario), MESSAGES);
+        assert_eq!(scenario.held_bytes(TO, FROM), MESSAGES * len);
+        assert!(scenario.engine(TO).grant(VcId(0)) <= 4 * MESSAGES * (len + 128));
+        (0..MESSAGES).rev().for_each(|tag| receive(&mut scenario, tag, len));
+        scenario.run_out();
+        assert_eq!(scenario.ended_receives(), MESSAGES);
+        scenario.finish();
+    }
 }

@@ -290,9 +290,9 @@ impl VirtualChannel {
             && self.remote.as_deref().is_none_or(RemoteAccess::has_none_on_its_way)
     }
 
-    /// The grant, in bytes, with which the peer's path never waits for credit, within the limits of `config`.
-    pub fn target_grant(&self, config: &Config) -> u64 {
-        (ROUND_TRIPS_GRANTED * self.capacity()).min(config.max_grant)
+    /// The grant, in bytes, with which the peer's path never waits for credit.
+    pub fn target_grant(&self) -> u64 {
+        ROUND_TRIPS_GRANTED * self.capacity()
     }
 
     /// When to call [`VirtualChannel::check_idle`]; `None` if there is no surplus of credit.

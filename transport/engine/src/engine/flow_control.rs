@@ -4,6 +4,7 @@ use super::{Engine, ProtocolViolation};
 use crate::channel::flow_control::MESSAGE_CHARGE;
 use crate::channel::{CreditReturn, State};
 use crate::ids::{MessageSeq, VcId};
+use crate::limits::INJECT_SIZE;
 use crate::matching::unmatched::Content;
 use crate::time::Instant;
 use crate::wire::ReceiveRef;
@@ -45,7 +46,8 @@ impl Engine {
             return self.release_kept(vc, charge);
         }
         if channel.peer_grant.is_in_use() {
-            self.grow_grant(vc);
+            let target = channel.target_grant();
+            self.grow_grant(vc, target);
         }
         if self.vcs[vc.0 as usize].oldest_early_candidate().is_some() {
             self.request_early_data(vc);
@@ -91,13 +93,28 @@ impl Engine {
         }
     }
 
-    /// The peer has used up its grant: the grant grows to cover the path, as far as there is memory.
-    fn grow_grant(&mut self, vc: VcId) {
+    /// A short message of the peer was announced for lack of credit, and nothing has matched it: the grant doubles. One of the two
+    /// ends keeps such a message anyway, as an injected one is copied at its sender.
+    pub(super) fn grant_for_short(&mut self, vc: VcId, len: u64) {
+        if len > INJECT_SIZE {
+            return;
+        }
+        let peer_grant = &self.vcs[vc.0 as usize].peer_grant;
+        if peer_grant.is_short_of(len) {
+            self.grow_grant(vc, 2 * peer_grant.bytes());
+            self.make_ready(vc);
+        }
+        self.request_early_data(vc);
+    }
+
+    /// The peer has used up its grant: the grant grows to `target` bytes, as far as there is memory.
+    fn grow_grant(&mut self, vc: VcId, target: u64) {
         let of_all = self.config.memory.saturating_sub(self.granted);
         let of_guests = || self.left_for_guests();
         let left = if self.vcs[vc.0 as usize].is_guest { of_all.min(of_guests()) } else { of_all };
         let channel = &mut self.vcs[vc.0 as usize];
-        let more = channel.target_grant(&self.config).saturating_sub(channel.peer_grant.bytes()).min(left);
+        let target = target.min(self.config.max_grant);
+        let more = target.saturating_sub(channel.peer_grant.bytes()).min(left);
         channel.peer_grant.grow(more);
         self.count_granted(vc, more, 0);
     }

@@ -103,6 +103,7 @@ impl Engine {
                 self.unexpected.push(key, message);
                 if let unmatched::Content::Rendezvous { seq, early: 0, .. } = content {
                     self.vcs[vc.0 as usize].add_early_candidate(seq, key, len);
+                    self.grant_for_short(vc, len);
                 }
             }
         }

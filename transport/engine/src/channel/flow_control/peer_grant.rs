@@ -166,6 +166,11 @@ impl PeerGrant {
         in_use
     }
 
+    /// Whether the grant has no room for a message of `len` bytes beside all that the peer has sent.
+    pub fn is_short_of(&self, len: u64) -> bool {
+        self.charged + len + MESSAGE_CHARGE > self.grant + self.requested
+    }
+
     /// The peer is granted `more` bytes.
     pub fn grow(&mut self, more: u64) {
         self.grant += more;
