@@ -68,18 +68,19 @@ impl CompletionQueue {
                 return Err(Errno(FI_EAGAIN));
             }
             let mut reader = Reader::new(self, most, &mut take);
-            let progressed = self.progress(&mut reader);
+            let progressed = match self.progress_once(&mut reader) {
+                Ok(false) if self.idle.nothing() => {
+                    let again = self.progress_once(&mut reader);
+                    self.idle.leaves();
+                    again
+                }
+                progressed => progressed,
+            };
             if reader.taken() > 0 {
-                self.idle.active();
                 return Ok(reader.taken());
             }
-            let moved = progressed?;
+            progressed?;
             if self.len.load(Ordering::Acquire) == 0 {
-                if moved {
-                    self.idle.active()
-                } else {
-                    self.idle.nothing()
-                }
                 return Err(Errno(FI_EAGAIN));
             }
         }
@@ -165,6 +166,17 @@ impl CompletionQueue {
         let endpoints = read_plain(&self.endpoints);
         let endpoint = endpoints.iter().find(|endpoint| endpoint.id() == source.endpoint);
         endpoint.map_or(FI_ADDR_NOTAVAIL, |endpoint| endpoint.address_of(source.channel))
+    }
+
+    /// True if there was anything to do, or to read.
+    #[inline]
+    fn progress_once(&self, reader: &mut Reader<'_>) -> Outcome<bool> {
+        let moved = self.progress(reader);
+        let any = reader.taken() > 0 || *moved.as_ref().unwrap_or(&false) || self.len.load(Ordering::Acquire) > 0;
+        if any {
+            self.idle.active();
+        }
+        moved.map(|_| any)
     }
 
     fn progress(&self, reader: &mut Reader<'_>) -> Outcome<bool> {

@@ -98,7 +98,11 @@ impl Counter {
             if timeout.is_some_and(|timeout| start.elapsed() >= timeout) {
                 return Err(Errno(FI_ETIMEDOUT));
             }
-            if moved { self.idle.active() } else { self.idle.nothing() }
+            if moved {
+                self.idle.active();
+            } else {
+                self.idle.nothing();
+            }
         }
     }
 

@@ -65,7 +65,7 @@ pub struct IdleYield {
     since: AtomicU64,
     /// When the next yield is due, in ticks, if it is idle.
     next: AtomicU64,
-    /// When the last yield ended, in ticks.
+    /// When the last yield, or the poll after it, ended, in ticks.
     left_at: AtomicU64,
     /// Polls left in the present round.
     left: AtomicU32,
@@ -92,13 +92,14 @@ impl IdleYield {
         }
     }
 
-    /// A poll had no result: yields if that has lasted.
-    pub fn nothing(&self) {
+    /// A poll had no result: yields if that has lasted. True if others may have run meanwhile: then the poll is to be repeated, as a
+    /// program that yields after each poll itself (MPICH) would give every second turn away.
+    pub fn nothing(&self) -> bool {
         self.begin();
         let left = self.left.load(Ordering::Relaxed);
         if left == 0 {
             if !has_passed(&self.next, 0) {
-                return;
+                return false;
             }
             // Preemptions before the yield do not count.
             PREEMPTIONS.set(preemptions());
@@ -109,14 +110,22 @@ impl IdleYield {
         if sleeps {
             std::thread::sleep(SLEEP);
         }
-        self.left_at.store(ticks::now(), Ordering::Relaxed);
+        self.leaves();
         if left > 1 {
-            return self.left.store(left - 1, Ordering::Relaxed);
+            self.left.store(left - 1, Ordering::Relaxed);
+            return true;
         }
         let is_crowded = was_preempted();
         IS_CROWDED.store(is_crowded, Ordering::Relaxed);
         self.left.store(if is_crowded { ROUND } else { 0 }, Ordering::Relaxed);
         self.yield_after(BETWEEN_NS);
+        is_crowded
+    }
+
+    /// The thread returns to the program.
+    #[inline]
+    pub fn leaves(&self) {
+        self.left_at.store(ticks::now(), Ordering::Relaxed);
     }
 
     /// Whether the program has waited for long, and does nothing else.

@@ -24,10 +24,16 @@ fn send(endpoint: &mut Endpoint, vc: VcId, tag: u64, bytes: &[u8]) {
 /// Two endpoints answer each other `times` over, with messages of many lengths. The sums of their counters `tx_datagrams`
 /// and `repeated_datagrams`.
 fn talk(settings: [Settings; 2], times: u64) -> [u64; 2] {
+    talk_on(false, settings, times)
+}
+
+/// Likewise; `is_crowded`: others wait for the processor.
+fn talk_on(is_crowded: bool, settings: [Settings; 2], times: u64) -> [u64; 2] {
     let folder = tempfile::tempdir().unwrap();
     let stats = folder.path().join("stats");
     let mut ends = settings.map(|settings| open(Settings { stats: Some(stats.clone()), ..settings }));
     ends.iter_mut().for_each(Endpoint::enable_batching);
+    ends.iter_mut().for_each(|end| end.set_crowded(is_crowded, false));
     let addresses = [ends[1].address().clone(), ends[0].address().clone()];
     let names = [ends[0].peer(&addresses[0]), ends[1].peer(&addresses[1])];
     let mut kept = Vec::new();
@@ -63,6 +69,13 @@ fn alternating_messages_go_by_datagrams() {
     let [sent, repeated] = talk([settings(), settings()], 1600);
     // Most of five lengths of eight, unless this machine takes longer than a datagram is waited for.
     assert!(sent > 0, "{repeated} repeated");
+}
+
+/// The kernel acknowledges what comes over a stream, also while its process waits for the processor.
+#[test]
+fn where_others_wait_for_the_processor_none_is_sent() {
+    let settings = || Settings::default();
+    assert_eq!(talk_on(true, [settings(), settings()], 200), [0, 0]);
 }
 
 #[test]

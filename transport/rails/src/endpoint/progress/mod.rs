@@ -69,7 +69,8 @@ impl Endpoint {
     fn poll_sockets_and_send(&mut self, mut moved: bool, timeout: Duration) -> bool {
         let now = self.clock.now();
         self.progress.now = now;
-        let is_rare = self.progress.socket_polls.begin(now);
+        // One system call for all sockets, also where the process gives its processor away between polls: each is late anyway.
+        let is_rare = self.progress.socket_polls.begin(now) || self.progress.is_crowded;
         moved |= if timeout.is_zero() { self.collect_transfers(now) } else { self.pause_transfers(now) };
         moved |= self.poll_devices(now);
         moved = self.poll_sockets(now, moved, timeout, is_rare);

@@ -16,7 +16,9 @@ impl Endpoint {
         let link = &mut self.links.tcp[at];
         if transmit.header.body.is_counted() {
             link.count_sent(&transmit.header.body, transmit.source.len());
-            if link.send_sequence.may_use_datagram() && self.try_send_datagram(at, transmit, now) {
+            // A process that shares its processor acknowledges late; the kernel acknowledges what comes over a stream at once.
+            let is_asked_soon = !self.progress.is_crowded;
+            if link.send_sequence.may_use_datagram() && is_asked_soon && self.try_send_datagram(at, transmit, now) {
                 return true;
             }
             let link = &mut self.links.tcp[at];
