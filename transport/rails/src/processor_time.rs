@@ -7,10 +7,11 @@ const SHORT: u64 = 2 << 10;
 const LONG: u64 = 16 << 10;
 /// One of this number of short calls is timed.
 const SHORT_EACH: u32 = 16;
-/// Weight of a measurement above the estimate: low, as the process may have been descheduled.
-const WEIGHT_HIGHER: f32 = 1.0 / 32.0;
-const WEIGHT_LOWER: f32 = 1.0 / 4.0;
-/// A measurement counts as at most the estimate times this.
+/// Weight of a call's measurement.
+const CALL_WEIGHT: f32 = 1.0 / 16.0;
+/// Weights of a byte's measurement above the estimate, and below: low above it, as a long call may have waited for the kernel.
+const BYTE_WEIGHTS: [f32; 2] = [1.0 / 32.0, 1.0 / 4.0];
+/// A measurement counts as at most the estimate times this, as the process may have been descheduled.
 const MAX_FACTOR: f32 = 4.0;
 
 /// Cost of the calls of one direction, in nanoseconds.
@@ -24,8 +25,8 @@ pub struct CallCost {
 impl CallCost {
     /// Assumed costs, until they are measured.
     pub fn new() -> CallCost {
-        let ProcessorCost { piece_ns, byte_ns } = ProcessorCost::default();
-        CallCost { call_ns: piece_ns / 4.0, byte_ns, short_calls: 0 }
+        let ProcessorCost { call_ns, byte_ns } = ProcessorCost::default();
+        CallCost { call_ns: call_ns / 2.0, byte_ns, short_calls: 0 }
     }
 
     /// Whether a call that is likely to carry `bytes` is to be timed.
@@ -40,15 +41,15 @@ impl CallCost {
 
     /// One call has carried `bytes` and took `ns`.
     pub fn sample(&mut self, bytes: u64, ns: u64) {
-        let (known, shown) = if bytes <= SHORT {
-            (&mut self.call_ns, ns as f32)
+        let (known, shown, weights) = if bytes <= SHORT {
+            (&mut self.call_ns, ns as f32, [CALL_WEIGHT; 2])
         } else if bytes >= LONG {
             let rest_ns = (ns as f32 - self.call_ns).max(0.0);
-            (&mut self.byte_ns, rest_ns / bytes as f32)
+            (&mut self.byte_ns, rest_ns / bytes as f32, BYTE_WEIGHTS)
         } else {
             return;
         };
-        let weight = if shown > *known { WEIGHT_HIGHER } else { WEIGHT_LOWER };
+        let weight = weights[usize::from(shown < *known)];
         *known += (shown.min(*known * MAX_FACTOR) - *known) * weight;
     }
 }
@@ -71,11 +72,11 @@ impl ProcessorTime {
     /// The cost at the busier end, if it differs clearly from the last one returned. One end sends the bytes and the other receives
     /// them; both send and receive for each piece, because of its acknowledgement. `parallel`: payloads that are copied at a time.
     pub fn news(&mut self, parallel: usize) -> Option<ProcessorCost> {
-        let piece_ns = 2.0 * (self.send.call_ns + self.receive.call_ns);
+        let call_ns = self.send.call_ns + self.receive.call_ns;
         let byte_ns = self.send.byte_ns.max(self.receive.byte_ns) / parallel as f32;
-        let now = ProcessorCost { piece_ns, byte_ns };
+        let now = ProcessorCost { call_ns, byte_ns };
         let is_near = |a: f32, b: f32| (a - b).abs() <= b / 16.0;
-        if is_near(now.piece_ns, self.reported.piece_ns) && is_near(now.byte_ns, self.reported.byte_ns) {
+        if is_near(now.call_ns, self.reported.call_ns) && is_near(now.byte_ns, self.reported.byte_ns) {
             return None;
         }
         self.reported = now;
@@ -97,7 +98,7 @@ mod tests {
             time.receive.sample(100_000, 11_000);
         }
         let cost = time.news(1).unwrap();
-        assert!((cost.piece_ns - 12_000.0).abs() < 100.0 && (cost.byte_ns - 0.2).abs() < 0.01, "{cost:?}");
+        assert!((cost.call_ns - 6_000.0).abs() < 100.0 && (cost.byte_ns - 0.2).abs() < 0.01, "{cost:?}");
         assert_eq!(time.news(1), None);
         assert!((time.news(4).unwrap().byte_ns - 0.05).abs() < 0.01, "four are moved at a time");
     }

@@ -2,14 +2,12 @@
 //! this policy follow from the cost model ([`Spread`]).
 
 use super::Multiplex;
-use super::spread::Spread;
+use super::spread::{Spread, change_ns};
 use super::stripe::{Delivered, MAX_PIECE, NextPiece, Plan, Stripe};
 use super::view::View;
 
 /// Longest piece, as time on the wire, in nanoseconds: bounds for how long a subchannel is bound to a piece that it has taken.
 const MAX_PIECE_NS: f64 = 1_000_000.0;
-/// No subchannel is current: a piece does not follow the one before over one subchannel, so that a change costs nothing more.
-const NO_CURRENT: usize = usize::MAX;
 /// Lower bound of a piece's maximum length, in bytes, however slow its subchannel: an efficient system call.
 const MIN_PIECE_LIMIT: u64 = 64 << 10;
 
@@ -23,14 +21,13 @@ pub struct Earliest {
 impl Multiplex for Earliest {
     fn choose(&mut self, len: u64, pending: u64, views: &[View]) -> Option<usize> {
         let current = self.current(views);
-        let arrival_ns =
-            |at: usize| views[at].finish_ns(len) + if at == current { 0.0 } else { views[at].processor.piece() };
+        let arrival_ns = |at: usize| views[at].finish_ns(len) + change_ns(&views[at], at == current);
         let best = (0..views.len()).min_by(|a, b| arrival_ns(*a).total_cmp(&arrival_ns(*b)))?;
         let chosen = if views[best].open {
             Some(best)
         } else {
             // The best one is busy. Another takes the message if its share of all waiting bytes covers it.
-            let spread = Spread::of(pending.max(len), views, current);
+            let spread = Spread::of(pending.max(len), views, Some(current));
             // An announcement has no bytes, but needs a share above 0.
             let least = (len as f64 - 0.5).max(0.5);
             let takes_it = |at: &usize| views[*at].open && spread.shares[*at] >= least;
@@ -45,7 +42,7 @@ impl Multiplex for Earliest {
         let view = &views[position];
         let others = views.iter().enumerate().filter(|(other, _)| *other != position);
         let earliest_ns = others.map(|(_, other)| other.latency_ns() as f64).fold(f64::INFINITY, f64::min);
-        let slack_ns = earliest_ns + view.processor.piece() - view.latency_ns() as f64;
+        let slack_ns = earliest_ns + change_ns(view, false) - view.latency_ns() as f64;
         Some(((slack_ns * view.rate / 1e9) as u64).min(view.window))
     }
 
@@ -73,7 +70,7 @@ impl Stripe for EarliestPiece {
     }
 
     fn cut(&mut self, remaining: u64, pending: u64, views: &[View]) -> Option<NextPiece> {
-        let spread = Spread::of(pending.max(remaining), views, NO_CURRENT);
+        let spread = Spread::of(pending.max(remaining), views, None);
         // While all are open no event would make the scheduler ask again; the best of them always has a share.
         let open = (0..views.len()).filter(|at| views[*at].open && spread.shares[*at] >= 0.5);
         let starts_ns = |at: &usize| views[*at].finish_ns(0);
@@ -86,7 +83,7 @@ impl Stripe for EarliestPiece {
     }
 
     fn is_worth_cutting(&self, len: u64, views: &[View]) -> bool {
-        Spread::of(len, views, NO_CURRENT).parts > 1
+        Spread::of(len, views, None).parts > 1
     }
 
     fn delivered(&mut self, _stripes: &[Delivered]) {}
@@ -101,7 +98,7 @@ fn piece_len(share: f64, remaining: u64, view: &View) -> u64 {
     let longest = ((view.lasting_rate() * MAX_PIECE_NS / 1e9) as u64).clamp(MIN_PIECE_LIMIT, MAX_PIECE);
     let len = (share.ceil() as u64).next_multiple_of(1 << 10).min(longest);
     // A remainder that is not worth a piece of its own is taken too.
-    let rest = (view.rate * view.processor.piece() / 1e9) as u64;
+    let rest = (view.rate * view.processor.call() / 1e9) as u64;
     if len + rest >= remaining { remaining } else { len }
 }
 

@@ -34,9 +34,10 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Spreads `len` bytes over `views`, which must not be empty. To use another subchannel than `current` costs a piece.
-    pub fn of(len: u64, views: &[View], current: usize) -> Spread {
-        let change_ns = |at: usize| if at == current { 0.0 } else { views[at].processor.piece() };
+    /// Spreads `len` bytes over `views`, which must not be empty. To use another subchannel than `current`, if there is one, costs an
+    /// acknowledgement of its own.
+    pub fn of(len: u64, views: &[View], current: Option<usize>) -> Spread {
+        let change_ns = |at: usize| change_ns(&views[at], current.is_none_or(|current| current == at));
         let alone_ns = |at: usize| views[at].finish_ns(len) + change_ns(at);
         let best = (0..views.len()).min_by(|a, b| alone_ns(*a).total_cmp(&alone_ns(*b))).unwrap_or(0);
         let latest_ns = alone_ns(best);
@@ -51,13 +52,12 @@ impl Spread {
         let mut finish_ns = latest_ns;
         // The processors of either end carry all bytes, whatever subchannels these use.
         let processor = views[best].processor;
-        let ends_ns = |finish_ns: f64, parts: usize| finish_ns.max(processor.of(parts, len));
+        let ends_ns = |finish_ns: f64| finish_ns.max(processor.bytes(len));
         for other in others {
             taken.push(other);
             let with_ns = common_ns(&taken, len as f64);
             let error_ns = RATE_ERROR * (with_ns - views[other.position].latency_ns() as f64);
-            let gain_ns = ends_ns(finish_ns, taken.len() - 1) - ends_ns(with_ns, taken.len());
-            if gain_ns > processor.piece() + error_ns {
+            if ends_ns(finish_ns) - ends_ns(with_ns) > processor.piece() + error_ns {
                 finish_ns = with_ns;
             } else {
                 taken.pop();
@@ -74,6 +74,11 @@ impl Spread {
         taken.iter().for_each(|line| shares[line.position] = line.delivered(finish_ns) * len as f64 / delivered);
         Spread { shares, parts: taken.len() }
     }
+}
+
+/// How much later a message arrives over a subchannel that is not the current one, in nanoseconds.
+pub fn change_ns(view: &View, is_current: bool) -> f64 {
+    if is_current { 0.0 } else { view.processor.call() }
 }
 
 /// When `lines` together have delivered `len` bytes.
@@ -142,35 +147,39 @@ mod tests {
     #[test]
     fn equal_rails_halve_what_takes_longer_than_a_piece_costs() {
         let two = views(&[125e6, 125e6]);
-        assert_eq!(Spread::of(1 << 10, &two, 0).parts, 1);
+        assert_eq!(Spread::of(1 << 10, &two, Some(0)).parts, 1);
         for len in [16 << 10, 128 << 10, 4 << 20] {
-            let spread = Spread::of(len, &two, 0);
+            let spread = Spread::of(len, &two, Some(0));
             let part = spread.shares[0] / len as f64;
             assert!(spread.parts == 2 && (0.5..0.6).contains(&part), "{len}: {part}");
         }
         let fast = views(&[1.25e9, 1.25e9]);
-        assert_eq!((Spread::of(16 << 10, &fast, 0).parts, Spread::of(256 << 10, &fast, 0).parts), (1, 2));
+        assert_eq!((Spread::of(16 << 10, &fast, Some(0)).parts, Spread::of(256 << 10, &fast, Some(0)).parts), (1, 2));
+        let cost = ProcessorCost { call_ns: 11_000.0, ..ProcessorCost::default() };
+        let slow: Vec<View> = fast.iter().map(|view| View { processor: cost, ..*view }).collect();
+        let parts = |len| Spread::of(len, &slow, None).parts;
+        assert_eq!((parts(32 << 10), parts(64 << 10)), (1, 2), "two calls take 22 us, half of the bytes 13 and 26");
     }
 
     #[test]
     fn a_rail_that_carries_less_than_the_error_of_its_rate_takes_no_part() {
         for slow in [1.25e5, 1.25e6, 6.25e6] {
             for len in [16 << 10, 1 << 20, 64 << 20] {
-                assert_eq!(Spread::of(len, &views(&[125e6, slow]), 0).parts, 1, "{slow}: {len}");
+                assert_eq!(Spread::of(len, &views(&[125e6, slow]), Some(0)).parts, 1, "{slow}: {len}");
             }
         }
-        assert_eq!(Spread::of(1 << 20, &views(&[125e6, 31e6]), 0).parts, 2);
+        assert_eq!(Spread::of(1 << 20, &views(&[125e6, 31e6]), Some(0)).parts, 2);
     }
 
     #[test]
     fn a_message_within_the_burst_is_not_cut_and_owed_bytes_wait() {
         let mut two = views(&[125e6, 31e6]);
         two.iter_mut().for_each(|view| view.burst = 64 << 10);
-        assert_eq!(Spread::of(64 << 10, &two, 0).parts, 1);
-        let spread = Spread::of(128 << 10, &two, 0);
+        assert_eq!(Spread::of(64 << 10, &two, Some(0)).parts, 1);
+        let spread = Spread::of(128 << 10, &two, Some(0));
         assert!(spread.parts == 2 && (spread.shares[0] - spread.shares[1]).abs() < 2048.0, "a burst each");
         two[0].in_flight = 64 << 10;
-        let spread = Spread::of(32 << 10, &two, 0);
+        let spread = Spread::of(32 << 10, &two, Some(0));
         assert!(spread.parts == 1 && spread.shares[0] == 0.0);
     }
 
@@ -178,10 +187,10 @@ mod tests {
     fn queued_bytes_count() {
         let mut two = views(&[125e6, 125e6]);
         two[0].in_flight = 128 << 10;
-        let spread = Spread::of(64 << 10, &two, 0);
+        let spread = Spread::of(64 << 10, &two, Some(0));
         assert!(spread.parts == 1 && spread.shares[0] == 0.0);
         two[0].in_flight = 32 << 10;
-        let spread = Spread::of(128 << 10, &two, 0);
+        let spread = Spread::of(128 << 10, &two, Some(0));
         assert!(spread.parts == 2 && spread.shares[1] > spread.shares[0] + 24e3);
     }
 
@@ -191,7 +200,10 @@ mod tests {
             let processor = ProcessorCost { byte_ns, ..ProcessorCost::default() };
             views(&[5e9, 5e9]).into_iter().map(|view| View { processor, ..view }).collect()
         };
-        assert_eq!((Spread::of(1 << 20, &fast(0.05), 0).parts, Spread::of(1 << 20, &fast(0.2), 0).parts), (2, 1));
+        assert_eq!(
+            (Spread::of(1 << 20, &fast(0.05), Some(0)).parts, Spread::of(1 << 20, &fast(0.2), Some(0)).parts),
+            (2, 1)
+        );
     }
 
     proptest! {
@@ -205,7 +217,7 @@ mod tests {
                 View { in_flight, window, delay_ns, burst, ..View::idle(*rate) }
             };
             let views: Vec<View> = rails.iter().map(view).collect();
-            let spread = Spread::of(len, &views, 0);
+            let spread = Spread::of(len, &views, Some(0));
             let sum: f64 = spread.shares.iter().sum();
             prop_assert!((sum / len as f64 - 1.0).abs() < 1e-6, "{sum}");
         }
