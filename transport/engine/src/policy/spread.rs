@@ -37,8 +37,8 @@ impl Spread {
     /// Spreads `len` bytes over `views`, which must not be empty. To use another subchannel than `current`, if there is one, costs an
     /// acknowledgement of its own.
     pub fn of(len: u64, views: &[View], current: Option<usize>) -> Spread {
-        let change_ns = |at: usize| change_ns(&views[at], current.is_none_or(|current| current == at));
-        let alone_ns = |at: usize| views[at].finish_ns(len) + change_ns(at);
+        let is_current = |at: usize| current.is_none_or(|current| current == at);
+        let alone_ns = |at: usize| views[at].finish_ns(len) + change_ns(&views[at], is_current(at));
         let best = (0..views.len()).min_by(|a, b| alone_ns(*a).total_cmp(&alone_ns(*b))).unwrap_or(0);
         let latest_ns = alone_ns(best);
         let line = |position: usize, rate: f64| Line::of(&View { rate, ..views[position] }, position, latest_ns, len);

@@ -17,8 +17,8 @@ impl Endpoint {
         if transmit.header.body.is_counted() {
             link.count_sent(&transmit.header.body, transmit.source.len());
             // A process that shares its processor acknowledges late; the kernel acknowledges what comes over a stream at once.
-            let is_asked_soon = !self.progress.is_crowded;
-            if link.send_sequence.may_use_datagram() && is_asked_soon && self.try_send_datagram(at, transmit, now) {
+            let is_late = self.progress.is_crowded;
+            if link.send_sequence.may_use_datagram() && !is_late && self.try_send_datagram(at, transmit, now) {
                 return true;
             }
             let link = &mut self.links.tcp[at];
