@@ -1,11 +1,11 @@
 //! Processor time of frames at both ends, beside their time on the wire.
 
-/// Processor time at one end, in nanoseconds.
+/// Processor time, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProcessorCost {
-    /// Of the system calls for a piece: one sends it or its acknowledgement, the other receives the other.
+    /// Of the two system calls for a piece: one end sends it, the other one receives it.
     pub call_ns: f32,
-    /// Of each byte.
+    /// Of each byte, at one end.
     pub byte_ns: f32,
 }
 

@@ -73,8 +73,8 @@ impl ProcessorTime {
         ProcessorTime { send: CallCost::new(), receive: CallCost::new(), reported: ProcessorCost::default() }
     }
 
-    /// The cost of a call, the sum of both directions, and of a byte at the busier end, if it differs clearly from the last one returned. One end sends the bytes and the other receives
-    /// them; both send and receive for each piece, because of its acknowledgement. `parallel`: payloads that are copied at a time.
+    /// The cost, if it differs clearly from the last one returned: of a call, the sum of both directions, as one end sends a piece
+    /// and the other one receives it; of a byte, the greater of both. `parallel`: payloads that are copied at a time.
     pub fn news(&mut self, parallel: usize) -> Option<ProcessorCost> {
         let call_ns = self.send.call_ns + self.receive.call_ns;
         let byte_ns = self.send.byte_ns.max(self.receive.byte_ns) / parallel as f32;

@@ -115,32 +115,22 @@ impl Engine {
     /// The payload of a piece whose message has no receive is in its buffer.
     pub(super) fn early_data_buffered(&mut self, vc: VcId, seq: MessageSeq, bounce: BounceId, len: u64) {
         let table = &mut self.vcs[vc.0 as usize].early_data;
-        let found = table.get_mut(seq).and_then(|early_data| {
-            early_data.complete(bounce);
-            early_data.reassembly
-        });
-        let found = found.and_then(|reassembly| {
-            let piece = table.take_where(seq, |piece| piece.bounce == bounce).pop()?;
-            Some((reassembly, piece))
-        });
-        match found {
-            Some((reassembly, piece)) => {
+        let receive =
+            table.get_mut(seq).and_then(|early_data| early_data.complete(bounce).then_some(early_data.reassembly));
+        match receive {
+            Some(Some(reassembly)) => {
+                let Some(piece) = table.take(seq, bounce) else { return };
                 let wanted = self.copy_buffered(reassembly, piece);
                 self.release_charge(vc, len);
                 self.bytes_placed(reassembly, wanted);
             }
-            None if self.is_buffered(vc, seq, bounce) => {}
+            Some(None) => {}
             None => {
                 // Its message has ended while it arrived.
                 self.release(bounce);
                 self.release_charge(vc, len);
             }
         }
-    }
-
-    fn is_buffered(&mut self, vc: VcId, seq: MessageSeq, bounce: BounceId) -> bool {
-        let early_data = self.vcs[vc.0 as usize].early_data.get_mut(seq);
-        early_data.is_some_and(|early_data| early_data.buffered().iter().any(|piece| piece.bounce == bounce))
     }
 
     /// Copies a piece into its receive. Returns how many bytes of it are wanted.
@@ -169,7 +159,7 @@ impl Engine {
         let key = self.reassemblies.insert(reassembly);
         early_data.reassembly = Some(key);
         let still_arriving = early_data.bytes_arriving();
-        let here = table.take_where(seq, |piece| piece.is_complete);
+        let here = table.take_complete(seq);
         let name = if wanted > early { ReceiveRef(key.number()) } else { ReceiveRef::NONE };
         self.settle_charge(vc, message, name, wanted, still_arriving);
         let bytes_placed = here.into_iter().map(|piece| self.copy_buffered(key, piece)).sum();

@@ -6,7 +6,7 @@ pub enum ProtocolViolation {
     /// It acknowledged what was not sent.
     #[error("it acknowledged frames that were not sent")]
     Acknowledgement,
-    /// It granted more credit than it may, or returned more than it had.
+    /// It returned more credit than it had.
     #[error("it accounted wrongly for credit")]
     Credit,
     /// It left more here than it was granted.

@@ -9,8 +9,9 @@ use crate::time::Instant;
 /// Length of a window, in nanoseconds; a minimum is that of the present and the last window. Clocks drift apart: poor ones (20
 /// parts in a million) by 40 us in this time.
 const WINDOW_NS: u64 = 2_000_000_000;
-/// A frame that is late by more than its round trip allows, by at least this time in nanoseconds, shows that the peer's clock has moved:
-/// the clocks drifted apart while nothing was sent, or one of two virtual machines was paused. Delays of near paths differ by less.
+/// A frame that is late by more than its round trip allows, by at least this time in nanoseconds, shows that the peer's clock has
+/// moved: the clocks drifted apart while nothing was sent, or one of two virtual machines was paused. Delays of near paths differ by
+/// less.
 const MOVED_NS: u64 = 100_000;
 /// With a longer acknowledgement delay, in microseconds, the peer's process may have been away when the frame arrived.
 const MAX_ACK_DELAY_US: u16 = 64;
@@ -61,9 +62,9 @@ impl PeerClock {
         self.window_min_us = Some(self.window_min_us.map_or(late_us, |min_us| min_us.min(late_us)));
     }
 
-    /// How late a frame was that was sent at `sent_at`, takes `least_ns` at least, and is acknowledged; by its round trip it was late
-    /// by at most `most_ns`. `None`: nothing is known of the peer's clock. A frame that is earlier than the fastest one of late
-    /// shows that this one was late itself.
+    /// How late a frame was that was sent at `sent_at`, takes `least_ns` at least, and is acknowledged; by its round trip it was
+    /// late by at most `most_ns`. `None`: nothing is known of the peer's clock. A frame that is earlier than the fastest one of
+    /// late shows that this one was late itself.
     pub fn lateness(&mut self, sent_at: Instant, least_ns: u64, most_ns: u64, ack: AckTiming) -> Option<LatenessRange> {
         let min_us = self.last_window_min_us.into_iter().chain(self.window_min_us).min()?;
         let difference_us = difference_us(sent_at, least_ns, ack.sent_at_us).wrapping_sub(self.base_us?) as i32;

@@ -76,9 +76,10 @@ impl EarlyData {
         self.announced.is_some() && self.buffered.is_empty()
     }
 
-    /// The payload of a piece has arrived.
-    pub fn complete(&mut self, bounce: BounceId) {
-        self.buffered.iter_mut().filter(|piece| piece.bounce == bounce).for_each(|piece| piece.is_complete = true);
+    /// The payload of a piece has arrived. False if the piece is none of these any more.
+    pub fn complete(&mut self, bounce: BounceId) -> bool {
+        let found = self.buffered.iter_mut().find(|piece| piece.bounce == bounce);
+        found.map(|piece| piece.is_complete = true).is_some()
     }
 
     /// Bytes in buffers.
@@ -137,17 +138,26 @@ impl EarlyDataTable {
         self.uncharged += u64::from(!is_charged);
     }
 
-    /// Removes the pieces of a message that `leaves` accepts.
-    pub fn take_where(&mut self, seq: MessageSeq, leaves: impl Fn(&BufferedPiece) -> bool) -> Vec<BufferedPiece> {
+    /// Removes the piece in this buffer.
+    pub fn take(&mut self, seq: MessageSeq, bounce: BounceId) -> Option<BufferedPiece> {
+        let buffered = &mut self.by_seq.get_mut(&seq.0)?.buffered;
+        let at = buffered.iter().position(|piece| piece.bounce == bounce)?;
+        let taken = buffered.swap_remove(at);
+        self.left(&[taken]);
+        Some(taken)
+    }
+
+    /// Removes the pieces of a message whose payload has arrived.
+    pub fn take_complete(&mut self, seq: MessageSeq) -> Vec<BufferedPiece> {
         let Some(early_data) = self.by_seq.get_mut(&seq.0) else { return Vec::new() };
-        let taken: Vec<BufferedPiece> = early_data.buffered.extract_if(.., |piece| leaves(piece)).collect();
+        let taken: Vec<BufferedPiece> = early_data.buffered.extract_if(.., |piece| piece.is_complete).collect();
         self.left(&taken);
         taken
     }
 
     /// The payload of a piece was cut off: it will be retransmitted.
     pub fn forget(&mut self, seq: MessageSeq, bounce: BounceId) -> Option<LostPiece> {
-        let BufferedPiece { offset, len, .. } = self.take_where(seq, |piece| piece.bounce == bounce).pop()?;
+        let BufferedPiece { offset, len, .. } = self.take(seq, bounce)?;
         let early_data = self.by_seq.get_mut(&seq.0)?;
         early_data.recorded.remove(offset, offset + len);
         let is_unannounced = early_data.announced.is_none();

@@ -201,7 +201,7 @@ impl Attacker {
                 let operation = self.victim.applications.swap_remove(0);
                 Body::Applied { operation: ReceiveRef(self.number(operation.0)) }
             }
-            _ if self.nonsense > 0 && self.is_sloppy() => Body::Relinquish { total: self.number(0) },
+            _ if self.nonsense > 0 && self.is_sloppy() => Body::Relinquish { total: *self.rng.pick(&[0, 1, GRANT]) },
             _ => Body::Ack,
         }
     }
