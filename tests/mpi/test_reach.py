@@ -20,6 +20,8 @@ until [ -s $TMPDIR/reach/0 ] && [ -s $TMPDIR/reach/1 ]; do sleep 0.05; done
 # A switch of its own for both rails of both hosts: in a namespace, with ports that join it in the given order. What is
 # asked of a network first is answered by whichever port comes first.
 SWITCH = "unshare -n sleep 1000 & switch=$!" + HOLD + r"""
+# Until then it is in the namespace of this script.
+until [ "$(readlink /proc/$switch/ns/net)" != "$(readlink /proc/$$/ns/net)" ]; do sleep 0.05; done
 in_switch="nsenter -t $switch -n"
 $in_switch {ip} link add sw type bridge forward_delay 0
 $in_switch {ip} link set sw up
