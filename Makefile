@@ -56,7 +56,7 @@ help:
 	@echo 'make docs             the documentation as a site with a search: build/docs; MkDocs comes from PyPI'
 	@echo 'make check            before a commit: formatting, lints, documentation, tests without sockets'
 	@echo 'make lint             formatting, lints and documentation alone'
-	@echo 'make test             the next eight; must pass before a merge; 29 minutes on two cores, build included'
+	@echo 'make test             the next eight; must pass before a merge; about half an hour on two cores, build included'
 	@echo 'make test-code          formatting, lints, documentation, licences, unit and integration tests'
 	@echo 'make test-fuzz          hostile input, for half a minute'
 	@echo 'make test-bench         the parts of benchmark programs and applications that need no MPI'
