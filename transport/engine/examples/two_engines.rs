@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use fishplate_engine::wire::Header;
 use fishplate_engine::{
     Completion, Config, Context, Engine, Envelope, Extent, Instant, Operation, Pattern, Payload, Placement, RailId,
-    RecvRequest, Region, SendRequest, Source, Space, SubchannelId,
+    RecvRequest, Region, SendRequest, Source, SubchannelId,
 };
 
 /// Bytes a second.
@@ -40,12 +40,10 @@ fn main() {
         }
     }
 
-    let whole = Payload::One(Extent { region: Region(0), offset: 0, len: MESSAGE_BYTES as u64 });
-    let pattern = Pattern { space: Space::Message, source: Some(vcs[1]) };
-    let (buffer, context) = (whole.clone(), Context(1));
-    nodes[1].engine.post_recv(RecvRequest { pattern, buffer, multi_min_free: None, notify: true, context });
-    let (envelope, context) = (Envelope::Message, Context(0));
-    let send = SendRequest { vc: vcs[0], envelope, data: None, payload: whole, inject: false, notify: true, context };
+    let whole = Payload::whole(Region(0), MESSAGE_BYTES as u64);
+    let pattern = Pattern { source: Some(vcs[1]), ..Pattern::MESSAGE };
+    nodes[1].engine.post_recv(RecvRequest::new(pattern, whole.clone(), Context(1)));
+    let send = SendRequest::new(vcs[0], Envelope::Message, whole, Context(0));
     nodes[0].engine.post_send(send).expect("nothing else has been posted");
 
     let mut ended = 0;

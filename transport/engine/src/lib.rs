@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use fishplate_engine::{Config, Engine, Instant, RailId};
-//! # use fishplate_engine::{Context, Envelope, Payload, Pattern, RecvRequest, SendRequest, Space};
+//! # use fishplate_engine::{Context, Envelope, Payload, Pattern, RecvRequest, SendRequest};
 //!
 //! let mut engines = [Engine::new(Config::default()), Engine::new(Config::default())];
 //! let vcs = engines.each_mut().map(Engine::open);
@@ -22,24 +22,8 @@
 //! }
 //!
 //! // A message without bytes, so that nothing has to be moved.
-//! # let receive = RecvRequest {
-//! #     pattern: Pattern { space: Space::Message, source: None },
-//! #     buffer: Payload::EMPTY,
-//! #     multi_min_free: None,
-//! #     notify: true,
-//! #     context: Context(2),
-//! # };
-//! # let send = SendRequest {
-//! #     vc: vcs[0],
-//! #     envelope: Envelope::Message,
-//! #     data: None,
-//! #     payload: Payload::EMPTY,
-//! #     inject: false,
-//! #     notify: true,
-//! #     context: Context(1),
-//! # };
-//! engines[1].post_recv(receive);
-//! engines[0].post_send(send).unwrap();
+//! engines[1].post_recv(RecvRequest::new(Pattern::MESSAGE, Payload::EMPTY, Context(2)));
+//! engines[0].post_send(SendRequest::new(vcs[0], Envelope::Message, Payload::EMPTY, Context(1))).unwrap();
 //! while let Some(frame) = engines[0].poll_transmit(Instant(0)) {
 //!     engines[1].handle_header(Instant(1000), ends[1], &frame.header).unwrap();
 //! }

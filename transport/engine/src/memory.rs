@@ -38,7 +38,17 @@ pub enum Payload {
 
 impl Payload {
     /// No bytes at all.
-    pub const EMPTY: Payload = Payload::One(Extent { region: Region(0), offset: 0, len: 0 });
+    pub const EMPTY: Payload = Payload::whole(Region(0), 0);
+
+    /// A region of `len` bytes.
+    pub const fn whole(region: Region, len: u64) -> Payload {
+        Payload::One(Extent { region, offset: 0, len })
+    }
+
+    /// The memory of `bytes`, for a driver whose regions are addresses.
+    pub fn of(bytes: &[u8]) -> Payload {
+        Payload::whole(Region(bytes.as_ptr().expose_provenance() as u64), bytes.len() as u64)
+    }
 
     /// The pieces, in order.
     #[inline]

@@ -114,7 +114,7 @@ mod tests {
     use crate::memory::{Extent, Region};
 
     fn registration(key: u64, base: u64, len: u64) -> Registration {
-        let memory = Payload::One(Extent { region: Region(7), offset: 0, len });
+        let memory = Payload::whole(Region(7), len);
         Registration { key, memory, base, readable: true, writable: false }
     }
 
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn all_addresses_can_be_registered() {
         let mut regions = RegisteredMemory::default();
-        let memory = Payload::One(Extent { region: Region(0), offset: 0, len: u64::MAX });
+        let memory = Payload::whole(Region(0), u64::MAX);
         regions.add(Registration { memory, ..registration(1, 0, 0) }).unwrap();
         let (_, found) = regions.find(1, u64::MAX - 1, 1, Permission::Read).unwrap();
         assert_eq!(found, Payload::One(Extent { region: Region(0), offset: u64::MAX - 1, len: 1 }));

@@ -15,6 +15,16 @@ pub struct Pattern {
     pub source: Option<VcId>,
 }
 
+impl Pattern {
+    /// Any untagged message, of any peer.
+    pub const MESSAGE: Pattern = Pattern { space: Space::Message, source: None };
+
+    /// Messages with this tag, of any peer.
+    pub fn tagged(tag: u64) -> Pattern {
+        Pattern { space: Space::Tagged { tag, ignore: 0 }, source: None }
+    }
+}
+
 /// A matching space with its criterion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
@@ -48,6 +58,13 @@ pub struct SendRequest {
     pub context: Context,
 }
 
+impl SendRequest {
+    /// A message without immediate data, whose success is reported.
+    pub fn new(vc: VcId, envelope: Envelope, payload: Payload, context: Context) -> SendRequest {
+        SendRequest { vc, envelope, data: None, payload, inject: false, notify: true, context }
+    }
+}
+
 /// A buffer to receive into.
 #[derive(Clone, Debug)]
 pub struct RecvRequest {
@@ -62,6 +79,13 @@ pub struct RecvRequest {
     pub notify: bool,
     /// Returned in the completion.
     pub context: Context,
+}
+
+impl RecvRequest {
+    /// A buffer for one message, whose success is reported.
+    pub fn new(pattern: Pattern, buffer: Payload, context: Context) -> RecvRequest {
+        RecvRequest { pattern, buffer, multi_min_free: None, notify: true, context }
+    }
 }
 
 /// A place in memory that a peer has registered.
@@ -90,6 +114,13 @@ pub struct WriteRequest {
     pub notify: bool,
     /// Returned in the completion.
     pub context: Context,
+}
+
+impl WriteRequest {
+    /// A write without immediate data, whose success is reported.
+    pub fn new(vc: VcId, to: Remote, payload: Payload, context: Context) -> WriteRequest {
+        WriteRequest { vc, to, data: None, payload, inject: false, notify: true, context }
+    }
 }
 
 /// Bytes to read from a peer's registered memory.

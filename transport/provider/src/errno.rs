@@ -1,6 +1,5 @@
 //! Errors as libfabric's calls return them.
 
-use std::fmt;
 use std::sync::{LockResult, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// A libfabric error number (positive).
@@ -8,14 +7,6 @@ use std::sync::{LockResult, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGu
 pub struct Errno(pub i32);
 
 pub type Outcome<T> = Result<T, Errno>;
-
-impl fmt::Display for Errno {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "libfabric error {}", self.0)
-    }
-}
-
-impl std::error::Error for Errno {}
 
 /// Locks data that no panic can leave inconsistent.
 pub fn lock_plain<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -59,6 +59,7 @@ pub fn has_yielded() -> bool {
 }
 
 /// Times idle polls. Threads that poll together share it, as accuracy does not matter.
+#[derive(Default)]
 pub struct IdleYield {
     is_idle: AtomicBool,
     /// Start of the idle time, in ticks, if it is idle.
@@ -69,18 +70,6 @@ pub struct IdleYield {
     left_at: AtomicU64,
     /// Polls left in the present round.
     left: AtomicU32,
-}
-
-impl Default for IdleYield {
-    fn default() -> IdleYield {
-        IdleYield {
-            is_idle: AtomicBool::new(false),
-            since: AtomicU64::new(0),
-            next: AtomicU64::new(0),
-            left_at: AtomicU64::new(0),
-            left: AtomicU32::new(0),
-        }
-    }
 }
 
 impl IdleYield {

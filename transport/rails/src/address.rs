@@ -35,7 +35,7 @@ impl fmt::Debug for Token {
 }
 
 /// Random number that names one endpoint of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EndpointId(pub u64);
 
 impl EndpointId {

@@ -1,6 +1,5 @@
 //! The sockets that peers connect to.
 
-use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 
@@ -34,35 +33,27 @@ pub struct Place<'a> {
 }
 
 /// Why nothing listens.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     /// No port of the user's range is free.
+    #[error("{}", all_taken(*.0))]
     AllTaken(Ports),
     /// An error of the kernel.
-    System(io::Error),
+    #[error("the rails cannot be listened on: {0}")]
+    System(#[from] io::Error),
 }
 
-impl fmt::Display for ListenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ListenError::AllTaken(ports) => {
-                let (count, host) = (ports.count(), process::host());
-                write!(f, "FISHPLATE_PORTS={ports}: no port of {count} is free on {host}; ")?;
-                match process::local_ranks() {
-                    Some(ranks) => write!(f, "this job needs {ranks} there, one for each of its ranks on that host")?,
-                    None => f.write_str("a job needs one for each of its ranks on a host")?,
-                }
-                f.write_str(": widen the range, or end the programs that use them (`ss -ltnp` lists these)")
-            }
-            ListenError::System(error) => write!(f, "the rails cannot be listened on: {error}"),
-        }
-    }
-}
-
-impl From<io::Error> for ListenError {
-    fn from(error: io::Error) -> ListenError {
-        ListenError::System(error)
-    }
+fn all_taken(ports: Ports) -> String {
+    let needs = match process::local_ranks() {
+        Some(ranks) => format!("this job needs {ranks} there, one for each of its ranks on that host"),
+        None => "a job needs one for each of its ranks on a host".to_string(),
+    };
+    format!(
+        "FISHPLATE_PORTS={ports}: no port of {} is free on {}; {needs}: widen the range, or end the programs that use \
+         them (`ss -ltnp` lists these)",
+        ports.count(),
+        process::host()
+    )
 }
 
 /// Listens on one port, of `ports` if there are any: at every place of a rail with an interface, and for connections over other

@@ -5,6 +5,11 @@ use std::io::{self, Read, Write};
 use std::net::IpAddr;
 use std::time::Duration;
 
+use libc::{
+    IFLA_ALT_IFNAME, IFLA_IFNAME, IFLA_MASTER, IFLA_PROP_LIST, NLM_F_DUMP, NLM_F_MULTI, NLM_F_REQUEST, NLMSG_DONE,
+    NLMSG_ERROR, RTA_DST, RTA_GATEWAY, RTA_MULTIPATH, RTA_OIF, RTA_SRC, RTM_GETLINK, RTM_GETROUTE, RTM_GETRULE,
+    RTM_NEWLINK, RTM_NEWROUTE, RTM_NEWRULE, RTN_UNICAST,
+};
 use socket2::{Domain, Protocol, Socket, Type};
 
 /// An interface.
@@ -32,37 +37,15 @@ pub struct Route {
 const HEADER_LEN: usize = 16;
 /// `struct ifinfomsg`.
 const LINK_LEN: usize = 16;
-const NLM_F_REQUEST: u16 = 1;
-const NLM_F_DUMP: u16 = 0x300;
-/// Flag in the header of each message of a multipart answer.
-const NLM_F_MULTI: u16 = 2;
-const NLMSG_ERROR: u16 = 2;
-const NLMSG_DONE: u16 = 3;
 /// `struct rtmsg`.
 const ROUTE_LEN: usize = 12;
-const RTM_NEWROUTE: u16 = 24;
-const RTM_GETROUTE: u16 = 26;
-const RTM_NEWRULE: u16 = 32;
-const RTM_GETRULE: u16 = 34;
 /// `struct fib_rule_hdr`.
 const RULE_LEN: usize = 12;
 /// Offset of the source's prefix length in it.
 const RULE_SOURCE_LEN: usize = 2;
 const FRA_SRC: u16 = 2;
-const RTA_DST: u16 = 1;
-const RTA_SRC: u16 = 2;
-const RTA_OIF: u16 = 4;
-const RTA_GATEWAY: u16 = 5;
-const RTA_MULTIPATH: u16 = 9;
 /// Offset of the route's type in `struct rtmsg`.
 const RTM_TYPE: usize = 7;
-const RTN_UNICAST: u8 = 1;
-const RTM_NEWLINK: u16 = 16;
-const RTM_GETLINK: u16 = 18;
-const IFLA_IFNAME: u16 = 3;
-const IFLA_MASTER: u16 = 10;
-const IFLA_PROP_LIST: u16 = 52;
-const IFLA_ALT_IFNAME: u16 = 53;
 /// Flags in the type of an attribute: nested, or big-endian.
 const FLAGS: u16 = 0xc000;
 /// Timeout of an answer: the kernel answers at once.
@@ -226,10 +209,10 @@ fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     [&(4 + value.len() as u16).to_ne_bytes(), &kind.to_ne_bytes(), value].concat()
 }
 
-fn message(kind: u16, flags: u16, body: &[u8]) -> Vec<u8> {
+fn message(kind: u16, flags: i32, body: &[u8]) -> Vec<u8> {
     let mut message = ((HEADER_LEN + body.len()) as u32).to_ne_bytes().to_vec();
     message.extend(kind.to_ne_bytes());
-    message.extend((NLM_F_REQUEST | flags).to_ne_bytes());
+    message.extend(((NLM_F_REQUEST | flags) as u16).to_ne_bytes());
     message.resize(HEADER_LEN, 0);
     message.extend(body);
     message
@@ -249,12 +232,12 @@ fn ask(request: &[u8], mut take: impl FnMut(u16, &[u8])) -> io::Result<()> {
             let len = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]) as usize;
             let [kind, flags] = [4, 6].map(|at| u16::from_ne_bytes([header[at], header[at + 1]]));
             let Some(body) = rest.get(HEADER_LEN..len) else { return Err(io::ErrorKind::InvalidData.into()) };
-            match (kind, body.first_chunk()) {
+            match (i32::from(kind), body.first_chunk()) {
                 (NLMSG_DONE, _) => return Ok(()),
                 (NLMSG_ERROR, Some(errno)) => return Err(io::Error::from_raw_os_error(-i32::from_ne_bytes(*errno))),
                 _ => take(kind, body),
             }
-            if flags & NLM_F_MULTI == 0 {
+            if i32::from(flags) & NLM_F_MULTI == 0 {
                 return Ok(());
             }
             rest = rest.get(aligned(len)..).unwrap_or_default();

@@ -235,14 +235,16 @@ mod tests {
         remotes.iter().map(|ips| ips.iter().map(|ip| ip.parse().unwrap()).collect()).collect()
     }
 
-    /// `rail addresses`, pair by pair.
+    /// [`text`] of each pair.
     fn pairs(locals: &[&[&str]], others: &[&[&str]], routed: bool) -> Vec<String> {
         let pairs = pair_with(&rails(locals), &remotes(others), |a, b| routed && a.is_ipv4() == b.is_ipv4());
-        let text = |pair: Pair| {
-            let remotes: Vec<String> = pair.remotes.iter().map(ToString::to_string).collect();
-            format!("{} {}", pair.local, remotes.join(" "))
-        };
-        pairs.into_iter().map(text).collect()
+        pairs.iter().map(text).collect()
+    }
+
+    /// The rail of a pair and its addresses.
+    fn text(pair: &Pair) -> String {
+        let remotes: Vec<String> = pair.remotes.iter().map(ToString::to_string).collect();
+        format!("{} {}", pair.local, remotes.join(" "))
     }
 
     #[test]
@@ -320,11 +322,7 @@ mod tests {
             IpAddr::V6(_) => false,
         };
         let peer = Peer { rails: &others, preferred, own: &own };
-        let text = |pair: Pair| {
-            let remotes: Vec<String> = pair.remotes.iter().map(ToString::to_string).collect();
-            format!("{} {}", pair.local, remotes.join(" "))
-        };
-        pair_reserve(&locals, peer, class, leads).into_iter().map(text).collect()
+        pair_reserve(&locals, peer, class, leads).iter().map(text).collect()
     }
 
     #[test]

@@ -27,36 +27,23 @@ impl fmt::Debug for Secret {
 }
 
 /// Why a file is not accepted.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum SecretError {
     /// It cannot be read.
+    #[error("it cannot be read: {0}")]
     System(io::Error),
     /// It is a folder, a pipe or the like.
+    #[error("it is no file")]
     NoFile,
     /// It belongs to this user, who is neither the process's nor root.
+    #[error("it belongs to user {0}, which is neither that of this process nor root")]
     Owner(u32),
     /// Others may read or change it: its mode.
+    #[error("others may read or change it, as its mode is {0:04o} (`chmod 600` makes it right)")]
     Mode(u32),
     /// Its length, in bytes, is too short or too long.
+    #[error("it has {0} bytes, and a secret has {least} to {most} (`head -c 32 /dev/urandom`)", least = MIN_BYTES, most = MAX_BYTES)]
     Length(usize),
-}
-
-impl fmt::Display for SecretError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SecretError::System(error) => write!(f, "it cannot be read: {error}"),
-            SecretError::NoFile => f.write_str("it is no file"),
-            SecretError::Owner(owner) => {
-                write!(f, "it belongs to user {owner}, which is neither that of this process nor root")
-            }
-            SecretError::Mode(mode) => {
-                write!(f, "others may read or change it, as its mode is {mode:04o} (`chmod 600` makes it right)")
-            }
-            SecretError::Length(len) => {
-                write!(f, "it has {len} bytes, and a secret has {MIN_BYTES} to {MAX_BYTES} (`head -c 32 /dev/urandom`)")
-            }
-        }
-    }
 }
 
 impl Secret {

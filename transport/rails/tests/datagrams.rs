@@ -1,24 +1,23 @@
 //! Datagrams beside streams: who talks in turns has them, and what they lose comes over the stream.
 
 mod common;
-mod requests;
 
 use std::io::Write;
 use std::net::{TcpStream, UdpSocket};
 use std::time::Instant;
 
-use common::{OFFER, PATIENCE, eager, frame, open, peer, prove, read, until};
+use common::pair::Pair;
+use common::script::{OFFER, eager, frame, peer, prove, read};
+use common::{PATIENCE, loss, message, open, recorded, recv, settings, until};
 use fishplate_engine::wire::{Body, Header, SendRef, decode};
-use fishplate_engine::{Context, Envelope, Failure, SendRequest, VcId};
+use fishplate_engine::{SendRequest, VcId};
 use fishplate_rails::{Endpoint, Settings};
-use requests::{extent, recv};
 
 /// The peer's secret.
 const SECRET: u64 = 0x0123_4567_89ab_cdef;
 
 fn send(endpoint: &mut Endpoint, vc: VcId, tag: u64, bytes: &[u8]) {
-    let (envelope, payload, context) = (Envelope::Tagged(tag), extent(bytes), Context(tag));
-    endpoint.send(SendRequest { vc, envelope, data: None, payload, inject: false, notify: false, context }).unwrap();
+    endpoint.send(SendRequest { notify: false, ..message(vc, tag, bytes) }).unwrap();
 }
 
 /// Two endpoints answer each other `times` over, with messages of many lengths. The sums of their counters `tx_datagrams`
@@ -31,18 +30,17 @@ fn talk(settings: [Settings; 2], times: u64) -> [u64; 2] {
 fn talk_on(is_crowded: bool, settings: [Settings; 2], times: u64) -> [u64; 2] {
     let folder = tempfile::tempdir().unwrap();
     let stats = folder.path().join("stats");
-    let mut ends = settings.map(|settings| open(Settings { stats: Some(stats.clone()), ..settings }));
-    ends.iter_mut().for_each(Endpoint::enable_batching);
-    ends.iter_mut().for_each(|end| end.set_crowded(is_crowded, false));
-    let addresses = [ends[1].address().clone(), ends[0].address().clone()];
-    let names = [ends[0].peer(&addresses[0]), ends[1].peer(&addresses[1])];
+    let mut pair = Pair::open(settings.map(|settings| Settings { stats: Some(stats.clone()), ..settings }));
+    pair.ends.iter_mut().for_each(Endpoint::enable_batching);
+    pair.ends.iter_mut().for_each(|end| end.set_crowded(is_crowded, false));
+    let names = [0, 1].map(|end| pair.name(end));
     let mut kept = Vec::new();
     for turn in 0..times {
         let from = (turn % 2) as usize;
         let len = [0, 1, 64, 1000, 1164, 1165, 3000, 100_000][(turn / 20 % 8) as usize];
         let bytes: Vec<u8> = (0..len).map(|at| (at * 7 + turn) as u8).collect();
         let mut got = vec![0; bytes.len()];
-        let [a, b] = &mut ends;
+        let [a, b] = &mut pair.ends;
         let (sender, receiver) = if from == 0 { (a, b) } else { (b, a) };
         recv(receiver, turn, &mut got, Some(names[1 - from]));
         send(sender, names[from], turn, &bytes);
@@ -54,18 +52,12 @@ fn talk_on(is_crowded: bool, settings: [Settings; 2], times: u64) -> [u64; 2] {
         assert!(std::hint::black_box(&got) == &bytes, "message {turn} of {len} bytes has arrived changed");
         kept.push(bytes);
     }
-    let [a, b] = ends;
-    let other = std::thread::spawn(move || a.close());
-    b.close();
-    other.join().unwrap();
-    let lines = std::fs::read_to_string(stats).unwrap();
-    let lines: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    ["tx_datagrams", "repeated_datagrams"].map(|name| lines.iter().map(|line| line[name].as_u64().unwrap()).sum())
+    pair.close();
+    ["tx_datagrams", "repeated_datagrams"].map(|count| recorded(&stats, count, |_| true))
 }
 
 #[test]
 fn alternating_messages_go_by_datagrams() {
-    let settings = || Settings::default();
     let [sent, repeated] = talk([settings(), settings()], 1600);
     // Most of five lengths of eight, unless this machine takes longer than a datagram is waited for.
     assert!(sent > 0, "{repeated} repeated");
@@ -74,16 +66,15 @@ fn alternating_messages_go_by_datagrams() {
 /// The kernel acknowledges what comes over a stream, also while its process waits for the processor.
 #[test]
 fn where_others_wait_for_the_processor_none_is_sent() {
-    let settings = || Settings::default();
     assert_eq!(talk_on(true, [settings(), settings()], 200), [0, 0]);
 }
 
 #[test]
 fn a_side_that_does_not_want_datagrams_gets_none() {
-    let with = |datagrams| Settings { datagrams, ..Settings::default() };
+    let with = |datagrams| Settings { datagrams, ..settings() };
     assert_eq!(talk([with(true), with(false)], 200), [0, 0]);
     assert_eq!(talk([with(false), with(true)], 200), [0, 0]);
-    let encrypted = || Settings { encryption: true, ..Settings::default() };
+    let encrypted = || Settings { encryption: true, ..settings() };
     assert_eq!(talk([encrypted(), encrypted()], 200), [0, 0]);
 }
 
@@ -105,7 +96,7 @@ impl Scripted {
     /// It has acknowledged messages one by one until the endpoint has offered datagrams; where, and under which
     /// secret.
     fn begin() -> (Scripted, u16, u64) {
-        let mut endpoint = open(Settings::default());
+        let mut endpoint = open(&settings());
         endpoint.enable_batching();
         let (stream, _) = prove(&mut endpoint, 1, OFFER);
         let vc = endpoint.peer(&peer());
@@ -244,7 +235,7 @@ fn the_refusal_of_a_write_comes_over_the_stream() {
 
 #[test]
 fn without_anybody_who_watches_there_are_none() {
-    let mut endpoint = open(Settings::default());
+    let mut endpoint = open(&settings());
     let (stream, _) = prove(&mut endpoint, 1, OFFER);
     let offer = frame(Body::Datagrams { port: 9, secret: SECRET, received: true }, 0);
     (&stream).write_all(&[offer, frame(Body::Ping, 0)].concat()).unwrap();
@@ -350,8 +341,7 @@ fn a_datagram_that_is_not_one_frame_ends_the_peer() {
         recv(&mut peer.endpoint, 5, &mut buffer, Some(peer.vc));
         let bytes = datagram(secret, peer.sent, &peer.frame(header, payload));
         peer.socket.send_to(&bytes, ("127.0.0.1", port)).unwrap();
-        let completion = until(&mut peer.endpoint, Endpoint::poll_completion);
-        let Err(Failure::PeerLost(told)) = &completion.result else { panic!("{completion:?}") };
+        let told = loss(&until(&mut peer.endpoint, Endpoint::poll_completion));
         assert!(told.contains("the peer broke the protocol: a datagram is not one frame"), "{told}");
     }
 }

@@ -1,39 +1,21 @@
 //! Endpoints of one process talk to each other over loopback.
 
-mod requests;
+mod common;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use fishplate_engine::{Completion, Context, Envelope, Failure, Operation, SendRequest, VcId};
+use common::pair::Pair;
+use common::{PATIENCE, close_all, injected, loss, message, open, pattern, recorded, recv, settings};
+use fishplate_engine::{Completion, Context, Operation, SendRequest, VcId};
 use fishplate_rails::address::Token;
 use fishplate_rails::streams::Streams;
 use fishplate_rails::{Address, Endpoint, PostError, Settings};
-use requests::{extent, recv};
-
-/// How long a test waits for what must come: long enough for a loaded machine.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-fn settings() -> Settings {
-    Settings { rails: vec!["lo".into()], shared_memory: false, ..Settings::default() }
-}
-
-fn open(settings: &Settings) -> Endpoint {
-    // SAFETY: the buffers of these tests outlive their operations.
-    unsafe { Endpoint::open(settings) }.unwrap()
-}
 
 fn send(endpoint: &mut Endpoint, vc: VcId, tag: u64, bytes: &[u8], inject: bool) -> Result<bool, PostError> {
-    endpoint.send(SendRequest {
-        vc,
-        envelope: Envelope::Tagged(tag),
-        data: Some(tag + 1),
-        payload: extent(bytes),
-        inject,
-        notify: !inject,
-        context: Context(tag),
-    })
+    let message = if inject { injected(vc, tag, bytes) } else { message(vc, tag, bytes) };
+    endpoint.send(SendRequest { data: Some(tag + 1), ..message })
 }
 
 /// Progresses all endpoints until `done` says so of a completion, which is returned.
@@ -56,16 +38,6 @@ fn received(at: usize) -> impl Fn(usize, &Completion) -> bool {
     move |endpoint, completion| endpoint == at && completion.operation == Operation::Recv
 }
 
-/// Ends endpoints that may still have something for each other.
-fn close_all<const N: usize>(endpoints: [Endpoint; N]) {
-    let closing = endpoints.map(|endpoint| std::thread::spawn(move || endpoint.close()));
-    closing.into_iter().for_each(|closing| closing.join().unwrap());
-}
-
-fn pattern(len: usize, seed: u8) -> Vec<u8> {
-    (0..len).map(|at| (at as u8).wrapping_mul(31).wrapping_add((at >> 8) as u8) ^ seed).collect()
-}
-
 #[test]
 fn messages_of_all_sizes_arrive_over_several_streams() {
     let settings = Settings { streams: Streams::Fixed(3), ..settings() };
@@ -86,26 +58,16 @@ fn messages_of_all_sizes_arrive_over_several_streams() {
 
 #[test]
 fn both_may_connect_at_once() {
-    let (mut a, mut b) = (open(&settings()), open(&settings()));
-    let (to_b, to_a) = (a.peer(b.address()), b.peer(a.address()));
+    let mut pair = Pair::open([settings(), settings()]);
     let (mut at_a, mut at_b) = ([0; 3], [0; 3]);
-    recv(&mut a, 1, &mut at_a, Some(to_b));
-    recv(&mut b, 1, &mut at_b, Some(to_a));
-    send(&mut a, to_b, 1, b"to-b"[..3].as_ref(), false).unwrap();
-    send(&mut b, to_a, 1, b"fro", false).unwrap();
-    let mut missing = 4;
-    let start = Instant::now();
-    while missing > 0 && start.elapsed() < PATIENCE {
-        for endpoint in [&mut a, &mut b] {
-            endpoint.progress();
-            while let Some(completion) = endpoint.poll_completion() {
-                assert_eq!(completion.result, Ok(()));
-                missing -= 1;
-            }
-        }
-    }
-    assert_eq!((missing, &at_a, &at_b), (0, b"fro", b"to-"));
-    close_all([a, b]);
+    let [to_b, to_a] = [0, 1].map(|end| pair.name(end));
+    recv(&mut pair.ends[0], 1, &mut at_a, Some(to_b));
+    recv(&mut pair.ends[1], 1, &mut at_b, Some(to_a));
+    send(&mut pair.ends[0], to_b, 1, b"to-b"[..3].as_ref(), false).unwrap();
+    send(&mut pair.ends[1], to_a, 1, b"fro", false).unwrap();
+    pair.until_ended(4);
+    assert_eq!((&at_a, &at_b), (b"fro", b"to-"));
+    pair.close();
 }
 
 #[test]
@@ -239,7 +201,7 @@ fn a_peer_that_ends_without_goodbye_fails_its_operations_and_no_others() {
     recv(&mut a, 3, third, Some(to_c));
     drop(b);
     let completion = until(&mut [&mut a], |_, completion| completion.result.is_err());
-    let Err(Failure::PeerLost(why)) = completion.result else { panic!("{completion:?}") };
+    let why = loss(&completion);
     assert!(why.contains("rail lo") && why.contains("goodbye"), "{why}");
     assert!(matches!(send(&mut a, to_b, 4, b"x", false), Err(PostError::Failed(_))));
     let to_a = c.peer(a.address());
@@ -282,9 +244,8 @@ fn out_of_reach(address: &Address, settings: &Settings) -> String {
     let vc = a.peer(address);
     send(&mut a, vc, 1, b"hello", false).unwrap();
     let completion = until(&mut [&mut a], |_, completion| completion.result.is_err());
-    let Err(Failure::PeerLost(why)) = completion.result else { panic!("{completion:?}") };
     a.close();
-    why.to_string()
+    loss(&completion)
 }
 
 /// Runs an endpoint until `stop` is dropped.
@@ -368,10 +329,9 @@ fn counters_are_appended_at_the_end() {
     send(&mut a, to_b, 1, b"12345", true).unwrap();
     until(&mut [&mut a, &mut b], received(1));
     close_all([a, b]);
-    let text = std::fs::read_to_string(file).unwrap();
+    let text = std::fs::read_to_string(&file).unwrap();
     let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 2);
     assert_eq!((lines[0]["schema"].as_str(), lines[0]["rail"].as_str()), (Some("fishplate-stats/1"), Some("lo")));
-    let sum = |count: &str| lines.iter().filter_map(|line| line[count].as_u64()).sum::<u64>();
-    assert_eq!((sum("tx_bytes"), sum("rx_bytes")), (5, 5));
+    assert_eq!(["tx_bytes", "rx_bytes"].map(|count| recorded(&file, count, |_| true)), [5, 5]);
 }

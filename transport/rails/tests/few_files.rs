@@ -1,17 +1,14 @@
 //! Endpoints of a process that may have fewer files open than they have peers.
 
-mod requests;
+mod common;
 
 use std::collections::BTreeSet;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
-use fishplate_engine::{Context, Envelope, SendRequest, VcId};
+use common::{close_all, next, open, recv, send, settings};
+use fishplate_engine::VcId;
 use fishplate_rails::{Endpoint, Settings};
-use requests::{extent, recv};
 
-/// How long a test waits for what must come: long enough for a loaded machine.
-const PATIENCE: Duration = Duration::from_secs(60);
 const ENDPOINTS: usize = 10;
 /// Each of the endpoints takes four files or so, and the connections of all to all would take 90.
 const FILES: usize = 90;
@@ -38,9 +35,8 @@ struct Mesh {
 
 impl Mesh {
     fn open() -> Mesh {
-        let settings = Settings { rails: vec!["lo".into()], shared_memory: false, top: false, ..Settings::default() };
-        // SAFETY: the buffers of these tests outlive their operations.
-        let mut ends: Vec<Endpoint> = (0..ENDPOINTS).map(|_| unsafe { Endpoint::open(&settings) }.unwrap()).collect();
+        let settings = Settings { top: false, ..settings() };
+        let mut ends: Vec<Endpoint> = (0..ENDPOINTS).map(|_| open(&settings)).collect();
         let addresses: Vec<_> = ends.iter().map(|end| end.address().clone()).collect();
         let names = ends.iter_mut().map(|end| addresses.iter().map(|address| end.peer(address)).collect()).collect();
         Mesh { ends, names }
@@ -59,27 +55,14 @@ impl Mesh {
         let sent: Vec<u8> = (0..LEN).map(|at| (at * 7 + from * 31 + to * 3) as u8 ^ *tag as u8).collect();
         let mut got = vec![0; LEN];
         recv(&mut self.ends[to], *tag, &mut got, Some(self.names[to][from]));
-        let (vc, envelope, payload) = (self.names[from][to], Envelope::Tagged(*tag), extent(&sent));
-        let (data, inject, notify, context) = (None, false, true, Context(*tag));
-        self.ends[from].send(SendRequest { vc, envelope, data, payload, inject, notify, context }).unwrap();
+        send(&mut self.ends[from], self.names[from][to], *tag, &sent).unwrap();
         let mut ended = BTreeSet::new();
-        let start = Instant::now();
         while ended.len() < 2 {
-            assert!(start.elapsed() < PATIENCE, "message {tag} has not come");
-            for (at, end) in self.ends.iter_mut().enumerate() {
-                end.progress();
-                while let Some(completion) = end.poll_completion() {
-                    assert_eq!(completion.result, Ok(()), "message {tag}");
-                    assert!(ended.insert(at), "message {tag} has come twice");
-                }
-            }
+            let (at, completion) = next(&mut self.ends, || ());
+            assert_eq!(completion.result, Ok(()), "message {tag}");
+            assert!(ended.insert(at), "message {tag} has come twice");
         }
         assert!(std::hint::black_box(got) == sent, "message {tag} has arrived changed");
-    }
-
-    fn close(self) {
-        let closing: Vec<_> = self.ends.into_iter().map(|end| std::thread::spawn(move || end.close())).collect();
-        closing.into_iter().for_each(|closing| closing.join().unwrap());
     }
 }
 
@@ -91,5 +74,5 @@ fn more_peers_than_files_are_reached_one_after_the_other_and_again() {
     let (mut mesh, mut tag) = (Mesh::open(), 0);
     mesh.round(&mut tag);
     mesh.round(&mut tag);
-    mesh.close();
+    close_all(mesh.ends);
 }

@@ -1,66 +1,23 @@
 //! Somebody on the side who puts one message into the connections of two endpoints, at every moment of their set-up: it costs
 //! the connection that it came over, and nothing else.
 
-mod between;
-mod requests;
+mod common;
 
 use std::time::{Duration, Instant};
 
-use between::{Between, Injection};
-use fishplate_engine::{Context, Envelope, SendRequest, VcId};
-use fishplate_rails::{Endpoint, Settings, WIRE_VERSION};
-use requests::{extent, recv};
+use common::between::Injection;
+use common::pair::Pair;
+use common::settings;
+use fishplate_rails::{Settings, WIRE_VERSION};
 
-/// How long a test waits for what must come: long enough for a loaded machine.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Two endpoints that reach each other through somebody else.
-struct Pair {
-    ends: [Endpoint; 2],
-    to: VcId,
-    between: Between,
-    tag: u64,
+/// Two endpoints that reach each other through somebody else; `is_known`: the second end has been told of the first.
+fn pair(encryption: bool, is_known: bool) -> Pair {
+    Pair::through([(); 2].map(|()| Settings { encryption, top: false, ..settings() }), is_known)
 }
 
-impl Pair {
-    /// `is_known`: the second end has been told of the first.
-    fn open(encryption: bool, is_known: bool) -> Pair {
-        let settings =
-            Settings { rails: vec!["lo".into()], encryption, shared_memory: false, top: false, ..Settings::default() };
-        // SAFETY: the buffers of these tests outlive their operations.
-        let mut ends = [(); 2].map(|()| unsafe { Endpoint::open(&settings) }.unwrap());
-        let mut between = Between::default();
-        let ways = [0, 1].map(|end| between.way_to(ends[end].address()));
-        if is_known {
-            ends[1].peer(&ways[0]);
-        }
-        let to = ends[0].peer(&ways[1]);
-        Pair { ends, to, between, tag: 0 }
-    }
-
-    /// A message gets there, and its sender knows.
-    fn carry(&mut self, case: &str) {
-        self.tag += 1;
-        let (tag, bytes) = (self.tag, vec![self.tag as u8; 3000]);
-        let mut got = vec![0; bytes.len()];
-        recv(&mut self.ends[1], tag, &mut got, None);
-        let (vc, envelope, payload, context) = (self.to, Envelope::Tagged(tag), extent(&bytes), Context(tag));
-        let send = SendRequest { vc, envelope, data: None, payload, inject: false, notify: true, context };
-        self.ends[0].send(send).unwrap();
-        let (start, mut missing) = (Instant::now(), 2);
-        while missing > 0 {
-            assert!(start.elapsed() < PATIENCE, "nothing comes: {case}");
-            self.between.pass();
-            for end in &mut self.ends {
-                end.progress();
-                while let Some(completion) = end.poll_completion() {
-                    assert!(completion.result.is_ok(), "{case}: {completion:?}");
-                    missing -= 1;
-                }
-            }
-        }
-        assert!(std::hint::black_box(got) == bytes, "{case}: it has arrived changed");
-    }
+/// A message gets there, and its sender knows.
+fn carry(pair: &mut Pair) {
+    pair.carry(&[5; 3000]);
 }
 
 /// Messages that anybody can make: of every kind, refusals of every reason, of other versions and lengths.
@@ -90,16 +47,17 @@ fn inject_everywhere(encryption: bool, is_known: bool) {
         for (to_acceptor, before) in moments {
             for is_again in [false, true] {
                 let case = format!("{name} before message {before}, to the acceptor: {to_acceptor}, again: {is_again}");
-                let mut pair = Pair::open(encryption, is_known);
+                println!("{case}");
+                let mut pair = pair(encryption, is_known);
                 if is_again {
-                    pair.carry(&case);
+                    carry(&mut pair);
                     pair.between.cut();
                 }
                 pair.between.inject(Injection { to_acceptor, before, bytes: bytes.clone() });
                 let start = Instant::now();
-                pair.carry(&case);
+                carry(&mut pair);
                 assert!(pair.between.is_injected(), "{case}: it was not put in");
-                pair.carry(&case);
+                carry(&mut pair);
                 slowest = std::cmp::max(slowest, (start.elapsed(), case));
             }
         }
@@ -120,12 +78,12 @@ fn bytes_injected_into_encrypted_traffic_end_that_connection() {
     ];
     for (name, bytes) in cases {
         for to_acceptor in [true, false] {
-            let case = format!("{name}, to the acceptor: {to_acceptor}");
-            let mut pair = Pair::open(true, true);
-            pair.carry(&case);
+            println!("{name}, to the acceptor: {to_acceptor}");
+            let mut pair = pair(true, true);
+            carry(&mut pair);
             pair.between.put_in(to_acceptor, &bytes);
-            pair.carry(&case);
-            pair.carry(&case);
+            carry(&mut pair);
+            carry(&mut pair);
         }
     }
 }

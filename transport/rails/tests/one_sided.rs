@@ -1,14 +1,14 @@
 //! One-sided operations between endpoints of one process that share memory: the target makes no call.
 
-mod pair;
-mod requests;
+mod common;
 
+use common::pair::Pair;
+use common::sharing::{bells, sent_over};
+use common::{pattern, until};
 use fishplate_engine::{
     Completion, Context, Extent, Failure, Operation, Payload, ReadRequest, Refusal, Region, Registration, Remote,
     WriteRequest,
 };
-use pair::{PATIENCE, Pair, bells, contents, sent_over};
-use requests::extent;
 
 /// Lengths around those at which something else is done.
 const LENS: [usize; 9] = [1, 8, 4000, 8192, 65_536, 524_287, 524_288, 524_289, 3 << 20];
@@ -18,18 +18,17 @@ const LEN: usize = 4 << 20;
 const BASE: u64 = 1 << 40;
 
 fn registration(key: u64, memory: &[u8]) -> Registration {
-    Registration { key, memory: extent(memory), base: BASE, readable: true, writable: true }
+    Registration { key, memory: Payload::of(memory), base: BASE, readable: true, writable: true }
 }
 
 impl Pair {
     fn write(&mut self, (key, address): (u64, u64), payload: Payload, inject: bool) {
-        let (vc, to, context) = (self.names[0], Remote { key, address }, Context(1));
-        let request = WriteRequest { vc, to, data: None, payload, inject, notify: true, context };
-        self.ends[0].write(request).unwrap();
+        let request = WriteRequest::new(self.name(0), Remote { key, address }, payload, Context(1));
+        self.ends[0].write(WriteRequest { inject, ..request }).unwrap();
     }
 
     fn read(&mut self, (key, address): (u64, u64), buffer: Payload) {
-        let (vc, from, context) = (self.names[0], Remote { key, address }, Context(2));
+        let (vc, from, context) = (self.name(0), Remote { key, address }, Context(2));
         self.ends[0].read(ReadRequest { vc, from, buffer, notify: true, context }).unwrap();
     }
 
@@ -40,16 +39,14 @@ impl Pair {
 
     /// What it says once it comes, with the target's doing.
     fn ended(&mut self) -> Result<(), Failure> {
-        let start = std::time::Instant::now();
-        loop {
-            if let Some(completion) = self.ends[0].poll_completion() {
-                return completion.result;
-            }
-            self.ends.iter_mut().for_each(|end| {
-                end.progress();
-            });
-            assert!(start.elapsed() < PATIENCE, "the operation does not end");
-        }
+        let [origin, target] = &mut self.ends;
+        let ended = origin.poll_completion().unwrap_or_else(|| {
+            until(origin, |origin| {
+                target.progress();
+                origin.poll_completion()
+            })
+        });
+        ended.result
     }
 }
 
@@ -57,17 +54,17 @@ impl Pair {
 fn the_target_makes_no_call() {
     let folder = tempfile::tempdir().unwrap();
     let stats = folder.path().join("stats");
-    let mut pair = Pair::open([true; 2], Some(&stats));
+    let mut pair = Pair::sharing([true; 2], Some(&stats));
     let target = vec![0u8; LEN];
     pair.ends[1].register(registration(7, &target)).unwrap();
     for (len, at) in LENS.into_iter().zip([0, 5, 4096, 777, 1 << 20, 1, 0, 3, LEN as u64 - (3 << 20)]) {
-        let sent = contents(len, at);
-        pair.write((7, BASE + at), extent(&sent), len < 16384);
+        let sent = pattern(len, at as u8);
+        pair.write((7, BASE + at), Payload::of(&sent), len < 16384);
         let completion = pair.ended_at_once();
         assert_eq!((completion.operation, completion.len, completion.result), (Operation::Write, len as u64, Ok(())));
         assert!(std::hint::black_box(&target)[at as usize..][..len] == sent, "{len} bytes written");
         let got = vec![0u8; len];
-        pair.read((7, BASE + at), extent(&got));
+        pair.read((7, BASE + at), Payload::of(&got));
         let completion = pair.ended_at_once();
         assert_eq!((completion.operation, completion.len, completion.result), (Operation::Read, len as u64, Ok(())));
         assert!(std::hint::black_box(got) == sent, "{len} bytes read");
@@ -79,8 +76,8 @@ fn the_target_makes_no_call() {
 
 #[test]
 fn memory_of_the_origin_may_have_many_pieces() {
-    let mut pair = Pair::open([true; 2], None);
-    let (sent, got, target) = (contents(400_000, 1), vec![0u8; 400_000], vec![0u8; 200_000]);
+    let mut pair = Pair::sharing([true; 2], None);
+    let (sent, got, target) = (pattern(400_000, 1), vec![0u8; 400_000], vec![0u8; 200_000]);
     pair.ends[1].register(registration(1, &target)).unwrap();
     let pieces = |bytes: &[u8]| {
         let region = Region(bytes.as_ptr().expose_provenance() as u64);
@@ -103,7 +100,7 @@ fn memory_of_the_origin_may_have_many_pieces() {
 
 #[test]
 fn forbidden_accesses_are_refused_and_touch_no_memory() {
-    let mut pair = Pair::open([true; 2], None);
+    let mut pair = Pair::sharing([true; 2], None);
     let (target, sent) = (vec![1u8; 1000], vec![2u8; 1001]);
     pair.ends[1].register(Registration { writable: false, ..registration(1, &target) }).unwrap();
     pair.ends[1].register(Registration { readable: false, ..registration(2, &target) }).unwrap();
@@ -114,33 +111,33 @@ fn forbidden_accesses_are_refused_and_touch_no_memory() {
         (2, u64::MAX - 3, 8, Refusal::Bounds),
         (3, BASE, 8, Refusal::Key),
     ] {
-        pair.write((key, address), extent(&sent[..len]), false);
+        pair.write((key, address), Payload::of(&sent[..len]), false);
         assert_eq!(pair.ended(), Err(Failure::Refused(why)), "a write of {len} at {address:x} under {key}");
     }
     for (key, address, len, why) in
         [(2, BASE, 8, Refusal::Rights), (1, BASE, 1001, Refusal::Bounds), (3, BASE, 8, Refusal::Key)]
     {
-        pair.read((key, address), extent(&sent[..len]));
+        pair.read((key, address), Payload::of(&sent[..len]));
         assert_eq!(pair.ended(), Err(Failure::Refused(why)), "a read of {len} at {address:x} under {key}");
     }
     assert!(std::hint::black_box(&target).iter().all(|byte| *byte == 1));
     // Both may be used again, by the rules.
-    pair.write((2, BASE + 992), extent(&sent[..8]), false);
+    pair.write((2, BASE + 992), Payload::of(&sent[..8]), false);
     assert_eq!(pair.ended_at_once().result, Ok(()));
     pair.close();
 }
 
 #[test]
 fn memory_whose_registration_has_ended_is_refused_and_a_new_one_counts() {
-    let mut pair = Pair::open([true; 2], None);
+    let mut pair = Pair::sharing([true; 2], None);
     let (first, second, sent) = (vec![1u8; 100], vec![1u8; 100], vec![2u8; 100]);
     for round in 0..200 {
         let target = if round % 2 == 0 { &first } else { &second };
         pair.ends[1].register(registration(5, target)).unwrap();
-        pair.write((5, BASE), extent(&sent), true);
+        pair.write((5, BASE), Payload::of(&sent), true);
         assert_eq!(pair.ended_at_once().result, Ok(()));
         assert!(pair.ends[1].deregister(5));
-        pair.write((5, BASE), extent(&sent), true);
+        pair.write((5, BASE), Payload::of(&sent), true);
         assert_eq!(pair.ended(), Err(Failure::Refused(Refusal::Key)));
     }
     assert!(std::hint::black_box(first) == sent && std::hint::black_box(second) == sent);
@@ -149,17 +146,17 @@ fn memory_whose_registration_has_ended_is_refused_and_a_new_one_counts() {
 
 #[test]
 fn accesses_without_a_slot_or_in_pieces_go_by_frames() {
-    let mut pair = Pair::open([true; 2], None);
+    let mut pair = Pair::sharing([true; 2], None);
     let target = vec![0u8; 8 * 100];
-    let (sent, got) = (contents(8, 9), [0u8; 8]);
+    let (sent, got) = (pattern(8, 9), [0u8; 8]);
     (0..99).for_each(|key| pair.ends[1].register(registration(key, &target[key as usize * 8..][..8])).unwrap());
     let region = Region(target.as_ptr().expose_provenance() as u64);
     let pieces = [792, 796].map(|offset| Extent { region, offset, len: 4 });
     pair.ends[1].register(Registration { memory: Payload::Many(pieces.into()), ..registration(99, &target) }).unwrap();
     for key in 0..100 {
-        pair.write((key, BASE), extent(&sent), false);
+        pair.write((key, BASE), Payload::of(&sent), false);
         assert_eq!(pair.ended(), Ok(()), "{key}");
-        pair.read((key, BASE), extent(&got));
+        pair.read((key, BASE), Payload::of(&got));
         assert_eq!(pair.ended(), Ok(()), "{key}");
         assert_eq!(std::hint::black_box(&got)[..], sent);
     }
@@ -170,16 +167,16 @@ fn accesses_without_a_slot_or_in_pieces_go_by_frames() {
 
 #[test]
 fn immediate_data_arrive_and_waiting_completions_are_not_overtaken() {
-    let mut pair = Pair::open([true; 2], None);
-    let (target, sent) = (vec![0u8; 100], contents(100, 3));
+    let mut pair = Pair::sharing([true; 2], None);
+    let (target, sent) = (vec![0u8; 100], pattern(100, 3));
     pair.ends[1].register(registration(7, &target)).unwrap();
-    let (vc, to, context) = (pair.names[0], Remote { key: 7, address: BASE }, Context(3));
-    let request = WriteRequest { vc, to, data: Some(42), payload: extent(&sent), inject: false, notify: true, context };
-    pair.ends[0].write(request).unwrap();
+    let to = Remote { key: 7, address: BASE };
+    let request = WriteRequest::new(pair.name(0), to, Payload::of(&sent), Context(3));
+    pair.ends[0].write(WriteRequest { data: Some(42), ..request }).unwrap();
     assert!(pair.ends[0].poll_completion().is_none(), "the target is not notified");
     // This one would come first.
-    let later = contents(100, 4);
-    pair.write((7, BASE), extent(&later), false);
+    let later = pattern(100, 4);
+    pair.write((7, BASE), Payload::of(&later), false);
     assert!(pair.ends[0].poll_completion().is_none(), "it has overtaken the other");
     assert_eq!((pair.ended(), pair.ended()), (Ok(()), Ok(())));
     assert!(std::hint::black_box(&target) == &later);
@@ -190,11 +187,11 @@ fn immediate_data_arrive_and_waiting_completions_are_not_overtaken() {
 
 #[test]
 fn without_shared_memory_operations_wait_for_their_target() {
-    let mut pair = Pair::open([true, false], None);
+    let mut pair = Pair::sharing([true, false], None);
     assert_eq!(bells().len(), 0);
-    let (target, sent) = (vec![0u8; 100], contents(100, 3));
+    let (target, sent) = (vec![0u8; 100], pattern(100, 3));
     pair.ends[1].register(registration(7, &target)).unwrap();
-    pair.write((7, BASE), extent(&sent), false);
+    pair.write((7, BASE), Payload::of(&sent), false);
     assert!(pair.ends[0].poll_completion().is_none());
     assert_eq!(pair.ended(), Ok(()));
     assert!(std::hint::black_box(target) == sent);

@@ -1,18 +1,16 @@
 //! One-sided operations of another process, which writes and reads whatever it can while registrations end at random
 //! moments, and which is stopped and killed in the middle.
 
+mod common;
+
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use fishplate_engine::{
-    Context, Envelope, Extent, Failure, Payload, ReadRequest, Refusal, Region, Registration, Remote, SendRequest,
-    WriteRequest,
-};
+use common::{PATIENCE, injected};
+use fishplate_engine::{Context, Failure, Payload, ReadRequest, Refusal, Registration, Remote, WriteRequest};
 use fishplate_rails::{Address, Endpoint, Settings};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// How long a test waits for what must come: long enough for a loaded machine.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// Registrations that come and go.
 const KEYS: usize = 4;
 /// Length of each.
@@ -30,20 +28,13 @@ const SEED: &str = "FISHPLATE_TEST_SEED";
 const ADDRESS_FILE: &str = "FISHPLATE_TEST_ADDRESS_FILE";
 
 fn open() -> Endpoint {
-    let settings = Settings { rails: vec!["lo".into()], top: false, ..Settings::default() };
-    // SAFETY: the buffers of these tests outlive their operations.
-    unsafe { Endpoint::open(&settings) }.unwrap()
+    common::open(&Settings { shared_memory: true, top: false, ..common::settings() })
 }
 
 /// How peers name memory `number` at its `registration`: none of them has the key of another, or what had waited for one could
 /// find the next.
 fn key(number: usize, registration: u64) -> u64 {
     number as u64 + KEYS as u64 * registration
-}
-
-fn extent(bytes: &[u8]) -> Payload {
-    let region = Region(bytes.as_ptr().expose_provenance() as u64);
-    Payload::One(Extent { region, offset: 0, len: bytes.len() as u64 })
 }
 
 /// The other process: this test, with a target in its environment.
@@ -55,9 +46,7 @@ fn origin() {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut endpoint = open();
     let vc = endpoint.peer(&Address::decode(&bytes).unwrap());
-    let (envelope, context) = (Envelope::Tagged(1), Context(0));
-    let hello = SendRequest { vc, envelope, data: None, payload: Payload::EMPTY, inject: true, notify: false, context };
-    endpoint.send_early(hello).unwrap();
+    endpoint.send_early(injected(vc, 1, &[])).unwrap();
     let (source, got) = (vec![WRITTEN; LEN], vec![0u8; LEN]);
     // Of each piece of memory, which registration was found last.
     let mut found = [seed << 32; KEYS];
@@ -68,10 +57,10 @@ fn origin() {
         let registration = found[number] + if random.u8(..10) > 0 { random.u64(..2) } else { random.u64(..8) };
         let (at, is_write) = (Remote { key: key(number, registration), address }, random.bool());
         let posted = if is_write {
-            let payload = extent(&source[..len]);
-            endpoint.write(WriteRequest { vc, to: at, data: None, payload, inject: false, notify: true, context })
+            endpoint.write(WriteRequest::new(vc, at, Payload::of(&source[..len]), Context(0)))
         } else {
-            endpoint.read(ReadRequest { vc, from: at, buffer: extent(&got[..len]), notify: true, context })
+            let buffer = Payload::of(&got[..len]);
+            endpoint.read(ReadRequest { vc, from: at, buffer, notify: true, context: Context(0) })
         };
         posted.unwrap();
         let result = loop {
@@ -145,7 +134,7 @@ impl Memory {
     fn begin(&mut self, number: usize, target: &mut Endpoint) {
         self.check(number);
         self.bytes[number].fill(FRESH);
-        let (memory, key) = (extent(&self.bytes[number]), key(number, self.registrations[number]));
+        let (memory, key) = (Payload::of(&self.bytes[number]), key(number, self.registrations[number]));
         target.register(Registration { key, memory, base: 0, readable: true, writable: true }).unwrap();
         self.is_registered[number] = true;
     }
@@ -250,7 +239,7 @@ fn a_target_that_is_killed_is_lost() {
     let Ok(file) = std::env::var(ADDRESS_FILE) else { return kill_the_target() };
     let mut target = open();
     let memory = vec![0u8; LEN];
-    let registration = Registration { key: 0, memory: extent(&memory), base: 0, readable: true, writable: true };
+    let registration = Registration { key: 0, memory: Payload::of(&memory), base: 0, readable: true, writable: true };
     target.register(registration).unwrap();
     let address: Vec<String> = target.address().encode().iter().map(u8::to_string).collect();
     std::fs::write(file, address.join(",")).unwrap();
@@ -277,12 +266,9 @@ fn kill_the_target() {
     let mut endpoint = open();
     let vc = endpoint.peer(&Address::decode(&bytes).unwrap());
     let sent = vec![WRITTEN; 100_000];
-    let (mut direct, context) = (0, Context(1));
+    let (mut direct, to) = (0, Remote { key: 0, address: 0 });
     loop {
-        let to = Remote { key: 0, address: 0 };
-        let payload = extent(&sent);
-        let request = WriteRequest { vc, to, data: None, payload, inject: false, notify: true, context };
-        if endpoint.write(request).is_err() {
+        if endpoint.write(WriteRequest::new(vc, to, Payload::of(&sent), Context(1))).is_err() {
             break;
         }
         let mut completion = endpoint.poll_completion();

@@ -1,14 +1,14 @@
 //! Endpoints of one process that share memory beside their connection over loopback.
 
-mod pair;
-mod requests;
+mod common;
 
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use fishplate_engine::Registration;
-use pair::{PATIENCE, Pair, bells, contents, sent_over};
-use requests::{extent, recv};
+use common::pair::Pair;
+use common::sharing::{bells, sent_over};
+use common::{PATIENCE, pattern, recv};
+use fishplate_engine::{Payload, Registration};
 use socket2::SockRef;
 
 /// Lengths around those at which something else is done with a message.
@@ -19,7 +19,7 @@ impl Pair {
     /// many operations have to end for that.
     fn send_all(&mut self, sent: &[Vec<u8>]) -> (Vec<Vec<u8>>, usize) {
         for (bytes, tag) in sent.iter().zip(1000..) {
-            self.send(0, tag, bytes, bytes.len() <= 16384);
+            self.send_early(0, tag, bytes, bytes.len() <= 16384);
         }
         let notified = sent.iter().filter(|bytes| bytes.len() > 16384).count();
         let mut got: Vec<Vec<u8>> = sent.iter().map(|bytes| vec![0; bytes.len()]).collect();
@@ -34,7 +34,7 @@ impl Pair {
 fn messages_of_all_lengths_go_through_memory() {
     let folder = tempfile::tempdir().unwrap();
     let stats = folder.path().join("stats");
-    let mut pair = Pair::open([true; 2], Some(&stats));
+    let mut pair = Pair::sharing([true; 2], Some(&stats));
     for len in LENS {
         pair.exchange(len, false);
         pair.exchange(len.min(16384), true);
@@ -47,8 +47,8 @@ fn messages_of_all_lengths_go_through_memory() {
 
 #[test]
 fn many_messages_wait_in_memory_and_behind_it_for_a_receiver_that_does_not_look() {
-    let mut pair = Pair::open([true; 2], None);
-    let sent: Vec<Vec<u8>> = (0..600).map(|at| contents(LENS[at % LENS.len()].min(20_000), at as u64)).collect();
+    let mut pair = Pair::sharing([true; 2], None);
+    let sent: Vec<Vec<u8>> = (0..600).map(|at| pattern(LENS[at % LENS.len()].min(20_000), at as u8)).collect();
     let (got, operations) = pair.send_all(&sent);
     pair.until_ended(operations);
     assert!(std::hint::black_box(got) == sent);
@@ -57,7 +57,7 @@ fn many_messages_wait_in_memory_and_behind_it_for_a_receiver_that_does_not_look(
 
 #[test]
 fn an_endpoint_that_waits_in_the_kernel_is_woken_by_a_message_in_memory() {
-    let mut pair = Pair::open([true; 2], None);
+    let mut pair = Pair::sharing([true; 2], None);
     let readiness = pair.ends[1].readiness_fd().unwrap();
     let is_ready = |patience: Duration| {
         let most = rustix::event::Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: 0 };
@@ -71,7 +71,7 @@ fn an_endpoint_that_waits_in_the_kernel_is_woken_by_a_message_in_memory() {
     }
     let mut got = [0; 8];
     recv(&mut pair.ends[1], 77, &mut got, None);
-    pair.send(0, 77, b"wake up!", true);
+    pair.send_early(0, 77, b"wake up!", true);
     assert!(is_ready(PATIENCE));
     pair.until_ended(1);
     assert_eq!(std::hint::black_box(&got), b"wake up!");
@@ -81,9 +81,9 @@ fn an_endpoint_that_waits_in_the_kernel_is_woken_by_a_message_in_memory() {
 #[test]
 fn messages_in_failed_memory_arrive_another_way() {
     for round in 0..8 {
-        let mut pair = Pair::open([true; 2], None);
+        let mut pair = Pair::sharing([true; 2], None);
         let len = |at: usize| LENS[(at + round) % LENS.len()].min(200_000);
-        let sent: Vec<Vec<u8>> = (0..150).map(|at| contents(len(at), at as u64)).collect();
+        let sent: Vec<Vec<u8>> = (0..150).map(|at| pattern(len(at), at as u8)).collect();
         let (got, operations) = pair.send_all(&sent);
         (0..round).for_each(|_| {
             pair.ends[1].progress();
@@ -103,11 +103,11 @@ fn messages_in_failed_memory_arrive_another_way() {
 fn a_registration_that_ends_leaves_sends_from_the_same_memory_alone() {
     let folder = tempfile::tempdir().unwrap();
     let stats = folder.path().join("stats");
-    let mut pair = Pair::open([true; 2], Some(&stats));
-    let sent = contents(1 << 20, 1);
-    let registration = Registration { key: 7, memory: extent(&sent), base: 0, readable: true, writable: false };
+    let mut pair = Pair::sharing([true; 2], Some(&stats));
+    let sent = pattern(1 << 20, 1);
+    let registration = Registration { key: 7, memory: Payload::of(&sent), base: 0, readable: true, writable: false };
     pair.ends[0].register(registration).unwrap();
-    pair.send(0, 1000, &sent, false);
+    pair.send_early(0, 1000, &sent, false);
     assert!(pair.ends[0].deregister(7));
     let mut got = vec![0; sent.len()];
     recv(&mut pair.ends[1], 1000, &mut got, None);
@@ -122,7 +122,7 @@ fn one_side_that_does_not_want_it_is_enough() {
     for wanted in [[true, false], [false, true], [false, false]] {
         let folder = tempfile::tempdir().unwrap();
         let stats = folder.path().join("stats");
-        let mut pair = Pair::open(wanted, Some(&stats));
+        let mut pair = Pair::sharing(wanted, Some(&stats));
         pair.exchange(100_000, false);
         assert_eq!(bells().len(), 0);
         pair.close();

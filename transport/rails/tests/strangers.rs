@@ -2,21 +2,20 @@
 //! says goodbye is let go.
 
 mod common;
-mod requests;
 
 use std::io::{ErrorKind, Write};
 use std::net::{Shutdown, TcpStream};
 
-use common::{OFFER, eager, frame, knock, party, peer, prove, prove_as, read, until};
+use common::script::{OFFER, eager, frame, knock, party, peer, prove, prove_as, read};
+use common::{injected, loss, recv, settings, until};
 use fishplate_engine::wire::Body;
-use fishplate_engine::{Context, Envelope, Failure, MessageSeq, Operation, SendRequest};
+use fishplate_engine::{MessageSeq, Operation};
 use fishplate_rails::address::Token;
 use fishplate_rails::handshake::{HandshakeError, Initiator, Offer, Party, Refusal, Step};
-use fishplate_rails::{Address, Endpoint, Settings};
-use requests::{extent, recv};
+use fishplate_rails::{Address, Endpoint};
 
 fn open() -> Endpoint {
-    common::open(Settings::default())
+    common::open(&settings())
 }
 
 /// Two endpoints exchange a message.
@@ -24,9 +23,7 @@ fn exchange(from: &mut Endpoint, to: &mut Endpoint) {
     let vc = from.peer(to.address());
     let mut buffer = [0; 5];
     recv(to, 1, &mut buffer, None);
-    let (envelope, data, context) = (Envelope::Tagged(1), None, Context(2));
-    let payload = extent(b"hello");
-    from.send(SendRequest { vc, envelope, data, payload, inject: true, notify: false, context }).unwrap();
+    from.send(injected(vc, 1, b"hello")).unwrap();
     let completion = until(to, |to| {
         from.progress();
         to.poll_completion()
@@ -130,8 +127,7 @@ fn a_proven_peer_that_breaks_the_protocol_loses_its_channel_and_nobody_else_does
         let mut buffer = [0; 5];
         recv(&mut endpoint, 9, &mut buffer, source);
         stream.write_all(&bytes).unwrap();
-        let completion = until(&mut endpoint, Endpoint::poll_completion);
-        let Err(Failure::PeerLost(told)) = &completion.result else { panic!("{why}: {completion:?}") };
+        let told = loss(&until(&mut endpoint, Endpoint::poll_completion));
         assert!(told.contains("the peer broke the protocol") && told.contains(why), "{why}: {told}");
         end(&mut endpoint, &stream);
         exchange(&mut open(), &mut endpoint);

@@ -62,6 +62,7 @@ use crate::channel::path::PathEstimate;
 /// - Polls out, to be emptied in this order after every command or event: [`Engine::poll_transmit`],
 ///   [`Engine::poll_memory`], [`Engine::poll_completion`], [`Engine::poll_failed_subchannel`], [`Engine::poll_unreachable_peer`],
 ///   [`Engine::poll_timeout`].
+#[derive(Default)]
 pub struct Engine {
     config: Config,
     vcs: Vec<VirtualChannel>,
@@ -111,32 +112,7 @@ pub struct Refused;
 impl Engine {
     /// An engine without peers.
     pub fn new(config: Config) -> Self {
-        Engine {
-            config,
-            vcs: Vec::new(),
-            sends: GenerationalSlab::default(),
-            unmatched: GenerationalSlab::default(),
-            reassemblies: GenerationalSlab::default(),
-            regions: RegisteredMemory::default(),
-            applying: GenerationalSlab::default(),
-            incoming_requests: 0,
-            posted: PostedQueue::default(),
-            unexpected: Unexpected::default(),
-            incoming: Vec::new(),
-            bounces: BounceIds::default(),
-            granted: 0,
-            guests: guests::Guests::default(),
-            injected: 0,
-            buffer_candidates: Vec::new(),
-            ready: VecDeque::new(),
-            failed_subchannels: VecDeque::new(),
-            unreachable_peers: VecDeque::new(),
-            delivered: Vec::new(),
-            actions: VecDeque::new(),
-            completions: VecDeque::new(),
-            deadline: None,
-            awaited_ack: false,
-        }
+        Engine { config, ..Engine::default() }
     }
 
     /// A virtual channel to a new peer. Messages wait until a subchannel is up.

@@ -251,7 +251,7 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::ids::{Context, RailId};
-    use crate::memory::{Extent, Payload, Region};
+    use crate::memory::{Payload, Region};
     use crate::request::SendRequest;
 
     const NOW: Instant = Instant(1000);
@@ -306,10 +306,8 @@ mod tests {
             engine.writable(subchannel, 1 << 30);
         }
         for at in 0..12 {
-            let payload = Payload::One(Extent { region: Region(0), offset: 0, len: 40_000 });
-            let (envelope, data, context) = (Envelope::Tagged(7), None, Context(at));
-            let send = SendRequest { vc, envelope, data, payload, inject: false, notify: true, context };
-            engine.post_send(send).unwrap();
+            let payload = Payload::whole(Region(0), 40_000);
+            engine.post_send(SendRequest::new(vc, Envelope::Tagged(7), payload, Context(at))).unwrap();
         }
         while engine.poll_transmit(NOW).is_some() {}
         engine.path_measured(NOW, subchannels[0], path(Some(1e9)));

@@ -200,10 +200,10 @@ impl Reassembly {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::{Extent, Region};
+    use crate::memory::Region;
 
     fn reassembly(len: u64, allowance: u64) -> Reassembly {
-        let place = Payload::One(Extent { region: Region(7), offset: 0, len: allowance });
+        let place = Payload::whole(Region(7), allowance);
         let taken = MatchedReceive { place, context: Context(1), notify: true, multi: None };
         Reassembly::new(taken, VcId(0), Envelope::Tagged(3), None, len)
     }

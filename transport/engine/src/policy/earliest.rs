@@ -108,22 +108,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn view(rate: f64, in_flight: u64, delay_ns: u64, open: bool) -> View {
-        let (speed, window) = (rate, u64::MAX);
-        let (late_ns, is_followed, processor) = (0, false, Default::default());
-        View {
-            rail: 0,
-            streams: 1,
-            open,
-            in_flight,
-            burst: 0,
-            speed,
-            rate,
-            delay_ns,
-            late_ns,
-            window,
-            processor,
-            is_followed,
-        }
+        View { in_flight, delay_ns, open, ..View::idle(rate) }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::processor::ProcessorCost;
 pub const LAST_RESORT_NS: u64 = 1_000_000_000;
 
 /// One subchannel.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct View {
     /// Position of its rail in the user's list; weights are given in that order.
     pub rail: u8,
@@ -80,19 +80,6 @@ impl View {
 impl View {
     /// Of a rail of this rate, in bytes per second, without delay, over which nothing is under way.
     pub fn idle(rate: f64) -> View {
-        View {
-            rail: 0,
-            streams: 1,
-            open: true,
-            in_flight: 0,
-            burst: 0,
-            speed: rate,
-            rate,
-            delay_ns: 0,
-            late_ns: 0,
-            window: u64::MAX,
-            processor: ProcessorCost::default(),
-            is_followed: false,
-        }
+        View { streams: 1, open: true, speed: rate, rate, window: u64::MAX, ..View::default() }
     }
 }

@@ -1,7 +1,5 @@
 //! Frame headers. Encoded, all numbers are little-endian.
 
-use std::fmt;
-
 use crate::atomic::Atomic;
 use crate::envelope::Envelope;
 use crate::ids::MessageSeq;
@@ -243,15 +241,19 @@ pub enum Access {
 }
 
 /// Why an access to registered memory is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// No memory is registered under that key any more, or never was.
+    #[error("the peer has no memory registered under that key (any more)")]
     Key = 1,
     /// The access reaches beyond the memory.
+    #[error("it reaches beyond the peer's registered memory")]
     Bounds = 2,
     /// The memory is not registered for this kind of access.
+    #[error("the peer's memory is not registered for such access")]
     Rights = 3,
     /// An array of an atomic operation is not aligned as its type wants.
+    #[error("the array is not aligned for its type")]
     Alignment = 4,
 }
 
@@ -260,17 +262,6 @@ impl Refusal {
     pub(super) fn of(number: u64) -> Option<Refusal> {
         let all = [Refusal::Key, Refusal::Bounds, Refusal::Rights, Refusal::Alignment];
         all.into_iter().find(|refusal| *refusal as u64 == number)
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Refusal::Key => "the peer has no memory registered under that key (any more)",
-            Refusal::Bounds => "it reaches beyond the peer's registered memory",
-            Refusal::Rights => "the peer's memory is not registered for such access",
-            Refusal::Alignment => "the array is not aligned for its type",
-        })
     }
 }
 

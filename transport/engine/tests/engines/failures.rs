@@ -4,11 +4,11 @@
 use fishplate_engine::policy::Multiplexing;
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{
-    Completion, Config, Context, Engine, Envelope, Extent, Failure, Instant, MessageSeq, Pattern, Payload, RailId,
-    RecvRequest, Region, SendRequest, Space, SubchannelId,
+    Completion, Config, Context, Engine, Envelope, Failure, Instant, MessageSeq, Pattern, Payload, RailId, RecvRequest,
+    SendRequest, SubchannelId, VcId,
 };
 
-use crate::support::carry::carry;
+use crate::support::{carry, place};
 
 const MS: u64 = 1_000_000;
 
@@ -78,9 +78,7 @@ fn an_acknowledgement_may_wait_behind_a_long_payload() {
 fn credit_sent_over_a_rail_that_ends_is_sent_again() {
     let (mut engine, [one, two]) = over_two_rails(Config { grant: 1000, max_grant: 1000, ..Config::default() });
     for seq in 0..2 {
-        let pattern = Pattern { space: Space::Message, source: None };
-        let (buffer, context) = (Payload::EMPTY, Context(u64::from(seq)));
-        engine.post_recv(RecvRequest { pattern, buffer, multi_min_free: None, notify: true, context });
+        engine.post_recv(RecvRequest::new(Pattern::MESSAGE, Payload::EMPTY, Context(u64::from(seq))));
         let body = Body::Eager { seq: MessageSeq(seq), envelope: Envelope::Message, data: None, len: 0, prompt: false };
         let header = Header::without_acknowledgement(body);
         engine.handle_header(Instant(0), one, &header).unwrap();
@@ -128,10 +126,7 @@ fn a_peer_that_looks_in_for_a_moment_answers_over_all_rails_before_it_leaves() {
 }
 
 fn send(engine: &mut Engine) {
-    let payload = Payload::One(Extent { region: Region(0), offset: 0, len: 8 });
-    let vc = fishplate_engine::VcId(0);
-    let (envelope, data, context) = (Envelope::Message, None, Context(1));
-    engine.post_send(SendRequest { vc, envelope, data, payload, inject: false, notify: true, context }).unwrap();
+    engine.post_send(SendRequest::new(VcId(0), Envelope::Message, place(0, 8), Context(1))).unwrap();
 }
 
 #[test]
@@ -171,7 +166,7 @@ fn a_subchannel_that_retires_gets_nothing_new_and_drains_unless_it_carries_alone
     assert!(engine.retire(used) && !engine.retire(used) && !engine.retire(other));
     assert!(!engine.is_drained(used) && engine.is_drained(other));
     // What comes over it is still acknowledged over it, and nothing else is sent there.
-    let ping = Header { ack: 1, ack_delay_us: 0, sent_at_us: 0, credit: 0, repetition: 0, body: Body::Ping };
+    let ping = Header { ack: 1, ..Header::without_acknowledgement(Body::Ping) };
     engine.handle_header(Instant(0), used, &ping).unwrap();
     assert!(!engine.is_drained(used));
     (0..20).for_each(|_| send(&mut engine));
@@ -252,7 +247,7 @@ fn one_that_falls_silent_while_another_is_found_to_have_failed_is_asked_as_well(
     all.into_iter().for_each(|subchannel| engine.writable(subchannel, 1 << 20));
     let [silent, failed, other] = all;
     let answer = |engine: &mut Engine, at_ms: u64, over, ack| {
-        let header = Header { ack, ack_delay_us: 0, sent_at_us: 0, credit: 0, repetition: 0, body: Body::Ack };
+        let header = Header { ack, ..Header::without_acknowledgement(Body::Ack) };
         engine.handle_header(Instant(at_ms * MS), over, &header).unwrap();
     };
     (0..3).for_each(|_| send(&mut engine));
@@ -281,7 +276,7 @@ fn one_that_comes_up_while_another_is_silent_is_asked_although_nothing_is_left_t
     let newcomer = engine.subchannel_up(silent.vc, RailId(2), None, 1 << 20).unwrap();
     engine.writable(newcomer, 1 << 20);
     assert_eq!(sent(&mut engine, Instant(3000 * MS)), [(newcomer, Body::Ping)]);
-    let answer = Header { ack: 1, ack_delay_us: 0, sent_at_us: 0, credit: 0, repetition: 0, body: Body::Ack };
+    let answer = Header { ack: 1, ..Header::without_acknowledgement(Body::Ack) };
     engine.handle_header(Instant(3000 * MS), newcomer, &answer).unwrap();
     engine.handle_timeout(Instant(3050 * MS));
     assert_eq!(engine.poll_failed_subchannel(), Some(silent));
@@ -300,7 +295,7 @@ fn a_subchannel_that_falls_silent_after_it_has_retired_is_found_out() {
         for (over, body) in sent(&mut engine, now) {
             assert_eq!(body, Body::Ping);
             asked = Some(over);
-            let answer = Header { ack: 1, ack_delay_us: 0, sent_at_us: 0, credit: 0, repetition: 0, body: Body::Ack };
+            let answer = Header { ack: 1, ..Header::without_acknowledgement(Body::Ack) };
             engine.handle_header(now, over, &answer).unwrap();
         }
         if engine.poll_failed_subchannel() == Some(used) {

@@ -3,9 +3,11 @@
 use fishplate_engine::limits::{GUESTS_ANNOUNCED, GUESTS_ATOMICS, GUESTS_PART, MIN_GUEST_GRANT};
 use fishplate_engine::wire::{Body, Header, ReceiveRef, SendRef};
 use fishplate_engine::{
-    Atomic, AtomicOperation, Config, Context, Datatype, Engine, Envelope, Extent, Instant, MessageSeq, Pattern,
-    Payload, ProtocolViolation, RailId, RecvRequest, Region, Space, SubchannelId, VcId,
+    Atomic, AtomicOperation, Config, Context, Datatype, Engine, Envelope, Instant, MessageSeq, Pattern,
+    ProtocolViolation, RailId, RecvRequest, SubchannelId, VcId,
 };
+
+use crate::support::place;
 
 const NOW: Instant = Instant(0);
 const LEN: u32 = 4000;
@@ -68,11 +70,8 @@ fn a_flood_of_messages_by_many_names_is_bounded_and_counts_until_it_is_received(
     // Others do not notice.
     let vc = engine.open();
     assert_eq!(engine.first_grant(vc), Config::default().grant);
-    let place = Payload::One(Extent { region: Region(1), offset: 0, len: LEN.into() });
     for at in 0..taken {
-        let pattern = Pattern { space: Space::Tagged { tag: 1, ignore: 0 }, source: None };
-        let (buffer, context) = (place.clone(), Context(at));
-        engine.post_recv(RecvRequest { pattern, buffer, multi_min_free: None, notify: true, context });
+        engine.post_recv(RecvRequest::new(Pattern::tagged(1), place(1, LEN.into()), Context(at)));
         while engine.poll_memory().is_some() {}
         assert!(engine.poll_completion().is_some_and(|completion| completion.result.is_ok()), "message {at}");
     }

@@ -6,14 +6,12 @@ mod victim;
 
 use fishplate_engine::wire::{Access, Body, Header, ReceiveRef, Refusal, SendRef};
 use fishplate_engine::{
-    Atomic, AtomicOperation, Datatype, Envelope, Instant, MessageSeq, Pattern, Placement, ProtocolViolation, Space,
+    Atomic, AtomicOperation, Datatype, Envelope, Instant, MessageSeq, Pattern, Placement, ProtocolViolation,
 };
 
 use crate::support::rng::Rng;
 use attack::attack;
 use victim::{ANNOUNCED, ATOMICS, GRANT, KEY, MEMORY_LEN, Victim};
-
-const TAGGED: Space = Space::Tagged { tag: 1, ignore: 0 };
 
 fn plain(body: Body) -> Header {
     Header::without_acknowledgement(body)
@@ -49,11 +47,10 @@ fn any_headers_end_in_an_answer() {
 #[test]
 fn a_message_that_is_copied_on_arrival_takes_no_stripes() {
     let mut victim = Victim::new(2);
-    let pattern = Pattern { space: TAGGED, source: None };
     let (one, two) = (victim.subchannels[0], victim.subchannels[1]);
     assert!(matches!(victim.engine.handle_header(Instant(0), one, &eager(0, 100, true)), Ok(Placement::Bounce(_))));
     // Matched while its payload is on the way: the reassembly has the first key of its table.
-    victim.recv(pattern, 100, None);
+    victim.recv(Pattern::tagged(1), 100, None);
     let stripe = plain(Body::Stripe { receive: ReceiveRef(1 << 32), offset: 0, len: 50 });
     assert_eq!(victim.engine.handle_header(Instant(0), two, &stripe), Err(ProtocolViolation::Stripe));
 }
@@ -61,7 +58,7 @@ fn a_message_that_is_copied_on_arrival_takes_no_stripes() {
 #[test]
 fn cts_frames_that_cannot_be_sent_are_bounded() {
     let mut victim = Victim::new(1);
-    victim.recv(Pattern { space: TAGGED, source: None }, 100, Some(1));
+    victim.recv(Pattern::tagged(1), 100, Some(1));
     victim.engine.writable(victim.subchannels[0], 0);
     let send = |seq| victim.engine.handle_header(Instant(0), victim.subchannels[0], &request(seq, 0));
     let taken = (0..).map(send).take_while(Result::is_ok).count() as u64;
@@ -80,7 +77,7 @@ fn early_data_of_a_message_that_announces_none_is_out_of_place() {
 #[test]
 fn acknowledgements_for_a_peer_that_does_not_read_are_bounded_by_the_budget() {
     let mut victim = Victim::new(1);
-    victim.recv(Pattern { space: TAGGED, source: None }, 100, Some(1));
+    victim.recv(Pattern::tagged(1), 100, Some(1));
     victim.engine.writable(victim.subchannels[0], 1000);
     let mut sent = 0;
     for seq in 0..10_000 {

@@ -4,16 +4,15 @@ use std::collections::BTreeSet;
 
 use fishplate_engine::limits::MAX_INJECTED;
 use fishplate_engine::{
-    Config, Context, Engine, Envelope, Extent, INJECT_SIZE, Instant, MemoryAction, Pattern, Payload, PeekAction,
-    PeekRequest, PostError, RailId, RecvRequest, Region, SendRequest, Space, SubchannelId, VcId,
+    Config, Context, Engine, Envelope, INJECT_SIZE, Instant, MemoryAction, Pattern, PeekAction, PeekRequest, PostError,
+    RailId, RecvRequest, SendRequest, SubchannelId, VcId,
 };
 
-use crate::support::carry::carry;
+use crate::support::{carry, place};
 
 fn inject(vc: VcId, len: u64) -> SendRequest {
-    let payload = Payload::One(Extent { region: Region(0), offset: 0, len });
-    let envelope = Envelope::Message;
-    SendRequest { vc, envelope, data: None, payload, inject: true, notify: false, context: Context(0) }
+    let message = SendRequest::new(vc, Envelope::Message, place(0, len), Context(0));
+    SendRequest { inject: true, notify: false, ..message }
 }
 
 /// Injects without a subchannel until no more are taken; how many were.
@@ -87,10 +86,7 @@ impl Pair {
     }
 
     fn receive(&mut self, len: u64) {
-        let pattern = Pattern { space: Space::Message, source: None };
-        let buffer = Payload::One(Extent { region: Region(1), offset: 0, len });
-        let request = RecvRequest { pattern, buffer, multi_min_free: None, notify: true, context: Context(0) };
-        self.engines[1].post_recv(request);
+        self.engines[1].post_recv(RecvRequest::new(Pattern::MESSAGE, place(1, len), Context(0)));
     }
 
     /// Until nothing is under way, which all acknowledgements have come after within these milliseconds.
@@ -134,8 +130,8 @@ fn an_endpoint_that_closes_lets_no_sender_wait_for_a_message_that_it_has_claimed
     let mut pair = Pair::new(&Config { eager_limit: Some(0), ..Config::default() });
     pair.send(100, true);
     pair.exchange();
-    let pattern = Pattern { space: Space::Message, source: None };
-    pair.engines[1].peek(PeekRequest { pattern, then: PeekAction::Claim, context: Context(0) });
+    let claim = PeekRequest { pattern: Pattern::MESSAGE, then: PeekAction::Claim, context: Context(0) };
+    pair.engines[1].peek(claim);
     pair.exchange();
     assert!(!pair.engines[0].is_quiet());
     pair.engines[1].discard_unexpected();

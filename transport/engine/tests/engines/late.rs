@@ -1,9 +1,9 @@
 //! Frames that are late: the peer is asked, and short messages leave a subchannel that is late in the mean.
 
 use fishplate_engine::wire::{Body, Header};
-use fishplate_engine::{
-    Config, Context, Engine, Envelope, Extent, Instant, Path, Payload, RailId, Region, SendRequest, SubchannelId, VcId,
-};
+use fishplate_engine::{Config, Context, Engine, Envelope, Instant, Path, RailId, SendRequest, SubchannelId, VcId};
+
+use crate::support::place;
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
@@ -28,10 +28,7 @@ impl Pair {
 
     /// Sends a short message at `now`. Over which subchannel it goes.
     fn send(&mut self, now: Instant) -> SubchannelId {
-        let payload = Payload::One(Extent { region: Region(0), offset: 0, len: 8 });
-        let (vc, envelope, data, context) = (VcId(0), Envelope::Message, None, Context(1));
-        let request = SendRequest { vc, envelope, data, payload, inject: false, notify: true, context };
-        self.engine.post_send(request).unwrap();
+        self.engine.post_send(SendRequest::new(VcId(0), Envelope::Message, place(0, 8), Context(1))).unwrap();
         let over = self.engine.poll_transmit(now).expect("there is room").subchannel;
         self.sent[usize::from(over == self.far)] += 1;
         over
@@ -41,7 +38,7 @@ impl Pair {
     fn acknowledge(&mut self, now: Instant, over: SubchannelId, said_at: Instant) {
         let ack = self.sent[usize::from(over == self.far)];
         let sent_at_us = (said_at.0 / 1000) as u32;
-        let header = Header { ack, ack_delay_us: 0, sent_at_us, credit: 0, repetition: 0, body: Body::Ack };
+        let header = Header { ack, sent_at_us, ..Header::without_acknowledgement(Body::Ack) };
         self.engine.handle_header(now, over, &header).unwrap();
     }
 

@@ -6,8 +6,7 @@ mod run;
 use std::ops::Range;
 
 use fishplate_engine::{
-    Config, Context, Engine, Envelope, Extent, Pattern, Payload, PeekAction, PeekRequest, RecvRequest, Region,
-    SendRequest, Space, VcId,
+    Config, Context, Engine, Envelope, Pattern, Payload, PeekAction, PeekRequest, RecvRequest, SendRequest, Space, VcId,
 };
 
 use crate::support::rng::Rng;
@@ -46,9 +45,8 @@ impl Crowd {
     }
 
     fn send(&mut self, tag: u64) {
-        let (envelope, payload, context) = (Envelope::Tagged(tag), Payload::EMPTY, Context(0));
-        let request = SendRequest { vc: self.vc, envelope, data: None, payload, inject: true, notify: false, context };
-        self.engine.post_send(request).unwrap();
+        let message = SendRequest::new(self.vc, Envelope::Tagged(tag), Payload::EMPTY, Context(0));
+        self.engine.post_send(SendRequest { inject: true, notify: false, ..message }).unwrap();
     }
 
     /// Every second receive takes any source, every third any of 16 tags.
@@ -56,8 +54,7 @@ impl Crowd {
         let source = context.is_multiple_of(2).then_some(self.vc);
         let ignore = if context.is_multiple_of(3) { 15 } else { 0 };
         let pattern = Pattern { space: Space::Tagged { tag, ignore }, source };
-        let buffer = Payload::One(Extent { region: Region(0), offset: 0, len: 0 });
-        RecvRequest { pattern, buffer, multi_min_free: None, notify: true, context: Context(context) }
+        RecvRequest::new(pattern, Payload::EMPTY, Context(context))
     }
 
     fn assert_completed(&mut self, context: u64, is_ok: bool) {

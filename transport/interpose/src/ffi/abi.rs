@@ -1,6 +1,6 @@
 //! Differences between the ABIs of MPI libraries: size of handles, and values of constants.
 
-use std::ffi::{CStr, c_int};
+use std::ffi::{CStr, CString, c_int};
 use std::sync::OnceLock;
 
 use fishplate_collectives::Library;
@@ -71,20 +71,9 @@ impl Abi {
     /// Open MPI's handles are addresses of its variables.
     fn open_mpi() -> Option<Abi> {
         let address = |name: &CStr| library::variable(name).map(|address| address as Handle);
-        let operations = [
-            c"ompi_mpi_op_max",
-            c"ompi_mpi_op_min",
-            c"ompi_mpi_op_sum",
-            c"ompi_mpi_op_prod",
-            c"ompi_mpi_op_land",
-            c"ompi_mpi_op_band",
-            c"ompi_mpi_op_lor",
-            c"ompi_mpi_op_bor",
-            c"ompi_mpi_op_lxor",
-            c"ompi_mpi_op_bxor",
-            c"ompi_mpi_op_maxloc",
-            c"ompi_mpi_op_minloc",
-        ];
+        let operations =
+            ["max", "min", "sum", "prod", "land", "band", "lor", "bor", "lxor", "bxor", "maxloc", "minloc"];
+        let operation = |name: &&str| address(&CString::new(format!("ompi_mpi_op_{name}")).ok()?);
         Some(Abi {
             handle_bytes: size_of::<usize>(),
             comm_world: address(c"ompi_mpi_comm_world")?,
@@ -104,7 +93,7 @@ impl Abi {
             topologies: [1, 2, 3],
             combiner_named: 0,
             error_other: 16,
-            operations: Operations::These(operations.iter().filter_map(|name| address(name)).collect()),
+            operations: Operations::These(operations.iter().filter_map(operation).collect()),
         })
     }
 

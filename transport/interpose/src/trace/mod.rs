@@ -4,10 +4,8 @@
 //!
 //! - [`stamps`]: computation between calls;
 //! - [`slots`]: numbers requests by the lowest free number, so that each iteration of a loop yields equal operations;
-//! - [`memory`]: the tail, which is not in the file yet;
 //! - [`tracer`]: the trace of this process.
 
-mod memory;
 mod slots;
 mod stamps;
 mod tracer;

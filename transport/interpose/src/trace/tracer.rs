@@ -4,24 +4,24 @@ use std::cell::Cell;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use fishplate_guest::file_limit::LimitedFile;
-use fishplate_trace::rank_file::{Header, TAIL, TRACE};
-use fishplate_trace::write::Writer;
+use fishplate_trace::rank_file::{Header, TAIL, TRACE, tail};
+use fishplate_trace::write::{Tail, Writer};
 use fishplate_trace::{Completed, Operation};
 use rustc_hash::FxHashMap;
 
-use super::memory::MappedTail;
 use super::slots::{Entry, Slots};
 use super::stamps::{Stamp, overhead};
+use crate::ffi::GrowingFile;
 use crate::profile::{Communicator, Id};
 
 /// Maximum time in nanoseconds between two unsuccessful tests of a program that only polls: it is waiting, not computation.
 const POLLING_NS: u64 = 1000;
 
 pub struct Tracer {
-    writer: Option<Writer<LimitedFile, MappedTail>>,
+    writer: Option<Writer<LimitedFile, GrowingFile>>,
     tail: PathBuf,
     slots: Slots,
     /// Contexts of communicators, by index.
@@ -41,7 +41,7 @@ impl Tracer {
     pub fn begin(folder: &Path, name: &str, header: Header) -> io::Result<Tracer> {
         let path = |ending: &str| folder.join(format!("{name}.{ending}"));
         let tail_path = path(TAIL);
-        let tail = MappedTail::create(&tail_path)?;
+        let tail = create_tail(&tail_path)?;
         let (overhead_ns, file) = (overhead(), OpenOptions::new().write(true).create_new(true).open(path(TRACE))?);
         let writer = Writer::begin(LimitedFile::new(file), tail, &Header { overhead_ns, ..header })?;
         Ok(Tracer {
@@ -171,6 +171,24 @@ impl Tracer {
             Ok(()) => drop(fs::remove_file(&self.tail)),
             Err(error) => fishplate_guest::report(format_args!("the end of the trace cannot be written: {error}")),
         }
+    }
+}
+
+/// The tail of a trace, which is not in the file yet: it survives the process however that ends.
+fn create_tail(path: &Path) -> io::Result<GrowingFile> {
+    let mut file = GrowingFile::create(path, tail::WORDS)?;
+    let bytes = tail::WORDS * size_of::<AtomicU64>() + tail::NUMBERS * size_of::<AtomicU32>();
+    file.grow(bytes).inspect_err(|_| drop(fs::remove_file(path)))?;
+    Ok(file)
+}
+
+impl Tail for GrowingFile {
+    fn words(&self) -> &[AtomicU64] {
+        self.head()
+    }
+
+    fn numbers(&self) -> &[AtomicU32] {
+        self.numbers()
     }
 }
 

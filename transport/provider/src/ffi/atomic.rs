@@ -7,13 +7,10 @@ use ofi_abi::*;
 
 use super::call;
 use super::memory::{counted_pieces, piece};
-use super::message::{context_number, on_endpoint};
+use super::message::{Desc, Descs, context_number, on_endpoint, posting};
 use crate::endpoint::Report;
 use crate::endpoint::atomics::{Call, Operation};
 use crate::errno::{Errno, Outcome};
-
-type Desc = *mut c_void;
-type Descs = *mut *mut c_void;
 
 pub(super) static OPS: fi_ops_atomic = fi_ops_atomic {
     size: size_of::<fi_ops_atomic>(),
@@ -135,199 +132,80 @@ unsafe fn described(
     if wanted.count == remote.count { Ok(wanted) } else { Err(Errno(FI_EINVAL)) }
 }
 
-unsafe extern "C" fn write(
-    ep: *mut fid_ep,
-    buffer: *const c_void,
-    count: usize,
-    _: Desc,
-    dest: fi_addr_t,
-    address: u64,
-    key: u64,
-    datatype: Datatype,
-    op: Op,
-    context: *mut c_void,
-) -> isize {
-    let local = |what: &Atomic| Ok(Local { operands: array(what, buffer, count)?, ..Local::NOTHING });
-    // SAFETY: the contract.
-    unsafe { start(ep, (Call::Atomic, datatype, op), (dest, address, key), (Report::Default, context), local) }
+/// Defines functions that post an operation of a kind, with the arrays of this side that `$local` finds for `$what`.
+macro_rules! starting {
+    ($($kind:ident: $name:ident($($argument:tt: $type:ty),*) => |$what:ident| $local:expr;)*) => {$(
+        unsafe extern "C" fn $name(
+            ep: *mut fid_ep,
+            $($argument: $type,)*
+            dest: fi_addr_t,
+            address: u64,
+            key: u64,
+            datatype: Datatype,
+            op: Op,
+            context: *mut c_void,
+        ) -> isize {
+            let (call, place, report) = ((Call::$kind, datatype, op), (dest, address, key), (Report::Default, context));
+            // SAFETY: the contract: arrays of the given lengths, an open endpoint of ours.
+            unsafe { start(ep, call, place, report, |$what: &Atomic| Ok($local)) }
+        }
+    )*};
 }
 
-unsafe extern "C" fn writev(
-    ep: *mut fid_ep,
-    iov: *const fi_ioc,
-    _: Descs,
-    count: usize,
-    dest: fi_addr_t,
-    address: u64,
-    key: u64,
-    datatype: Datatype,
-    op: Op,
-    context: *mut c_void,
-) -> isize {
-    let local = |what: &Atomic| {
-        // SAFETY: the contract: `count` entries.
-        Ok(Local { operands: unsafe { counted_pieces(what, iov, count)? }, ..Local::NOTHING })
+starting! {
+    Atomic: write(buffer: *const c_void, count: usize, _: Desc)
+        => |what| Local { operands: array(what, buffer, count)?, ..Local::NOTHING };
+    Atomic: writev(iov: *const fi_ioc, _: Descs, count: usize)
+        => |what| Local { operands: counted_pieces(what, iov, count)?, ..Local::NOTHING };
+    Fetch: readwrite(buffer: *const c_void, count: usize, _: Desc, result: *mut c_void, _: Desc)
+        => |what| Local {
+            operands: array(what, buffer, count)?,
+            result: array(what, result, count)?,
+            ..Local::NOTHING
+        };
+    Fetch: readwritev(iov: *const fi_ioc, _: Descs, count: usize, results: *mut fi_ioc, _: Descs, result_count: usize)
+        => |what| Local {
+            operands: counted_pieces(what, iov, count)?,
+            result: counted_pieces(what, results, result_count)?,
+            ..Local::NOTHING
+        };
+    Compare: compwrite(
+        buffer: *const c_void, count: usize, _: Desc, compare: *const c_void, _: Desc, result: *mut c_void, _: Desc
+    ) => |what| Local {
+        operands: array(what, buffer, count)?,
+        comparands: array(what, compare, count)?,
+        result: array(what, result, count)?,
     };
-    // SAFETY: the contract.
-    unsafe { start(ep, (Call::Atomic, datatype, op), (dest, address, key), (Report::Default, context), local) }
-}
-
-unsafe extern "C" fn writemsg(ep: *mut fid_ep, msg: *const fi_msg_atomic, flags: u64) -> isize {
-    // SAFETY: the contract: a valid message, an open endpoint of ours.
-    unsafe { post(ep, || described(Call::Atomic, msg, flags, |_| Ok([NONE, NONE]))) }
-}
-
-unsafe extern "C" fn inject(
-    ep: *mut fid_ep,
-    buffer: *const c_void,
-    count: usize,
-    dest: fi_addr_t,
-    address: u64,
-    key: u64,
-    datatype: Datatype,
-    op: Op,
-) -> isize {
-    let local = |what: &Atomic| Ok(Local { operands: array(what, buffer, count)?, ..Local::NOTHING });
-    // Operands are always copied.
-    let report = (Report::Never, std::ptr::null_mut());
-    // SAFETY: the contract.
-    unsafe { start(ep, (Call::Atomic, datatype, op), (dest, address, key), report, local) }
-}
-
-unsafe extern "C" fn readwrite(
-    ep: *mut fid_ep,
-    buffer: *const c_void,
-    count: usize,
-    _: Desc,
-    result: *mut c_void,
-    _: Desc,
-    dest: fi_addr_t,
-    address: u64,
-    key: u64,
-    datatype: Datatype,
-    op: Op,
-    context: *mut c_void,
-) -> isize {
-    let local = |what: &Atomic| {
-        let (operands, result) = (array(what, buffer, count)?, array(what, result, count)?);
-        Ok(Local { operands, result, ..Local::NOTHING })
+    Compare: compwritev(
+        iov: *const fi_ioc, _: Descs, count: usize, compares: *const fi_ioc, _: Descs, compare_count: usize,
+        results: *mut fi_ioc, _: Descs, result_count: usize
+    ) => |what| Local {
+        operands: counted_pieces(what, iov, count)?,
+        comparands: counted_pieces(what, compares, compare_count)?,
+        result: counted_pieces(what, results, result_count)?,
     };
-    // SAFETY: the contract.
-    unsafe { start(ep, (Call::Fetch, datatype, op), (dest, address, key), (Report::Default, context), local) }
 }
 
-unsafe extern "C" fn readwritev(
-    ep: *mut fid_ep,
-    iov: *const fi_ioc,
-    _: Descs,
-    count: usize,
-    results: *mut fi_ioc,
-    _: Descs,
-    result_count: usize,
-    dest: fi_addr_t,
-    address: u64,
-    key: u64,
-    datatype: Datatype,
-    op: Op,
-    context: *mut c_void,
-) -> isize {
-    let local = |what: &Atomic| {
-        // SAFETY: the contract: the given number of entries.
-        let (operands, result) =
-            unsafe { (counted_pieces(what, iov, count)?, counted_pieces(what, results, result_count)?) };
-        Ok(Local { operands, result, ..Local::NOTHING })
-    };
-    // SAFETY: the contract.
-    unsafe { start(ep, (Call::Fetch, datatype, op), (dest, address, key), (Report::Default, context), local) }
+posting! {
+    post: inject(
+        buffer: *const c_void, count: usize, dest: fi_addr_t, address: u64, key: u64, datatype: Datatype, op: Op
+    ) => injected(Call::Atomic.operation(datatype, op)?, (buffer, count), (dest, address, key))?;
+    post: writemsg(msg: *const fi_msg_atomic, flags: u64)
+        => described(Call::Atomic, msg, flags, |_| Ok([NONE, NONE]))?;
+    post: readwritemsg(msg: *const fi_msg_atomic, results: *mut fi_ioc, _: Descs, count: usize, flags: u64)
+        => described(Call::Fetch, msg, flags, |what| Ok([NONE, counted_pieces(what, results, count)?]))?;
+    post: compwritemsg(
+        msg: *const fi_msg_atomic, compares: *const fi_ioc, _: Descs, compare_count: usize, results: *mut fi_ioc,
+        _: Descs, result_count: usize, flags: u64
+    ) => described(Call::Compare, msg, flags, |what| {
+        Ok([counted_pieces(what, compares, compare_count)?, counted_pieces(what, results, result_count)?])
+    })?;
 }
 
-unsafe extern "C" fn readwritemsg(
-    ep: *mut fid_ep,
-    msg: *const fi_msg_atomic,
-    results: *mut fi_ioc,
-    _: Descs,
-    count: usize,
-    flags: u64,
-) -> isize {
-    // SAFETY: the contract: `count` entries.
-    let others = |what: &Atomic| Ok([NONE, unsafe { counted_pieces(what, results, count)? }]);
-    // SAFETY: the contract: a valid message, an open endpoint of ours.
-    unsafe { post(ep, || described(Call::Fetch, msg, flags, others)) }
-}
-
-unsafe extern "C" fn compwrite(
-    ep: *mut fid_ep,
-    buffer: *const c_void,
-    count: usize,
-    _: Desc,
-    compare: *const c_void,
-    _: Desc,
-    result: *mut c_void,
-    _: Desc,
-    dest: fi_addr_t,
-    address: u64,
-    key: u64,
-    datatype: Datatype,
-    op: Op,
-    context: *mut c_void,
-) -> isize {
-    let local = |what: &Atomic| {
-        let (operands, comparands) = (array(what, buffer, count)?, array(what, compare, count)?);
-        Ok(Local { operands, comparands, result: array(what, result, count)? })
-    };
-    // SAFETY: the contract.
-    unsafe { start(ep, (Call::Compare, datatype, op), (dest, address, key), (Report::Default, context), local) }
-}
-
-unsafe extern "C" fn compwritev(
-    ep: *mut fid_ep,
-    iov: *const fi_ioc,
-    _: Descs,
-    count: usize,
-    compares: *const fi_ioc,
-    _: Descs,
-    compare_count: usize,
-    results: *mut fi_ioc,
-    _: Descs,
-    result_count: usize,
-    dest: fi_addr_t,
-    address: u64,
-    key: u64,
-    datatype: Datatype,
-    op: Op,
-    context: *mut c_void,
-) -> isize {
-    let local = |what: &Atomic| {
-        // SAFETY: the contract: the given number of entries.
-        Ok(unsafe {
-            Local {
-                operands: counted_pieces(what, iov, count)?,
-                comparands: counted_pieces(what, compares, compare_count)?,
-                result: counted_pieces(what, results, result_count)?,
-            }
-        })
-    };
-    // SAFETY: the contract.
-    unsafe { start(ep, (Call::Compare, datatype, op), (dest, address, key), (Report::Default, context), local) }
-}
-
-unsafe extern "C" fn compwritemsg(
-    ep: *mut fid_ep,
-    msg: *const fi_msg_atomic,
-    compares: *const fi_ioc,
-    _: Descs,
-    compare_count: usize,
-    results: *mut fi_ioc,
-    _: Descs,
-    result_count: usize,
-    flags: u64,
-) -> isize {
-    let others = |what: &Atomic| {
-        // SAFETY: the contract: the given number of entries.
-        unsafe { Ok([counted_pieces(what, compares, compare_count)?, counted_pieces(what, results, result_count)?]) }
-    };
-    // SAFETY: the contract: a valid message, an open endpoint of ours.
-    unsafe { post(ep, || described(Call::Compare, msg, flags, others)) }
+/// An operation for `inject`. Operands are always copied.
+fn injected(what: Atomic, (buffer, count): (*const c_void, usize), place: (fi_addr_t, u64, u64)) -> Outcome<Operation> {
+    let local = Local { operands: array(&what, buffer, count)?, ..Local::NOTHING };
+    operation(what, place, local, (Report::Never, std::ptr::null_mut()))
 }
 
 /// Whether an endpoint has an operation, and of how many elements at most; for the kind of calls that `FLAGS` names.

@@ -11,6 +11,22 @@ use crate::endpoint::transfer::{Incoming, Outgoing};
 use crate::endpoint::{Endpoint, Report};
 use crate::errno::Outcome;
 
+/// Descriptors of registered memory, which this provider needs for no operation.
+pub type Desc = *mut c_void;
+/// An array of them.
+pub type Descs = *mut *mut c_void;
+
+/// Defines functions of an endpoint's table: each passes what its arguments describe to `$post`.
+macro_rules! posting {
+    ($($post:ident: $name:ident($($argument:tt: $type:ty),*) => $described:expr;)*) => {$(
+        unsafe extern "C" fn $name(ep: *mut fid_ep, $($argument: $type),*) -> isize {
+            // SAFETY: the contract, also for arrays and messages among the arguments.
+            unsafe { $post(ep, || Ok($described)) }
+        }
+    )*};
+}
+pub(super) use posting;
+
 /// The application's context as the engine's number.
 #[inline]
 pub fn context_number(context: *mut c_void) -> u64 {

@@ -6,10 +6,10 @@ use fishplate_engine::{Envelope, Space};
 use ofi_abi::*;
 
 use super::memory::{piece, pieces};
-use super::message::{incoming, injected, outgoing, post, post_receive, with_flags};
+use super::message::{Desc, Descs, incoming, injected, outgoing, post, post_receive, posting, with_flags};
 use crate::endpoint::Report;
 use crate::endpoint::transfer::{Incoming, Outgoing};
-use crate::errno::Errno;
+use crate::errno::{Errno, Outcome};
 
 pub(super) static OPS: fi_ops_msg = fi_ops_msg {
     size: size_of::<fi_ops_msg>(),
@@ -24,112 +24,54 @@ pub(super) static OPS: fi_ops_msg = fi_ops_msg {
     injectdata,
 };
 
-unsafe extern "C" fn send(
-    ep: *mut fid_ep,
-    buffer: *const c_void,
-    len: usize,
-    _: *mut c_void,
-    dest: fi_addr_t,
-    context: *mut c_void,
-) -> isize {
-    // SAFETY: the contract.
-    unsafe { post(ep, || Ok(outgoing(dest, Envelope::Message, piece(buffer, len), context))) }
+posting! {
+    post: send(buffer: *const c_void, len: usize, _: Desc, dest: fi_addr_t, context: *mut c_void)
+        => outgoing(dest, Envelope::Message, piece(buffer, len), context);
+    post: sendv(iov: *const iovec, _: Descs, count: usize, dest: fi_addr_t, context: *mut c_void)
+        => outgoing(dest, Envelope::Message, pieces(iov, count)?, context);
+    post: sendmsg(msg: *const fi_msg, flags: u64) => described(msg, flags)?;
+    post: inject(buffer: *const c_void, len: usize, dest: fi_addr_t)
+        => injected(dest, Envelope::Message, piece(buffer, len), None);
+    post: senddata(buffer: *const c_void, len: usize, _: Desc, data: u64, dest: fi_addr_t, context: *mut c_void)
+        => Outgoing { data: Some(data), ..outgoing(dest, Envelope::Message, piece(buffer, len), context) };
+    post: injectdata(buffer: *const c_void, len: usize, data: u64, dest: fi_addr_t)
+        => injected(dest, Envelope::Message, piece(buffer, len), Some(data));
+    post_receive: recv(buffer: *mut c_void, len: usize, _: Desc, source: fi_addr_t, context: *mut c_void)
+        => incoming(source, Space::Message, piece(buffer, len), context);
+    post_receive: recvv(iov: *const iovec, _: Descs, count: usize, source: fi_addr_t, context: *mut c_void)
+        => incoming(source, Space::Message, pieces(iov, count)?, context);
+    post_receive: recvmsg(msg: *const fi_msg, flags: u64) => described_receive(msg, flags)?;
 }
 
-unsafe extern "C" fn sendv(
-    ep: *mut fid_ep,
-    iov: *const iovec,
-    _: *mut *mut c_void,
-    count: usize,
-    dest: fi_addr_t,
-    context: *mut c_void,
-) -> isize {
-    // SAFETY: the contract.
-    unsafe { post(ep, || Ok(outgoing(dest, Envelope::Message, pieces(iov, count)?, context))) }
-}
-
-unsafe extern "C" fn sendmsg(ep: *mut fid_ep, msg: *const fi_msg, flags: u64) -> isize {
-    let message = || {
-        // SAFETY: the contract: null or a valid message, with arrays of the lengths in it.
-        let (msg, payload) = unsafe {
-            let msg = msg.as_ref().ok_or(Errno(FI_EINVAL))?;
-            (msg, pieces(msg.msg_iov, msg.iov_count)?)
-        };
-        Ok(with_flags(outgoing(msg.addr, Envelope::Message, payload, msg.context), flags, msg.data))
+/// A message from its structure.
+///
+/// # Safety
+/// `msg` is null or valid, with arrays of the lengths in it.
+#[inline]
+unsafe fn described(msg: *const fi_msg, flags: u64) -> Outcome<Outgoing> {
+    // SAFETY: the caller promises it.
+    let (msg, payload) = unsafe {
+        let msg = msg.as_ref().ok_or(Errno(FI_EINVAL))?;
+        (msg, pieces(msg.msg_iov, msg.iov_count)?)
     };
-    // SAFETY: the contract.
-    unsafe { post(ep, message) }
+    Ok(with_flags(outgoing(msg.addr, Envelope::Message, payload, msg.context), flags, msg.data))
 }
 
-unsafe extern "C" fn inject(ep: *mut fid_ep, buffer: *const c_void, len: usize, dest: fi_addr_t) -> isize {
-    // SAFETY: the contract.
-    unsafe { post(ep, || Ok(injected(dest, Envelope::Message, piece(buffer, len), None))) }
-}
-
-unsafe extern "C" fn senddata(
-    ep: *mut fid_ep,
-    buffer: *const c_void,
-    len: usize,
-    _: *mut c_void,
-    data: u64,
-    dest: fi_addr_t,
-    context: *mut c_void,
-) -> isize {
-    // SAFETY: the contract.
-    unsafe {
-        post(ep, || Ok(Outgoing { data: Some(data), ..outgoing(dest, Envelope::Message, piece(buffer, len), context) }))
+/// A receive from its structure.
+///
+/// # Safety
+/// As of [`described`].
+#[inline]
+unsafe fn described_receive(msg: *const fi_msg, flags: u64) -> Outcome<Incoming> {
+    // SAFETY: the caller promises it.
+    let msg = unsafe { msg.as_ref() }.ok_or(Errno(FI_EINVAL))?;
+    let multi = flags & FI_MULTI_RECV != 0;
+    // Only tagged messages can be looked at, and a multi-receive buffer is one piece.
+    if flags & FI_PEEK != 0 || (multi && msg.iov_count != 1) {
+        return Err(Errno(FI_EINVAL));
     }
-}
-
-unsafe extern "C" fn injectdata(
-    ep: *mut fid_ep,
-    buffer: *const c_void,
-    len: usize,
-    data: u64,
-    dest: fi_addr_t,
-) -> isize {
-    // SAFETY: the contract.
-    unsafe { post(ep, || Ok(injected(dest, Envelope::Message, piece(buffer, len), Some(data)))) }
-}
-
-unsafe extern "C" fn recv(
-    ep: *mut fid_ep,
-    buffer: *mut c_void,
-    len: usize,
-    _: *mut c_void,
-    source: fi_addr_t,
-    context: *mut c_void,
-) -> isize {
-    // SAFETY: the contract.
-    unsafe { post_receive(ep, || Ok(incoming(source, Space::Message, piece(buffer, len), context))) }
-}
-
-unsafe extern "C" fn recvv(
-    ep: *mut fid_ep,
-    iov: *const iovec,
-    _: *mut *mut c_void,
-    count: usize,
-    source: fi_addr_t,
-    context: *mut c_void,
-) -> isize {
-    // SAFETY: the contract.
-    unsafe { post_receive(ep, || Ok(incoming(source, Space::Message, pieces(iov, count)?, context))) }
-}
-
-unsafe extern "C" fn recvmsg(ep: *mut fid_ep, msg: *const fi_msg, flags: u64) -> isize {
-    let receive = || {
-        // SAFETY: the contract: null or a valid message.
-        let msg = unsafe { msg.as_ref() }.ok_or(Errno(FI_EINVAL))?;
-        let multi = flags & FI_MULTI_RECV != 0;
-        // Only tagged messages can be looked at, and a multi-receive buffer is one piece.
-        if flags & FI_PEEK != 0 || (multi && msg.iov_count != 1) {
-            return Err(Errno(FI_EINVAL));
-        }
-        // SAFETY: the contract: arrays of the lengths in the message.
-        let buffer = unsafe { pieces(msg.msg_iov, msg.iov_count) }?;
-        let receive = incoming(msg.addr, Space::Message, buffer, msg.context);
-        Ok(Incoming { multi, report: Report::Flags(flags), ..receive })
-    };
-    // SAFETY: the contract.
-    unsafe { post_receive(ep, receive) }
+    // SAFETY: the caller promises it.
+    let buffer = unsafe { pieces(msg.msg_iov, msg.iov_count) }?;
+    let receive = incoming(msg.addr, Space::Message, buffer, msg.context);
+    Ok(Incoming { multi, report: Report::Flags(flags), ..receive })
 }

@@ -6,7 +6,7 @@ use fishplate_engine::{Payload, Remote};
 use ofi_abi::*;
 
 use super::memory::{piece, pieces};
-use super::message::{context_number, on_endpoint};
+use super::message::{Desc, Descs, context_number, on_endpoint, posting};
 use crate::endpoint::Report;
 use crate::endpoint::rma::Access;
 use crate::errno::{Errno, Outcome};
@@ -80,109 +80,27 @@ unsafe fn post_write(ep: *mut fid_ep, access: impl FnOnce() -> Outcome<Access>) 
     unsafe { on_endpoint(ep, |endpoint| endpoint.write(access()?)) }
 }
 
-unsafe extern "C" fn read(
-    ep: *mut fid_ep,
-    buffer: *mut c_void,
-    len: usize,
-    _: *mut c_void,
-    source: fi_addr_t,
-    address: u64,
-    key: u64,
-    context: *mut c_void,
-) -> isize {
-    // SAFETY: the contract.
-    unsafe { post_read(ep, || Ok(access(source, (address, key), piece(buffer, len), context))) }
-}
-
-unsafe extern "C" fn readv(
-    ep: *mut fid_ep,
-    iov: *const iovec,
-    _: *mut *mut c_void,
-    count: usize,
-    source: fi_addr_t,
-    address: u64,
-    key: u64,
-    context: *mut c_void,
-) -> isize {
-    // SAFETY: the contract.
-    unsafe { post_read(ep, || Ok(access(source, (address, key), pieces(iov, count)?, context))) }
-}
-
-unsafe extern "C" fn readmsg(ep: *mut fid_ep, msg: *const fi_msg_rma, flags: u64) -> isize {
-    // SAFETY: the contract.
-    unsafe { post_read(ep, || described(msg, flags)) }
-}
-
-unsafe extern "C" fn write(
-    ep: *mut fid_ep,
-    buffer: *const c_void,
-    len: usize,
-    _: *mut c_void,
-    dest: fi_addr_t,
-    address: u64,
-    key: u64,
-    context: *mut c_void,
-) -> isize {
-    // SAFETY: the contract.
-    unsafe { post_write(ep, || Ok(access(dest, (address, key), piece(buffer, len), context))) }
-}
-
-unsafe extern "C" fn writev(
-    ep: *mut fid_ep,
-    iov: *const iovec,
-    _: *mut *mut c_void,
-    count: usize,
-    dest: fi_addr_t,
-    address: u64,
-    key: u64,
-    context: *mut c_void,
-) -> isize {
-    // SAFETY: the contract.
-    unsafe { post_write(ep, || Ok(access(dest, (address, key), pieces(iov, count)?, context))) }
-}
-
-unsafe extern "C" fn writemsg(ep: *mut fid_ep, msg: *const fi_msg_rma, flags: u64) -> isize {
-    // SAFETY: the contract.
-    unsafe { post_write(ep, || described(msg, flags)) }
-}
-
-unsafe extern "C" fn inject(
-    ep: *mut fid_ep,
-    buffer: *const c_void,
-    len: usize,
-    dest: fi_addr_t,
-    address: u64,
-    key: u64,
-) -> isize {
-    // SAFETY: the contract.
-    unsafe { post_write(ep, || Ok(injected(dest, (address, key), piece(buffer, len), None))) }
-}
-
-unsafe extern "C" fn writedata(
-    ep: *mut fid_ep,
-    buffer: *const c_void,
-    len: usize,
-    _: *mut c_void,
-    data: u64,
-    dest: fi_addr_t,
-    address: u64,
-    key: u64,
-    context: *mut c_void,
-) -> isize {
-    let access = || Ok(Access { data: Some(data), ..access(dest, (address, key), piece(buffer, len), context) });
-    // SAFETY: the contract.
-    unsafe { post_write(ep, access) }
-}
-
-unsafe extern "C" fn injectdata(
-    ep: *mut fid_ep,
-    buffer: *const c_void,
-    len: usize,
-    data: u64,
-    dest: fi_addr_t,
-    address: u64,
-    key: u64,
-) -> isize {
-    // SAFETY: the contract.
-    unsafe { post_write(ep, || Ok(injected(dest, (address, key), piece(buffer, len), Some(data)))) }
+posting! {
+    post_read: read(
+        buffer: *mut c_void, len: usize, _: Desc, source: fi_addr_t, address: u64, key: u64, context: *mut c_void
+    ) => access(source, (address, key), piece(buffer, len), context);
+    post_read: readv(
+        iov: *const iovec, _: Descs, count: usize, source: fi_addr_t, address: u64, key: u64, context: *mut c_void
+    ) => access(source, (address, key), pieces(iov, count)?, context);
+    post_read: readmsg(msg: *const fi_msg_rma, flags: u64) => described(msg, flags)?;
+    post_write: write(
+        buffer: *const c_void, len: usize, _: Desc, dest: fi_addr_t, address: u64, key: u64, context: *mut c_void
+    ) => access(dest, (address, key), piece(buffer, len), context);
+    post_write: writev(
+        iov: *const iovec, _: Descs, count: usize, dest: fi_addr_t, address: u64, key: u64, context: *mut c_void
+    ) => access(dest, (address, key), pieces(iov, count)?, context);
+    post_write: writemsg(msg: *const fi_msg_rma, flags: u64) => described(msg, flags)?;
+    post_write: inject(buffer: *const c_void, len: usize, dest: fi_addr_t, address: u64, key: u64)
+        => injected(dest, (address, key), piece(buffer, len), None);
+    post_write: writedata(
+        buffer: *const c_void, len: usize, _: Desc, data: u64, dest: fi_addr_t, address: u64, key: u64,
+        context: *mut c_void
+    ) => Access { data: Some(data), ..access(dest, (address, key), piece(buffer, len), context) };
+    post_write: injectdata(buffer: *const c_void, len: usize, data: u64, dest: fi_addr_t, address: u64, key: u64)
+        => injected(dest, (address, key), piece(buffer, len), Some(data));
 }

@@ -6,7 +6,9 @@ use fishplate_engine::{Envelope, PeekAction, Space};
 use ofi_abi::*;
 
 use super::memory::{piece, pieces};
-use super::message::{context_number, incoming, injected, on_endpoint, outgoing, post, post_receive, with_flags};
+use super::message::{
+    Desc, Descs, context_number, incoming, injected, on_endpoint, outgoing, post, post_receive, posting, with_flags,
+};
 use crate::endpoint::transfer::{Incoming, Outgoing};
 use crate::endpoint::{Endpoint, Report};
 use crate::errno::{Errno, Outcome};
@@ -24,106 +26,39 @@ pub(super) static OPS: fi_ops_tagged = fi_ops_tagged {
     injectdata,
 };
 
-unsafe extern "C" fn send(
-    ep: *mut fid_ep,
-    buffer: *const c_void,
-    len: usize,
-    _: *mut c_void,
-    dest: fi_addr_t,
-    tag: u64,
-    context: *mut c_void,
-) -> isize {
-    // SAFETY: the contract.
-    unsafe { post(ep, || Ok(outgoing(dest, Envelope::Tagged(tag), piece(buffer, len), context))) }
+posting! {
+    post: send(buffer: *const c_void, len: usize, _: Desc, dest: fi_addr_t, tag: u64, context: *mut c_void)
+        => outgoing(dest, Envelope::Tagged(tag), piece(buffer, len), context);
+    post: sendv(iov: *const iovec, _: Descs, count: usize, dest: fi_addr_t, tag: u64, context: *mut c_void)
+        => outgoing(dest, Envelope::Tagged(tag), pieces(iov, count)?, context);
+    post: sendmsg(msg: *const fi_msg_tagged, flags: u64) => described(msg, flags)?;
+    post: inject(buffer: *const c_void, len: usize, dest: fi_addr_t, tag: u64)
+        => injected(dest, Envelope::Tagged(tag), piece(buffer, len), None);
+    post: senddata(
+        buffer: *const c_void, len: usize, _: Desc, data: u64, dest: fi_addr_t, tag: u64, context: *mut c_void
+    ) => Outgoing { data: Some(data), ..outgoing(dest, Envelope::Tagged(tag), piece(buffer, len), context) };
+    post: injectdata(buffer: *const c_void, len: usize, data: u64, dest: fi_addr_t, tag: u64)
+        => injected(dest, Envelope::Tagged(tag), piece(buffer, len), Some(data));
+    post_receive: recv(
+        buffer: *mut c_void, len: usize, _: Desc, source: fi_addr_t, tag: u64, ignore: u64, context: *mut c_void
+    ) => incoming(source, Space::Tagged { tag, ignore }, piece(buffer, len), context);
+    post_receive: recvv(
+        iov: *const iovec, _: Descs, count: usize, source: fi_addr_t, tag: u64, ignore: u64, context: *mut c_void
+    ) => incoming(source, Space::Tagged { tag, ignore }, pieces(iov, count)?, context);
 }
 
-unsafe extern "C" fn sendv(
-    ep: *mut fid_ep,
-    iov: *const iovec,
-    _: *mut *mut c_void,
-    count: usize,
-    dest: fi_addr_t,
-    tag: u64,
-    context: *mut c_void,
-) -> isize {
-    // SAFETY: the contract.
-    unsafe { post(ep, || Ok(outgoing(dest, Envelope::Tagged(tag), pieces(iov, count)?, context))) }
-}
-
-unsafe extern "C" fn sendmsg(ep: *mut fid_ep, msg: *const fi_msg_tagged, flags: u64) -> isize {
-    let message = || {
-        // SAFETY: the contract: null or a valid message, with arrays of the lengths in it.
-        let (msg, payload) = unsafe {
-            let msg = msg.as_ref().ok_or(Errno(FI_EINVAL))?;
-            (msg, pieces(msg.msg_iov, msg.iov_count)?)
-        };
-        Ok(with_flags(outgoing(msg.addr, Envelope::Tagged(msg.tag), payload, msg.context), flags, msg.data))
+/// A message from its structure.
+///
+/// # Safety
+/// `msg` is null or valid, with arrays of the lengths in it.
+#[inline]
+unsafe fn described(msg: *const fi_msg_tagged, flags: u64) -> Outcome<Outgoing> {
+    // SAFETY: the caller promises it.
+    let (msg, payload) = unsafe {
+        let msg = msg.as_ref().ok_or(Errno(FI_EINVAL))?;
+        (msg, pieces(msg.msg_iov, msg.iov_count)?)
     };
-    // SAFETY: the contract.
-    unsafe { post(ep, message) }
-}
-
-unsafe extern "C" fn inject(ep: *mut fid_ep, buffer: *const c_void, len: usize, dest: fi_addr_t, tag: u64) -> isize {
-    // SAFETY: the contract.
-    unsafe { post(ep, || Ok(injected(dest, Envelope::Tagged(tag), piece(buffer, len), None))) }
-}
-
-unsafe extern "C" fn senddata(
-    ep: *mut fid_ep,
-    buffer: *const c_void,
-    len: usize,
-    _: *mut c_void,
-    data: u64,
-    dest: fi_addr_t,
-    tag: u64,
-    context: *mut c_void,
-) -> isize {
-    // SAFETY: the contract.
-    unsafe {
-        post(ep, || {
-            Ok(Outgoing { data: Some(data), ..outgoing(dest, Envelope::Tagged(tag), piece(buffer, len), context) })
-        })
-    }
-}
-
-unsafe extern "C" fn injectdata(
-    ep: *mut fid_ep,
-    buffer: *const c_void,
-    len: usize,
-    data: u64,
-    dest: fi_addr_t,
-    tag: u64,
-) -> isize {
-    // SAFETY: the contract.
-    unsafe { post(ep, || Ok(injected(dest, Envelope::Tagged(tag), piece(buffer, len), Some(data)))) }
-}
-
-unsafe extern "C" fn recv(
-    ep: *mut fid_ep,
-    buffer: *mut c_void,
-    len: usize,
-    _: *mut c_void,
-    source: fi_addr_t,
-    tag: u64,
-    ignore: u64,
-    context: *mut c_void,
-) -> isize {
-    // SAFETY: the contract.
-    unsafe { post_receive(ep, || Ok(incoming(source, Space::Tagged { tag, ignore }, piece(buffer, len), context))) }
-}
-
-unsafe extern "C" fn recvv(
-    ep: *mut fid_ep,
-    iov: *const iovec,
-    _: *mut *mut c_void,
-    count: usize,
-    source: fi_addr_t,
-    tag: u64,
-    ignore: u64,
-    context: *mut c_void,
-) -> isize {
-    // SAFETY: the contract.
-    unsafe { post_receive(ep, || Ok(incoming(source, Space::Tagged { tag, ignore }, pieces(iov, count)?, context))) }
+    Ok(with_flags(outgoing(msg.addr, Envelope::Tagged(msg.tag), payload, msg.context), flags, msg.data))
 }
 
 unsafe extern "C" fn recvmsg(ep: *mut fid_ep, msg: *const fi_msg_tagged, flags: u64) -> isize {

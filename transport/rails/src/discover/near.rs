@@ -17,7 +17,7 @@ pub fn near_name(text: &str, interfaces: &[Interface]) -> Option<String> {
 
 /// The one of `all` that is most like `text`, if it is near enough for a typing mistake.
 pub fn nearest(text: &str, all: &[String]) -> Option<String> {
-    let (distance, name) = all.iter().map(|name| (distance(text, name), name)).min()?;
+    let (distance, name) = all.iter().map(|name| (strsim::levenshtein(text, name), name)).min()?;
     (distance <= 2 && distance < text.len()).then(|| name.clone())
 }
 
@@ -29,19 +29,4 @@ pub fn paths_of(interfaces: &[Interface]) -> Vec<String> {
 
 pub fn names(interface: &Interface) -> impl Iterator<Item = &str> {
     std::iter::once(interface.name.as_str()).chain(interface.altnames.iter().map(String::as_str))
-}
-
-/// Edit distance (Levenshtein): insertions, removals and replacements of characters.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (at, x) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
-        for (column, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[b.len()]
 }

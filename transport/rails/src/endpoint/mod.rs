@@ -148,7 +148,7 @@ impl Endpoint {
             attempts: Attempts::new(connects_by_need(preferred)),
             diagnostics: Diagnostics::begin(links.rail_names(rails), page),
             links,
-            progress: Progress::new(),
+            progress: Progress::default(),
             silences: Silences::default(),
             host,
         })

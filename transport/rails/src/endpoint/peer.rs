@@ -11,6 +11,7 @@ use crate::discover::Class;
 use crate::handshake::Identity;
 use crate::link_kind::LinkId;
 
+#[derive(Default)]
 pub struct Peer {
     pub id: EndpointId,
     /// Its rank and host, once it has sent them.
@@ -85,9 +86,10 @@ pub struct KnownPath {
 }
 
 /// The side that sets up the connections with a peer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
     /// Nobody: there are none, and none is being set up.
+    #[default]
     Unconnected,
     /// This endpoint.
     Initiator,
@@ -103,33 +105,7 @@ impl Peer {
     /// A peer without connections.
     pub fn new(id: EndpointId, itself: bool) -> Self {
         let role = if itself { Role::Itself } else { Role::Unconnected };
-        Peer {
-            id,
-            name: None,
-            is_reached: false,
-            knows_us: false,
-            guest: None,
-            address: None,
-            role,
-            burst: Burst::default(),
-            links: Vec::new(),
-            since: Instant(0),
-            cut_off_at: Instant(0),
-            said_goodbye: false,
-            is_closing: false,
-            known_paths: Vec::new(),
-            is_widened: false,
-            widen_after: Instant(0),
-            left_to_it_at: None,
-            was_turned_away: false,
-            is_reported_unreachable: false,
-            detours: 0,
-            flap_damping: Vec::new(),
-            reach: Class::Rail,
-            reach_since: Instant(0),
-            last_failure: String::new(),
-            attempt_errors: Vec::new(),
-        }
+        Peer { id, role, ..Peer::default() }
     }
 
     /// Whether connections must be set up before anything can be sent.

@@ -2,9 +2,7 @@
 
 use std::time::{Duration, Instant as Monotonic};
 
-use fishplate_engine::{
-    Context, Envelope, Extent, Instant, Pattern, Payload, RecvRequest, Region, SendRequest, Space, VcId,
-};
+use fishplate_engine::{Context, Envelope, Instant, Pattern, Payload, RecvRequest, SendRequest, VcId};
 
 use super::Endpoint;
 use crate::settings::Settings;
@@ -67,16 +65,9 @@ impl Pair {
         let (tag, to) = (self.tag, 1 - from);
         let sent: Vec<u8> = (0..LEN).map(|at| (at as u64 * 31 + tag * 7) as u8).collect();
         let got = vec![0; LEN];
-        let context = Context(tag);
-        self.ends[to].recv(RecvRequest {
-            pattern: Pattern { space: Space::Tagged { tag, ignore: 0 }, source: Some(self.names[to]) },
-            buffer: extent(&got),
-            multi_min_free: None,
-            notify: true,
-            context,
-        });
-        let (vc, envelope, payload) = (self.names[from], Envelope::Tagged(tag), extent(&sent));
-        let send = SendRequest { vc, envelope, data: None, payload, inject: false, notify: true, context };
+        let pattern = Pattern { source: Some(self.names[to]), ..Pattern::tagged(tag) };
+        self.ends[to].recv(RecvRequest::new(pattern, Payload::of(&got), Context(tag)));
+        let send = SendRequest::new(self.names[from], Envelope::Tagged(tag), Payload::of(&sent), Context(tag));
         self.ends[from].send(send).unwrap();
         meanwhile(self);
         let mut missing = 2;
@@ -141,9 +132,4 @@ impl Pair {
         b.close();
         other.join().unwrap();
     }
-}
-
-pub fn extent(bytes: &[u8]) -> Payload {
-    let region = Region(bytes.as_ptr().expose_provenance() as u64);
-    Payload::One(Extent { region, offset: 0, len: bytes.len() as u64 })
 }

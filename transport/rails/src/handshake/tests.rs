@@ -42,6 +42,24 @@ pub(super) fn encrypted(encryption: bool) -> Terms {
     Terms { encryption, ..Terms::default() }
 }
 
+/// Both sides, which know the acceptor's token; and the first message.
+fn sides(here: Terms, there: Terms) -> (Initiator, Vec<u8>, Acceptor) {
+    let (initiator, hello) = start(42, 1, OFFER, here);
+    (initiator, hello, acceptor_with(42, there))
+}
+
+/// How each of them ends.
+fn run_sides(here: Terms, there: Terms) -> (Result<u64, HandshakeError>, Result<Proven, HandshakeError>) {
+    let (mut initiator, hello, mut acceptor) = sides(here, there);
+    run(&mut initiator, hello, &mut acceptor)
+}
+
+/// The message that one of them answers with.
+fn answer<T: std::fmt::Debug>(answer: Result<Step<T>, HandshakeError>) -> Vec<u8> {
+    let Ok(Step::Send(bytes)) = answer else { panic!("{answer:?}") };
+    bytes
+}
+
 fn nobody(_: EndpointId) -> Option<Token> {
     None
 }
@@ -85,11 +103,9 @@ fn run(
 
 #[test]
 fn both_sides_are_proven() {
-    let (mut initiator, hello) = start(42, 1, OFFER, encrypted(false));
-    let mut acceptor = acceptor_with(42, encrypted(false));
-    let ends = run(&mut initiator, hello, &mut acceptor);
-    assert_eq!(ends.0, Ok(77));
-    let proven = ends.1.unwrap();
+    let (initiated, accepted) = run_sides(encrypted(false), encrypted(false));
+    assert_eq!(initiated, Ok(77));
+    let proven = accepted.unwrap();
     assert_eq!((proven.peer, proven.offer), (EndpointId(5), OFFER));
     assert!(proven.identity.is_of(&Token([5; 16]), None) && !proven.identity.is_of(&Token([6; 16]), None));
 }
@@ -99,8 +115,8 @@ fn asking() -> (Initiator, Acceptor) {
     let asks = Offer { stream: ASKS, ..OFFER };
     let (mut initiator, mut hello) = start(42, 1, asks, encrypted(false));
     let mut acceptor = acceptor_with(42, encrypted(false));
-    let Ok(Step::Send(mut challenge)) = acceptor.advance(&mut hello, nobody) else { panic!("no challenge") };
-    let Ok(Step::Send(mut proof)) = initiator.advance(&mut challenge) else { panic!("no proof") };
+    let mut challenge = answer(acceptor.advance(&mut hello, nobody));
+    let mut proof = answer(initiator.advance(&mut challenge));
     assert!(matches!(acceptor.advance(&mut proof, nobody), Ok(Step::Done(proven)) if proven.offer == asks));
     (initiator, acceptor)
 }
@@ -130,19 +146,15 @@ fn addresses_that_were_changed_on_the_way_or_not_asked_for_are_refused() {
     }
     let (mut initiator, acceptor) = asking();
     assert_eq!(initiator.advance(&mut acceptor.accept(7)), Err(HandshakeError::NotFishplate));
-    let (mut initiator, hello) = start(42, 1, OFFER, encrypted(false));
-    let mut acceptor = acceptor_with(42, encrypted(false));
-    let mut hello = hello;
-    let Ok(Step::Send(mut challenge)) = acceptor.advance(&mut hello, nobody) else { panic!("no challenge") };
-    assert!(matches!(initiator.advance(&mut challenge), Ok(Step::Send(_))));
+    let (mut initiator, mut hello, mut acceptor) = sides(encrypted(false), encrypted(false));
+    answer(initiator.advance(&mut answer(acceptor.advance(&mut hello, nobody))));
     assert_eq!(initiator.advance(&mut acceptor.tell(&[])), Err(HandshakeError::NotFishplate));
 }
 
 #[test]
 fn sides_that_encrypt_agree_on_keys_and_the_others_have_none() {
     for encryption in [false, true] {
-        let (mut initiator, hello) = start(42, 1, OFFER, encrypted(encryption));
-        let mut acceptor = acceptor_with(42, encrypted(encryption));
+        let (mut initiator, hello, mut acceptor) = sides(encrypted(encryption), encrypted(encryption));
         assert_eq!(run(&mut initiator, hello, &mut acceptor).0, Ok(77));
         let keys = initiator.into_keys().zip(acceptor.take_keys());
         assert_eq!(keys.is_some(), encryption);
@@ -157,43 +169,32 @@ fn sides_that_encrypt_agree_on_keys_and_the_others_have_none() {
 }
 
 #[test]
-fn both_sides_must_encrypt_or_neither() {
-    for encrypts in [false, true] {
-        let (mut initiator, hello) = start(42, 1, OFFER, encrypted(encrypts));
-        let mut acceptor = acceptor_with(42, encrypted(!encrypts));
-        let (initiated, accepted) = run(&mut initiator, hello, &mut acceptor);
-        assert_eq!(accepted, Err(HandshakeError::Differs(Term::Encryption, encrypts)));
-        assert_eq!(initiated, Err(HandshakeError::Refused(Refusal::Differs(Term::Encryption, !encrypts))));
-    }
-}
-
-#[test]
-fn both_sides_must_have_checksums_or_neither() {
-    for checksum in [false, true] {
-        let (mut initiator, hello) = start(42, 1, OFFER, Terms { checksum, ..Terms::default() });
-        let mut acceptor = acceptor_with(42, Terms { checksum: !checksum, ..Terms::default() });
-        let (initiated, accepted) = run(&mut initiator, hello, &mut acceptor);
-        assert_eq!(accepted, Err(HandshakeError::Differs(Term::Checksum, checksum)));
-        assert_eq!(initiated, Err(HandshakeError::Refused(Refusal::Differs(Term::Checksum, !checksum))));
+fn both_sides_must_encrypt_or_neither_and_have_checksums_or_neither() {
+    for here in [false, true] {
+        let checksum = |checksum| Terms { checksum, ..Terms::default() };
+        for (term, ends) in [
+            (Term::Encryption, run_sides(encrypted(here), encrypted(!here))),
+            (Term::Checksum, run_sides(checksum(here), checksum(!here))),
+        ] {
+            assert_eq!(ends.1, Err(HandshakeError::Differs(term, here)));
+            assert_eq!(ends.0, Err(HandshakeError::Refused(Refusal::Differs(term, !here))));
+        }
     }
 }
 
 #[test]
 fn nobody_in_between_can_put_in_a_share_of_his_own_or_change_the_grant() {
-    let (mut initiator, hello) = start(42, 1, OFFER, encrypted(true));
-    let mut acceptor = acceptor_with(42, encrypted(true));
-    let mut changed = hello.clone();
-    changed[HELLO_NONCE_AT + NONCE_LEN] ^= 1;
-    let Ok(Step::Send(mut challenge)) = acceptor.advance(&mut changed, nobody) else { panic!() };
+    let (mut initiator, mut hello, mut acceptor) = sides(encrypted(true), encrypted(true));
+    hello[HELLO_NONCE_AT + NONCE_LEN] ^= 1;
+    let mut challenge = answer(acceptor.advance(&mut hello, nobody));
     assert_eq!(initiator.advance(&mut challenge), Err(HandshakeError::Token));
 
-    let (mut initiator, mut hello) = start(42, 1, OFFER, encrypted(true));
-    let mut acceptor = acceptor_with(42, encrypted(true));
-    let Ok(Step::Send(challenge)) = acceptor.advance(&mut hello, nobody) else { panic!() };
+    let (mut initiator, mut hello, mut acceptor) = sides(encrypted(true), encrypted(true));
+    let challenge = answer(acceptor.advance(&mut hello, nobody));
     let mut changed = challenge.clone();
     changed[PREAMBLE_LEN + NONCE_LEN] ^= 1;
     assert_eq!(initiator.advance(&mut changed), Err(HandshakeError::Token));
-    let Ok(Step::Send(mut proof)) = initiator.advance(&mut challenge.clone()) else { panic!() };
+    let mut proof = answer(initiator.advance(&mut challenge.clone()));
     assert!(matches!(acceptor.advance(&mut proof, nobody), Ok(Step::Done(_))));
     let mut accept = acceptor.accept(77);
     accept[PREAMBLE_LEN] ^= 1;
@@ -219,12 +220,11 @@ fn an_initiator_without_the_token_is_found_out() {
 
 #[test]
 fn a_proof_does_not_fit_another_challenge() {
-    let (mut initiator, hello) = start(42, 1, OFFER, encrypted(false));
-    let mut first = acceptor_with(42, encrypted(false));
+    let (mut initiator, hello, mut first) = sides(encrypted(false), encrypted(false));
     let mut second = Acceptor::new(Party { token: Token([42; 16]), ..party(9, Terms::default()) }, [3; 16]);
-    let Ok(Step::Send(mut challenge)) = first.advance(&mut hello.clone(), nobody) else { panic!() };
-    assert!(matches!(second.advance(&mut hello.clone(), nobody), Ok(Step::Send(_))));
-    let Ok(Step::Send(mut proof)) = initiator.advance(&mut challenge) else { panic!() };
+    let mut challenge = answer(first.advance(&mut hello.clone(), nobody));
+    answer(second.advance(&mut hello.clone(), nobody));
+    let mut proof = answer(initiator.advance(&mut challenge));
     assert_eq!(second.advance(&mut proof, nobody), Err(HandshakeError::Token));
 }
 
@@ -265,7 +265,7 @@ fn meet(
 ) -> (Result<Proven, HandshakeError>, bool) {
     let (mut initiator, mut hello) = initiator;
     let mut acceptor = acceptor_with(42, Terms::default());
-    let Ok(Step::Send(mut challenge)) = acceptor.advance(&mut hello, known) else { panic!("no challenge") };
+    let mut challenge = answer(acceptor.advance(&mut hello, known));
     match initiator.advance(&mut challenge) {
         Ok(Step::Send(mut proof)) => match acceptor.advance(&mut proof, known) {
             Ok(Step::Done(proven)) => (Ok(proven), initiator.is_acquainted()),
@@ -313,16 +313,13 @@ fn with_secret(secret: &[u8]) -> Terms {
 fn the_secret_must_be_that_of_both_sides() {
     for encryption in [false, true] {
         let terms = |secret| Terms { encryption, ..with_secret(secret) };
-        let (mut initiator, hello) = start(42, 1, OFFER, terms(b"one"));
-        assert_eq!(run(&mut initiator, hello, &mut acceptor_with(42, terms(b"one"))).0, Ok(77));
-        let (mut initiator, hello) = start(42, 1, OFFER, terms(b"one"));
-        let error = run(&mut initiator, hello, &mut acceptor_with(42, terms(b"two"))).0.unwrap_err();
+        assert_eq!(run_sides(terms(b"one"), terms(b"one")).0, Ok(77));
+        let error = run_sides(terms(b"one"), terms(b"two")).0.unwrap_err();
         assert_eq!(error, HandshakeError::Secret);
         assert!(error.to_string().contains("FISHPLATE_SECRET_FILE is another one"));
     }
     for (here, there) in [(with_secret(b"one"), Terms::default()), (Terms::default(), with_secret(b"one"))] {
-        let (mut initiator, hello) = start(42, 1, OFFER, here);
-        let (initiated, accepted) = run(&mut initiator, hello, &mut acceptor_with(42, there));
+        let (initiated, accepted) = run_sides(here, there);
         let has = here.secret.is_some();
         assert_eq!(accepted, Err(HandshakeError::Differs(Term::Secret, has)));
         assert_eq!(initiated, Err(HandshakeError::Hinted(Refusal::Differs(Term::Secret, !has))));

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
 use fishplate_engine::wire::{Body, Header, ReceiveRef, SendRef};
-use fishplate_engine::{BounceId, Envelope, Extent, MessageSeq, Payload, Placement, Region, Source};
+use fishplate_engine::{BounceId, Envelope, MessageSeq, Payload, Placement, Source};
 
 use super::{Arrived, Filled, ReceiveState, TransmitQueue, Unreadable};
 use crate::bounce_buffers::BounceBuffers;
@@ -73,8 +73,8 @@ fn send(below: &mut impl FnMut(u64) -> u64, memory: &UserMemory, bounces: &mut B
     for number in 0..=below(MAX_FRAMES) {
         let frame = frame(below, number as u32);
         let (source, copy) = match below(3) {
-            0 => (Source::User(extent(&frame.payload)), false),
-            1 => (Source::User(extent(&frame.payload)), true),
+            0 => (Source::User(Payload::of(&frame.payload)), false),
+            1 => (Source::User(Payload::of(&frame.payload)), true),
             _ => {
                 *bounces.open(BOUNCE) = frame.payload.clone();
                 (Source::Bounce { id: BOUNCE, offset: 0, len: frame.payload.len() as u64 }, false)
@@ -236,7 +236,7 @@ impl Receiver {
             taken.payloads += 1;
         } else {
             self.bounced = below(2) == 0;
-            let user = Placement::User(extent(&place[..len as usize]));
+            let user = Placement::User(Payload::of(&place[..len as usize]));
             let placement = if self.bounced { Placement::Bounce(BOUNCE) } else { user };
             self.state.expect_payload(placement, len, &mut self.bounces);
         }
@@ -247,11 +247,6 @@ fn pair() -> (UnixStream, UnixStream) {
     let (here, there) = UnixStream::pair().expect("two sockets");
     [&here, &there].iter().for_each(|socket| socket.set_nonblocking(true).expect("a socket"));
     (here, there)
-}
-
-fn extent(bytes: &[u8]) -> Payload {
-    let region = Region(bytes.as_ptr().expose_provenance() as u64);
-    Payload::One(Extent { region, offset: 0, len: bytes.len() as u64 })
 }
 
 #[cfg(test)]

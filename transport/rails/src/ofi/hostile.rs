@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use fishplate_engine::wire::Header;
-use fishplate_engine::{BounceId, Extent, Payload, Placement, Region};
+use fishplate_engine::{BounceId, Payload, Placement, Region};
 
 use super::description::Description;
 use super::link::Failure;
@@ -25,18 +25,6 @@ pub const MAX_ROOM: u32 = 64 << 10;
 /// Bytes around each place, which must not be written.
 const GUARD: usize = 32;
 const UNTOUCHED: u8 = 0xee;
-const CALM: Mood = Mood {
-    delay_ns: (100, 100),
-    late_ns: 0,
-    busy: 0,
-    failure: 0,
-    stuck: 0,
-    unregistered: 0,
-    invented: 0,
-    is_manual: false,
-    changed: 0,
-    inject_len: 1 << 20,
-};
 /// The attacker's name of its end.
 const ATTACKER: (u32, u64) = (7, 7);
 
@@ -105,7 +93,8 @@ impl Victim {
             };
             assert!(access == Access::Read || watched.borrow().iter().any(may), "written where nobody wants it");
         };
-        let network = Rc::new(RefCell::new(Network::new(1, CALM, watch)));
+        let calm = Mood { delay_ns: (100, 100), inject_len: 1 << 20, ..Mood::default() };
+        let network = Rc::new(RefCell::new(Network::new(1, calm, watch)));
         let names = Names { provider: "simulated".into(), fabric: "net".into(), name: "simulated:0".into() };
         let mut rail = Rail::over(SimulatedPort::open(&network, 0), names, None).expect("there is memory");
         let mut attacker = SimulatedPort::open(&network, 1);
@@ -144,9 +133,7 @@ impl Victim {
 
     /// The peer lends memory: where, and by which key.
     pub fn lend(&mut self, memory: Box<[u8]>) -> RemotePiece {
-        let region = Region(memory.as_ptr().expose_provenance() as u64);
-        let payload = Payload::One(Extent { region, offset: 0, len: memory.len() as u64 });
-        let pieces = self.attacker.lend(&UserMemory::of_test(), &payload).expect("it always can");
+        let pieces = self.attacker.lend(&UserMemory::of_test(), &Payload::of(&memory)).expect("it always can");
         let piece = RemotePiece { address: pieces[0].address, key: pieces[0].key, len: pieces[0].len };
         self.lent.push((pieces, memory));
         piece
@@ -181,8 +168,8 @@ impl Victim {
                 let place = Place::new(room as usize);
                 let (start, mut places) = (place.range().start, self.places.borrow_mut());
                 places.push(place);
-                let extent = Extent { region: Region(start), offset: 0, len: u64::from(room) };
-                (Placement::User(Payload::One(extent)), Some(places.len() - 1))
+                let payload = Payload::whole(Region(start), u64::from(room));
+                (Placement::User(payload), Some(places.len() - 1))
             }
             Wanted::Copy if len <= MAX_ROOM => (Placement::Bounce(BounceId(0)), None),
             Wanted::Copy | Wanted::Nowhere => (Placement::Discard, None),

@@ -1,7 +1,6 @@
 //! The receiving half of a link: frames in order, whose payloads are in records or are read from the peer's memory.
 
 use std::collections::VecDeque;
-use std::fmt;
 
 use fishplate_engine::wire::{Header, MAX_HEADER_LEN, Malformed, decode};
 use fishplate_engine::{BounceId, Extent, Payload, Placement};
@@ -22,27 +21,20 @@ const MAX_PENDING: usize = 4096;
 const MAX_READ: u64 = 1 << 30;
 
 /// A violation of the protocol by the peer.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadRecord {
     /// A record out of order.
+    #[error("records are out of order")]
     Order,
     /// An unknown kind of record, or one that must not come here.
+    #[error("a record where none may be")]
     Kind,
     /// A length that does not fit the frame.
+    #[error("a record of {0} bytes, which does not have the length of its frame")]
     Length(usize),
     /// A malformed header.
+    #[error(transparent)]
     Header(Malformed),
-}
-
-impl fmt::Display for BadRecord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BadRecord::Order => f.write_str("records are out of order"),
-            BadRecord::Kind => f.write_str("a record where none may be"),
-            BadRecord::Length(len) => write!(f, "a record of {len} bytes, which does not have the length of its frame"),
-            BadRecord::Header(malformed) => malformed.fmt(f),
-        }
-    }
 }
 
 /// A frame whose payload has come, or can be read.

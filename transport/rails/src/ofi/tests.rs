@@ -1,9 +1,7 @@
 //! Two rails in one process, over whatever providers this machine has.
 
 use fishplate_engine::wire::{Body, Header};
-use fishplate_engine::{
-    BounceId, Envelope, Extent, MessageSeq, Payload, Placement, Region, Source, SubchannelId, Transmit, VcId,
-};
+use fishplate_engine::{BounceId, Envelope, MessageSeq, Payload, Placement, Source, SubchannelId, Transmit, VcId};
 
 use super::wanted::Wanted;
 use super::{Failure, News, Rail};
@@ -118,13 +116,12 @@ impl End {
 
 fn payload(bytes: &mut [u8]) -> Payload {
     // Two pieces, where there is anything to be cut.
-    let region = Region(bytes.as_mut_ptr().expose_provenance() as u64);
-    let (len, half) = (bytes.len() as u64, bytes.len() as u64 / 3);
-    if half == 0 {
-        return Payload::One(Extent { region, offset: 0, len });
+    let (whole, len) = (Payload::of(bytes), bytes.len() as u64);
+    if len < 3 {
+        return whole;
     }
-    let parts = [Extent { region, offset: 0, len: half }, Extent { region, offset: half, len: len - half }];
-    Payload::Many(parts.into())
+    let parts = [whole.slice(0, len / 3), whole.slice(len / 3, len)];
+    Payload::Many(parts.iter().map(|part| part.extents()[0]).collect())
 }
 
 fn contents(len: usize, seed: u32) -> Box<[u8]> {

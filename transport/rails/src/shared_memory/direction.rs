@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use fishplate_engine::wire::{Body, Header};
-use fishplate_engine::{BounceId, Envelope, Extent, MessageSeq, Payload, Placement, Region, Source};
+use fishplate_engine::{BounceId, Envelope, MessageSeq, Payload, Placement, Source};
 
 use super::layout::{LEN, NONCE_AT, NONCE_LEN, Side, Word, kind};
 use super::receiver::{BadRecord, Placed, Receiver, Record};
@@ -72,8 +72,7 @@ impl Direction {
     /// Sends frame number `seq`. With `is_borrowed` its payload changes right after that. Where the payload is.
     pub fn push(&mut self, seq: u32, bytes: &[u8], is_borrowed: bool) -> Payload {
         let mut own: Box<[u8]> = bytes.into();
-        let region = Region(own.as_ptr().expose_provenance() as u64);
-        let payload = Payload::One(Extent { region, offset: 0, len: own.len() as u64 });
+        let payload = Payload::of(&own);
         let (len, envelope) = (bytes.len() as u32, Envelope::Tagged(7));
         let body = Body::Eager { seq: MessageSeq(seq), envelope, data: None, len, prompt: false };
         let places = Places { memory: &self.memory, bounces: &self.bounces };
@@ -146,10 +145,8 @@ impl Direction {
         if number % 2 == 0 || !self.receiver.is_whole(record, header, header_len) {
             return None;
         }
-        let mut bytes = vec![0; header.body.payload_len() as usize];
-        let region = Region(bytes.as_mut_ptr().expose_provenance() as u64);
-        let payload = Payload::One(Extent { region, offset: 0, len: bytes.len() as u64 });
-        self.receiver.place_whole(record, header_len, &self.memory, &payload);
+        let bytes = vec![0; header.body.payload_len() as usize];
+        self.receiver.place_whole(record, header_len, &self.memory, &Payload::of(&bytes));
         Some((number, std::hint::black_box(bytes)))
     }
 

@@ -5,7 +5,6 @@
 //! for a peer that is stopped before or after that call: the call takes its destination from the shared memory, and finds none
 //! there once the registration has ended.
 
-use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
@@ -29,15 +28,9 @@ const SPINS: u32 = 200;
 const PAUSE: Duration = Duration::from_micros(50);
 
 /// The peer is marked as writing, and does not finish.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("the peer has been writing one piece into registered memory for {} s, and is not stopped", MAX_WAIT.as_secs())]
 pub struct Stuck;
-
-impl fmt::Display for Stuck {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seconds = MAX_WAIT.as_secs();
-        write!(f, "the peer has been writing one piece into registered memory for {seconds} s, and is not stopped")
-    }
-}
 
 /// Registered memory that the peer may access directly.
 pub struct Exposed {
@@ -140,7 +133,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
     use std::process::{Child, Command};
 
-    use fishplate_engine::{Extent, Payload, Region};
+    use fishplate_engine::{Payload, Region};
     use rustix::process::{Pid, Signal, kill_process};
 
     use super::super::layout::{LEN, NONCE_AT, NONCE_LEN};
@@ -187,7 +180,7 @@ mod tests {
     }
 
     fn registration(key: u64) -> Registration {
-        let memory = Payload::One(Extent { region: Region(7), offset: 0, len: 100 });
+        let memory = Payload::whole(Region(7), 100);
         Registration { key, memory, base: 0, readable: true, writable: true }
     }
 

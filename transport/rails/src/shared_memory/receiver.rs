@@ -1,7 +1,6 @@
 //! The receiving half of a link in shared memory. Whatever the peer writes there, the result is records of bounded length from its
 //! own memory, or an error that says how it has violated the protocol.
 
-use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,29 +16,20 @@ use crate::sys::process_memory::{Known, MAX_PIECES, Piece, Process};
 use crate::sys::shared_memory::SharedMemory;
 
 /// A violation of the protocol by the peer.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum BadRecord {
     /// An unknown kind of record, or one that must not come here.
+    #[error("a record of kind {0} in shared memory, where none may be")]
     Kind(u32),
     /// A length beyond that of records, or of the frame.
+    #[error("a record of {0} bytes in shared memory, which does not have the length of its frame")]
     Length(usize),
     /// A malformed header.
+    #[error(transparent)]
     Header(Malformed),
     /// A frame that the engine refuses.
+    #[error(transparent)]
     Protocol(ProtocolViolation),
-}
-
-impl fmt::Display for BadRecord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BadRecord::Kind(kind) => write!(f, "a record of kind {kind} in shared memory, where none may be"),
-            BadRecord::Length(len) => {
-                write!(f, "a record of {len} bytes in shared memory, which does not have the length of its frame")
-            }
-            BadRecord::Header(malformed) => malformed.fmt(f),
-            BadRecord::Protocol(violation) => violation.fmt(f),
-        }
-    }
 }
 
 /// State of the receiving half.

@@ -103,8 +103,7 @@ mod tests {
     use super::*;
 
     fn array<T>(values: &[T]) -> Payload {
-        let region = Region(values.as_ptr().expose_provenance() as u64);
-        Payload::One(Extent { region, offset: 0, len: size_of_val(values) as u64 })
+        Payload::whole(Region(values.as_ptr().expose_provenance() as u64), size_of_val(values) as u64)
     }
 
     fn atomic(operation: AtomicOperation, datatype: Datatype, count: u32) -> Atomic {

@@ -1,53 +1,49 @@
-//! What the tests of endpoints with scripted peers share.
+//! Endpoints of one process for tests, of which each test program uses a part.
+#![allow(dead_code)]
 
-use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+pub mod between;
+pub mod pair;
+pub mod script;
+pub mod sharing;
+pub mod told;
+
+use std::os::fd::RawFd;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use fishplate_engine::wire::{Body, Header, MAX_HEADER_LEN};
-use fishplate_engine::{Envelope, MessageSeq};
-use fishplate_rails::address::Token;
-use fishplate_rails::handshake::{HandshakeError, Initiator, Offer, Party, Step, Terms};
-use fishplate_rails::{Address, Endpoint, Settings};
+use fishplate_engine::{Completion, Context, Envelope, Failure, Pattern, Payload, RecvRequest, SendRequest, VcId};
+use fishplate_rails::{Endpoint, PostError, Settings};
 
 /// How long a test waits for what must come: long enough for a loaded machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
-pub const OFFER: Offer = Offer { rail: 0, stream: 0, class: 0, grant: 1 << 20 };
-/// The token of the peer that a test plays.
-const PEER: Token = Token(*b"the peer's token");
 
-pub fn open(settings: Settings) -> Endpoint {
-    let settings = Settings { rails: vec!["lo".into()], shared_memory: false, ..settings };
+/// Settings of endpoints that talk over loopback alone.
+pub fn settings() -> Settings {
+    Settings { rails: vec!["lo".into()], shared_memory: false, top: false, ..Settings::default() }
+}
+
+pub fn open(settings: &Settings) -> Endpoint {
     // SAFETY: the buffers of these tests outlive their operations.
-    unsafe { Endpoint::open(&settings) }.unwrap()
+    unsafe { Endpoint::open(settings) }.unwrap()
 }
 
-/// Where the peer that a test plays would be reached.
-pub fn peer() -> Address {
-    Address::new(PEER, 1, vec![vec!["127.0.0.1".parse().unwrap()]])
+/// A message to send, named by its tag.
+pub fn message(vc: VcId, tag: u64, bytes: &[u8]) -> SendRequest {
+    SendRequest::new(vc, Envelope::Tagged(tag), Payload::of(bytes), Context(tag))
 }
 
-/// The identity of that peer in handshakes.
-pub fn party() -> Party {
-    Party { id: peer().id, token: PEER, terms: Terms::default() }
+/// As [`message`], whose bytes are the user's again at once, and whose success is not reported.
+pub fn injected(vc: VcId, tag: u64, bytes: &[u8]) -> SendRequest {
+    SendRequest { inject: true, notify: false, ..message(vc, tag, bytes) }
 }
 
-pub fn knock(address: &Address) -> TcpStream {
-    let port: SocketAddr = (address.rails[0][0], address.port).into();
-    let stream = TcpStream::connect(port).unwrap();
-    stream.set_nonblocking(true).unwrap();
-    stream
+pub fn send(endpoint: &mut Endpoint, vc: VcId, tag: u64, bytes: &[u8]) -> Result<bool, PostError> {
+    endpoint.send(message(vc, tag, bytes))
 }
 
-/// The bytes that can be read; `None` at the end.
-pub fn read(mut stream: &TcpStream) -> Option<Vec<u8>> {
-    let mut bytes = [0; 4096];
-    match stream.read(&mut bytes) {
-        Ok(0) => None,
-        Ok(got) => Some(bytes[..got].to_vec()),
-        Err(error) if error.kind() == ErrorKind::WouldBlock => Some(Vec::new()),
-        Err(_) => None,
-    }
+pub fn recv(endpoint: &mut Endpoint, tag: u64, buffer: &mut [u8], source: Option<VcId>) {
+    let pattern = Pattern { source, ..Pattern::tagged(tag) };
+    endpoint.recv(RecvRequest::new(pattern, Payload::of(buffer), Context(tag)));
 }
 
 /// Progresses `endpoint` until `done`.
@@ -62,46 +58,56 @@ pub fn until<T>(endpoint: &mut Endpoint, mut done: impl FnMut(&mut Endpoint) -> 
     panic!("it does not come");
 }
 
-/// A connection of the peer that a test plays, who knows the token, and all that it has sent to prove it.
-pub fn prove(endpoint: &mut Endpoint, nonce: u8, offer: Offer) -> (TcpStream, Vec<Vec<u8>>) {
-    prove_as(&party(), endpoint, nonce, offer).unwrap()
-}
-
-/// As [`prove`] for any party that knows the token; or the refusal.
-pub fn prove_as(
-    party: &Party,
-    endpoint: &mut Endpoint,
-    nonce: u8,
-    offer: Offer,
-) -> Result<(TcpStream, Vec<Vec<u8>>), HandshakeError> {
-    let address = endpoint.address().clone();
-    let mut stream = knock(&address);
-    let (mut initiator, hello) = Initiator::start(party, &address, [nonce; 16], offer, false).unwrap();
-    stream.write_all(&hello).unwrap();
-    let (mut sent, mut received) = (vec![hello], Vec::new());
-    until(endpoint, |_| {
-        received.extend(read(&stream).expect("it is closed"));
-        match initiator.advance(&mut received) {
-            Ok(Step::Wait) => None,
-            Ok(Step::Send(proof)) => {
-                stream.write_all(&proof).unwrap();
-                sent.push(proof);
-                None
+/// The next completion of any of these, and whose it is; `meanwhile` happens in each round.
+pub fn next(ends: &mut [Endpoint], mut meanwhile: impl FnMut()) -> (usize, Completion) {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        meanwhile();
+        for (at, end) in ends.iter_mut().enumerate() {
+            end.progress();
+            if let Some(completion) = end.poll_completion() {
+                return (at, completion);
             }
-            Ok(Step::Done(_)) => Some(Ok(())),
-            Err(error) => Some(Err(error)),
         }
-    })?;
-    Ok((stream, sent))
+    }
+    panic!("nothing comes");
 }
 
-/// A frame, with `payload` bytes of its payload.
-pub fn frame(body: Body, payload: usize) -> Vec<u8> {
-    let mut bytes = [0; MAX_HEADER_LEN];
-    let len = Header::without_acknowledgement(body).encode(&mut bytes);
-    [&bytes[..len], &vec![7; payload]].concat()
+/// Progresses all of these until `operations` of them have ended, which must succeed; `meanwhile` happens in each round.
+pub fn until_ended(ends: &mut [Endpoint], operations: usize, mut meanwhile: impl FnMut()) {
+    for _ in 0..operations {
+        let (_, completion) = next(ends, &mut meanwhile);
+        assert!(completion.result.is_ok(), "{completion:?}");
+    }
 }
 
-pub fn eager(seq: u32, len: u32) -> Body {
-    Body::Eager { seq: MessageSeq(seq), envelope: Envelope::Tagged(5), data: None, len, prompt: false }
+/// Why a peer is lost, as the completion of an operation says.
+pub fn loss(completion: &Completion) -> String {
+    let Err(Failure::PeerLost(why)) = &completion.result else { panic!("{completion:?}") };
+    why.to_string()
+}
+
+/// Ends endpoints that may still have something for each other.
+pub fn close_all(endpoints: impl IntoIterator<Item = Endpoint>) {
+    let close = |endpoint: Endpoint| std::thread::spawn(move || endpoint.close());
+    let closing: Vec<_> = endpoints.into_iter().map(close).collect();
+    closing.into_iter().for_each(|closing| closing.join().unwrap());
+}
+
+/// Contents of a message, which no other `seed` has.
+pub fn pattern(len: usize, seed: u8) -> Vec<u8> {
+    (0..len).map(|at| (at as u8).wrapping_mul(31).wrapping_add((at >> 8) as u8) ^ seed).collect()
+}
+
+/// The sum of a count in the records that endpoints have appended to their file, for rails of which `is_meant`.
+pub fn recorded(stats: &Path, count: &str, is_meant: impl Fn(&str) -> bool) -> u64 {
+    let text = std::fs::read_to_string(stats).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    lines.filter(|line| is_meant(line["rail"].as_str().unwrap())).map(|line| line[count].as_u64().unwrap()).sum()
+}
+
+/// The descriptors of this process.
+pub fn descriptors() -> impl Iterator<Item = RawFd> {
+    let fds = std::fs::read_dir("/proc/self/fd").unwrap();
+    fds.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }

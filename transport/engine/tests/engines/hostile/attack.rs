@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fishplate_engine::wire::{Access, Body, Header, ReceiveRef, Refusal, SendRef};
 use fishplate_engine::{
     Atomic, AtomicOperation, Context, Datatype, Envelope, Instant, MessageSeq, Pattern, PeekAction, PeekRequest,
-    ProtocolViolation, Space,
+    ProtocolViolation,
 };
 
 use super::victim::{ANNOUNCED, GRANT, KEY, MEMORY_LEN, Victim, Wanted};
@@ -86,9 +86,8 @@ impl Attacker {
 
     /// What the user of the attacked endpoint does meanwhile.
     fn user(&mut self) {
-        let space = if self.rng.percent(50) { Space::Message } else { Space::Tagged { tag: 1, ignore: 0 } };
-        let source = self.rng.percent(30).then_some(self.victim.vc);
-        let pattern = Pattern { space, source };
+        let pattern = if self.rng.percent(50) { Pattern::MESSAGE } else { Pattern::tagged(1) };
+        let pattern = Pattern { source: self.rng.percent(30).then_some(self.victim.vc), ..pattern };
         match self.rng.below(13) {
             0..3 => {
                 let len = self.rng.below(3_000);
@@ -142,7 +141,7 @@ impl Attacker {
         self.credit += self.rng.below(spare) as u32;
         let ack = self.number(u64::from(acked)) as u32;
         let credit = self.number(u64::from(self.credit)) as u32;
-        Header { ack, ack_delay_us: 0, sent_at_us: 0, credit, repetition: 0, body: self.body() }
+        Header { ack, credit, ..Header::without_acknowledgement(self.body()) }
     }
 
     /// A name that the victim may have given to an operation of which it has not said anything yet.

@@ -102,21 +102,18 @@ impl Victim {
     fn open(&mut self, multi: bool, len: u64) -> (Context, Payload) {
         self.contexts += 1;
         self.open.insert(self.contexts, (multi, len));
-        let extent = Extent { region: Region(self.contexts), offset: 0, len };
-        (Context(self.contexts), Payload::One(extent))
+        (Context(self.contexts), Payload::whole(Region(self.contexts), len))
     }
 
     pub fn recv(&mut self, pattern: Pattern, len: u64, min_free: Option<u64>) -> Context {
         let (context, buffer) = self.open(min_free.is_some(), len);
-        self.engine.post_recv(RecvRequest { pattern, buffer, multi_min_free: min_free, notify: true, context });
+        self.engine.post_recv(RecvRequest { multi_min_free: min_free, ..RecvRequest::new(pattern, buffer, context) });
         context
     }
 
     pub fn send(&mut self, envelope: Envelope, len: u64) {
         let (context, payload) = self.open(false, len);
-        let (vc, data) = (self.vc, None);
-        let request = SendRequest { vc, envelope, data, payload, inject: false, notify: true, context };
-        self.engine.post_send(request).unwrap();
+        self.engine.post_send(SendRequest::new(self.vc, envelope, payload, context)).unwrap();
     }
 
     /// Registers its memory, or ends that.
@@ -127,7 +124,7 @@ impl Victim {
             let written = self.placing.iter().flatten().any(|(placement, _)| is_memory(placement));
             assert!(!written, "memory is written after its end");
         } else {
-            let memory = Payload::One(Extent { region: MEMORY, offset: 0, len: MEMORY_LEN });
+            let memory = Payload::whole(MEMORY, MEMORY_LEN);
             self.engine.register(Registration { key: KEY, memory, base: 0, readable: true, writable: true }).unwrap();
             self.is_registered = true;
         }
@@ -135,9 +132,8 @@ impl Victim {
 
     pub fn write(&mut self, len: u64) {
         let (context, payload) = self.open(false, len);
-        let (vc, to) = (self.vc, Remote { key: 1, address: 2 });
-        let request = WriteRequest { vc, to, data: Some(1), payload, inject: false, notify: true, context };
-        self.engine.post_write(request).unwrap();
+        let request = WriteRequest::new(self.vc, Remote { key: 1, address: 2 }, payload, context);
+        self.engine.post_write(WriteRequest { data: Some(1), ..request }).unwrap();
     }
 
     pub fn atomic(&mut self, what: Atomic) {

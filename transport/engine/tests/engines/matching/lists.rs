@@ -64,7 +64,7 @@ impl Lists {
             }
         }
         if receive.request.pattern.source.is_some_and(|source| self.lost.contains(&source)) {
-            self.completions.push(failed(&receive.request, Failure::PeerLost("".into())));
+            self.completions.push(receive.failed(Failure::PeerLost("".into())));
         } else {
             self.receives.push(receive);
         }
@@ -72,18 +72,13 @@ impl Lists {
 
     pub fn peek(&mut self, peek: PeekRequest) {
         let found = self.find(&peek.pattern);
-        let message = found.map(|at| self.unexpected[at]);
-        self.completions.push(Completion {
-            context: peek.context,
-            operation: Operation::Peek,
-            envelope: message.map_or(peek.pattern.envelope(), |message| message.envelope),
-            data: message.map(|message| message.id),
-            len: message.map_or(0, |message| message.len),
-            source: message.map(|message| message.vc),
-            placed: None,
-            buffer_released: false,
-            result: if message.is_some() { Ok(()) } else { Err(Failure::NoMessage) },
-        });
+        let completion = match found {
+            Some(at) => Completion { operation: Operation::Peek, ..completed(peek.context, &self.unexpected[at]) },
+            None => {
+                Completion { operation: Operation::Peek, ..failed(peek.context, &peek.pattern, Failure::NoMessage) }
+            }
+        };
+        self.completions.push(completion);
         if let Some(at) = found.filter(|_| peek.then != PeekAction::Leave) {
             let message = self.unexpected.remove(at);
             if peek.then == PeekAction::Claim {
@@ -109,17 +104,7 @@ impl Lists {
 
     pub fn discard_claimed(&mut self, context: Context) -> bool {
         let Some(message) = self.take_claimed(context) else { return false };
-        self.completions.push(Completion {
-            context,
-            operation: Operation::Recv,
-            envelope: message.envelope,
-            data: Some(message.id),
-            len: message.len,
-            source: Some(message.vc),
-            placed: None,
-            buffer_released: false,
-            result: Ok(()),
-        });
+        self.completions.push(completed(context, &message));
         true
     }
 
@@ -130,23 +115,24 @@ impl Lists {
 
     pub fn cancel(&mut self, context: Context) -> bool {
         let Some(at) = self.waiting().position(|of| of == context) else { return false };
-        let request = self.receives.remove(at).request;
-        self.completions.push(failed(&request, Failure::Cancelled));
+        self.completions.push(self.receives.remove(at).failed(Failure::Cancelled));
         true
     }
 
     /// What has arrived of the peer can still be received; in which order its receives fail is not said.
     pub fn lose(&mut self, vc: VcId) {
         self.lost.push(vc);
-        for Receive { request, .. } in
-            self.receives.extract_if(.., |receive| receive.request.pattern.source == Some(vc))
-        {
-            self.completions.push(failed(&request, Failure::PeerLost("".into())));
-        }
+        let lost = self.receives.extract_if(.., |receive| receive.request.pattern.source == Some(vc));
+        self.completions.extend(lost.map(|receive| receive.failed(Failure::PeerLost("".into()))));
     }
 }
 
 impl Receive {
+    fn failed(&self, failure: Failure) -> Completion {
+        let buffer_released = self.request.multi_min_free.is_some();
+        Completion { buffer_released, ..failed(self.request.context, &self.request.pattern, failure) }
+    }
+
     fn take(&mut self, message: Message) -> Completion {
         let all = self.request.buffer.extents()[0];
         let place = Extent { offset: all.offset + self.used, len: all.len - self.used, ..all };
@@ -158,29 +144,41 @@ impl Receive {
         }
         let excess = message.len - len;
         Completion {
-            context: self.request.context,
-            operation: Operation::Recv,
-            envelope: message.envelope,
-            data: Some(message.id),
             len,
-            source: Some(message.vc),
             placed: Some(if self.request.multi_min_free.is_some() { Extent { len, ..place } } else { place }),
             buffer_released,
             result: if excess > 0 { Err(Failure::Truncated { excess }) } else { Ok(()) },
+            ..completed(self.request.context, &message)
         }
     }
 }
 
-fn failed(request: &RecvRequest, failure: Failure) -> Completion {
+/// The end of an operation by a message, all of it.
+fn completed(context: Context, message: &Message) -> Completion {
     Completion {
-        context: request.context,
+        context,
         operation: Operation::Recv,
-        envelope: request.pattern.envelope(),
+        envelope: message.envelope,
+        data: Some(message.id),
+        len: message.len,
+        source: Some(message.vc),
+        placed: None,
+        buffer_released: false,
+        result: Ok(()),
+    }
+}
+
+/// The end of an operation without a message.
+fn failed(context: Context, pattern: &Pattern, failure: Failure) -> Completion {
+    Completion {
+        context,
+        operation: Operation::Recv,
+        envelope: pattern.envelope(),
         data: None,
         len: 0,
         source: None,
         placed: None,
-        buffer_released: request.multi_min_free.is_some(),
+        buffer_released: false,
         result: Err(failure),
     }
 }

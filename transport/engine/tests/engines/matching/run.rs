@@ -2,8 +2,8 @@
 //! over several channels: so they arrive at once.
 
 use fishplate_engine::{
-    Completion, Config, Context, Engine, Envelope, Extent, Failure, Operation, Pattern, Payload, PeekAction,
-    PeekRequest, RecvRequest, Region, SendRequest, Space, VcId,
+    Completion, Config, Context, Engine, Envelope, Failure, Operation, Pattern, Payload, PeekAction, PeekRequest,
+    RecvRequest, Region, SendRequest, Space, VcId,
 };
 
 use super::lists::{Lists, Message};
@@ -67,10 +67,8 @@ impl Run {
         let tag = self.tag();
         let envelope = if self.rng.percent(30) { Envelope::Message } else { Envelope::Tagged(tag) };
         let len = *self.rng.pick(&[0, 1, 100, 5000]);
-        let payload = Payload::One(Extent { region: Region(0), offset: 0, len });
-        let (context, data) = (Context(id), Some(id));
-        let request = SendRequest { vc, envelope, data, payload, inject: false, notify: false, context };
-        if self.engine.post_send(request).is_ok() {
+        let message = SendRequest::new(vc, envelope, Payload::whole(Region(0), len), Context(id));
+        if self.engine.post_send(SendRequest { data: Some(id), notify: false, ..message }).is_ok() {
             self.lists.arrive(Message { id, vc, envelope, len });
         }
     }
@@ -90,8 +88,7 @@ impl Run {
 
     fn recv_request(&mut self, context: u64) -> RecvRequest {
         let len = *self.rng.pick(&[0, 100, 6000, 20_000]);
-        let buffer = Payload::One(Extent { region: Region(context), offset: 0, len });
-        RecvRequest { pattern: self.pattern(), buffer, multi_min_free: None, notify: true, context: Context(context) }
+        RecvRequest::new(self.pattern(), Payload::whole(Region(context), len), Context(context))
     }
 
     fn receive(&mut self) {
@@ -154,13 +151,9 @@ impl Run {
         self.compare();
         loop {
             self.commands += 1;
-            let space = if self.commands.is_multiple_of(2) {
-                Space::Message
-            } else {
-                Space::Tagged { tag: 0, ignore: u64::MAX }
-            };
-            let (pattern, context) = (Pattern { space, source: None }, Context(self.commands));
-            let request = PeekRequest { pattern, then: PeekAction::Discard, context };
+            let any_tagged = Pattern { space: Space::Tagged { tag: 0, ignore: u64::MAX }, source: None };
+            let pattern = if self.commands.is_multiple_of(2) { Pattern::MESSAGE } else { any_tagged };
+            let request = PeekRequest { pattern, then: PeekAction::Discard, context: Context(self.commands) };
             self.engine.peek(request);
             self.lists.peek(request);
             self.compare();

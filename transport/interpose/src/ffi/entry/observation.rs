@@ -13,6 +13,7 @@ use crate::sync::lock;
 use crate::trace::{self, Stamp};
 
 /// State before a call.
+#[derive(Default)]
 pub struct Observation {
     abi: Option<&'static Abi>,
     /// Requests passed to the call, which MPI overwrites.
@@ -47,15 +48,8 @@ pub fn forget_communicator(session: &Session, arguments: &Arguments) -> Option<F
 impl Observation {
     /// Observes the arguments of a call before it is executed.
     pub fn before(session: &Session, arguments: &mut Arguments) -> Observation {
-        let mut seen = Observation {
-            abi: Abi::get(),
-            requests: Vec::new(),
-            message: None,
-            freed: forget_communicator(session, arguments),
-            freed_window: None,
-            statuses: None,
-            is_cancelled: false,
-        };
+        let mut seen =
+            Observation { abi: Abi::get(), freed: forget_communicator(session, arguments), ..Observation::default() };
         let Some(abi) = seen.abi else { return seen };
         match (arguments.call.kind, arguments.int(b'a')) {
             (Kind::Complete | Kind::Start, Some(count)) => {

@@ -20,12 +20,14 @@ pub struct PollInterval {
     active_had_data: bool,
 }
 
-impl PollInterval {
+impl Default for PollInterval {
     /// The first poll is due in the first call.
-    pub fn new() -> PollInterval {
+    fn default() -> PollInterval {
         PollInterval { last: Instant(0), every: MIN_CALLS, next_call: 0, active_had_data: false }
     }
+}
 
+impl PollInterval {
     /// When the poll set was polled last.
     pub fn last_poll(&self) -> Instant {
         self.last
@@ -68,7 +70,7 @@ mod tests {
 
     #[test]
     fn sockets_without_news_are_asked_less_and_less_often_until_one_has_some() {
-        let mut poll_interval = PollInterval::new();
+        let mut poll_interval = PollInterval::default();
         let mut polled_in = Vec::new();
         for call in 0..200 {
             if (20..150).contains(&call) {
@@ -84,7 +86,7 @@ mod tests {
 
     #[test]
     fn sockets_of_which_nothing_is_expected_are_asked_by_time_alone() {
-        let mut poll_interval = PollInterval::new();
+        let mut poll_interval = PollInterval::default();
         poll_interval.polled(Instant(1), 0, false);
         assert!(poll_interval.is_due(Instant(2), 4) && !poll_interval.is_overdue(Instant(UNEXPECTED_INTERVAL_NS)));
         assert!(poll_interval.is_overdue(Instant(UNEXPECTED_INTERVAL_NS + 1)));
@@ -92,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_program_that_calls_rarely_asks_every_time() {
-        let mut poll_interval = PollInterval::new();
+        let mut poll_interval = PollInterval::default();
         let now = |call| Instant(call * MAX_INTERVAL_NS);
         assert!((1..100).all(|call| {
             let due = poll_interval.is_due(now(call), call);

@@ -13,6 +13,7 @@ const TICK_NS: u64 = 5_000_000;
 /// good part of a short message's time.
 const MAX_SKIPPED: u32 = 16;
 
+#[derive(Default)]
 pub struct Progress {
     /// The clock when it was read last, in a call or when something was posted: exact enough for shared memory.
     pub now: Instant,
@@ -33,19 +34,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    pub fn new() -> Progress {
-        Progress {
-            now: Instant(0),
-            calls: 0,
-            skipped: 0,
-            socket_polls: SocketPolls::default(),
-            poll_interval: PollInterval::new(),
-            is_crowded: false,
-            next_tick: Instant(0),
-            is_closing: false,
-        }
-    }
-
     /// Whether the present call, which has found something in shared memory, may skip all else.
     #[inline]
     pub fn skips(&mut self) -> bool {
@@ -101,7 +89,7 @@ mod tests {
 
     #[test]
     fn after_some_calls_that_look_at_memory_alone_one_does_all() {
-        let mut progress = Progress::new();
+        let mut progress = Progress::default();
         assert_eq!((0..100).take_while(|_| progress.skips()).count(), MAX_SKIPPED as usize);
         assert!(!progress.skips());
         progress.skips_nothing();
@@ -110,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_tick_is_due_at_once_and_then_no_sooner_than_the_next() {
-        let mut progress = Progress::new();
+        let mut progress = Progress::default();
         let due: Vec<u64> =
             (0..=3 * TICK_NS / 1_000_000).filter(|ms| progress.ticks(Instant(ms * 1_000_000))).collect();
         assert_eq!(due, [0, 5, 10, 15]);
@@ -118,7 +106,7 @@ mod tests {
 
     #[test]
     fn where_others_wait_for_the_processor_each_call_looks() {
-        let mut progress = Progress::new();
+        let mut progress = Progress::default();
         progress.socket_polls.begin(Instant(0));
         progress.socket_polls.found_nothing(Instant(100_000_000_000), false);
         progress.is_crowded = true;

@@ -2,7 +2,6 @@
 
 mod checked;
 
-use std::fmt;
 use std::io;
 use std::os::fd::BorrowedFd;
 
@@ -40,13 +39,14 @@ const MAX_LENT: u64 = 1 << 20;
 const MAX_EXTENTS: usize = 16;
 
 /// Where the payload that is being received goes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub enum Destination {
     /// User memory.
     User(Payload),
     /// A bounce buffer.
     Bounce(BounceId),
     /// Nowhere.
+    #[default]
     Discard,
 }
 
@@ -88,30 +88,18 @@ pub enum Arrived {
 }
 
 /// Why received bytes cannot be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
     /// The peer violates the protocol.
-    Malformed(Malformed),
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
     /// A checksum is wrong.
+    #[error("{}", CHANGED)]
     Changed,
 }
 
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Unreadable::Malformed(malformed) => malformed.fmt(f),
-            Unreadable::Changed => f.write_str(CHANGED),
-        }
-    }
-}
-
-impl From<Malformed> for Unreadable {
-    fn from(malformed: Malformed) -> Self {
-        Unreadable::Malformed(malformed)
-    }
-}
-
 /// State of the receiving side of a link.
+#[derive(Default)]
 pub struct ReceiveState {
     buffer: Box<[u8]>,
     start: usize,
@@ -144,18 +132,7 @@ impl ReceiveState {
     }
 
     fn with_buffer(len: usize) -> Self {
-        ReceiveState {
-            buffer: vec![0; len].into_boxed_slice(),
-            start: 0,
-            end: 0,
-            destination: Destination::Discard,
-            done: 0,
-            len: 0,
-            bulk: false,
-            is_lent: false,
-            records: None,
-            checks: None,
-        }
+        ReceiveState { buffer: vec![0; len].into_boxed_slice(), ..ReceiveState::default() }
     }
 }
 

@@ -327,14 +327,9 @@ mod tests {
     use std::os::fd::AsFd;
     use std::os::unix::net::UnixStream;
 
-    use fishplate_engine::Region;
     use fishplate_engine::wire::Body;
 
     use super::*;
-
-    fn extent(bytes: &[u8]) -> Extent {
-        Extent { region: Region(bytes.as_ptr().expose_provenance() as u64), offset: 0, len: bytes.len() as u64 }
-    }
 
     #[test]
     fn frames_added_while_a_thread_sends_follow_it() {
@@ -343,7 +338,7 @@ mod tests {
         let mut queue = TransmitQueue::default();
         let header = Header::without_acknowledgement(Body::Ack);
         let push = |queue: &mut TransmitQueue, bytes: &[u8]| {
-            queue.push(&header, &Source::User(Payload::One(extent(bytes))), false, &memory, &BounceBuffers::default());
+            queue.push(&header, &Source::User(Payload::of(bytes)), false, &memory, &BounceBuffers::default());
         };
         push(&mut queue, &users[0]);
         let (len, mut lent) = (queue.len(), queue.lend());
@@ -369,11 +364,11 @@ mod tests {
         let mut queue = TransmitQueue::default();
         let header = Header::without_acknowledgement(Body::Ack);
         for bytes in [&ending, &staying, &ending] {
-            let source = Source::User(Payload::One(extent(bytes)));
+            let source = Source::User(Payload::of(bytes));
             queue.push(&header, &source, false, &memory, &BounceBuffers::default());
         }
         let len = queue.len();
-        queue.detach(&Payload::One(extent(&ending)), &memory);
+        queue.detach(&Payload::of(&ending), &memory);
         let users = queue.segments.iter().filter(|segment| matches!(segment, Segment::User(_))).count();
         assert_eq!((queue.len(), users), (len, 1));
         ending.fill(9);

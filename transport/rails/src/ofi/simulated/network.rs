@@ -21,7 +21,7 @@ const NAME: usize = 12;
 const EIO: i32 = 5;
 
 /// How a network behaves. Chances are of a thousand.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Mood {
     /// How long a message takes, in nanoseconds: at least, and at most.
     pub delay_ns: (u64, u64),
@@ -77,6 +77,7 @@ pub struct Network {
 }
 
 /// An endpoint.
+#[derive(Default)]
 pub(super) struct End {
     /// Where it is.
     place: usize,
@@ -210,17 +211,7 @@ impl Network {
     }
 
     pub(super) fn add_end(&mut self, place: usize) -> usize {
-        self.ends.push(End {
-            place,
-            is_open: true,
-            has_vanished: false,
-            posted: VecDeque::new(),
-            waiting: VecDeque::new(),
-            ready: VecDeque::new(),
-            requests: VecDeque::new(),
-            buffers: 0,
-            last_arrival_ns: BTreeMap::new(),
-        });
+        self.ends.push(End { place, is_open: true, ..End::default() });
         self.ends.len() - 1
     }
 
@@ -370,8 +361,7 @@ impl Network {
         }
         (self.watch)(Access::Read, address, read.len);
         let mut bytes = Vec::with_capacity(read.len as usize);
-        let extent = Extent { region: Region(address), offset: 0, len: read.len };
-        UserMemory::of_test().read(&Payload::One(extent), &mut bytes);
+        UserMemory::of_test().read(&Payload::whole(Region(address), read.len), &mut bytes);
         if happens(&mut self.rng, self.mood.stuck) {
             // Half of it comes, and no end.
             bytes.truncate(bytes.len() / 2);

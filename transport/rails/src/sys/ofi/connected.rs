@@ -4,26 +4,8 @@ use super::address::PeerAddress;
 use super::connections::{ConnectionEvent, Request};
 use super::operation::Operation;
 use super::port::{Endpoints, Port};
+use super::provider::{Connected, Provider};
 use super::{Buffer, Error, Posted};
-
-/// Operations of an endpoint that has to be connected to each peer.
-pub trait Connected {
-    /// Begins a connection to the peer that listens at `address`, with `data` in the request. Takes as many buffers of `receives` as the
-    /// connection needs.
-    fn connect(&mut self, address: &[u8], data: &[u8], receives: &mut Vec<Buffer>) -> Result<PeerAddress, Error>;
-
-    /// Accepts a connection.
-    fn accept(&mut self, request: Request, receives: &mut Vec<Buffer>) -> Result<PeerAddress, Error>;
-
-    /// Refuses a connection.
-    fn refuse(&mut self, request: Request);
-
-    /// Closes a connection. Its operations end, as the next poll reports, and access no memory any more.
-    fn disconnect(&mut self, peer: PeerAddress);
-
-    /// Appends the events of connections.
-    fn poll_connections(&mut self, events: &mut Vec<ConnectionEvent>) -> Result<(), Error>;
-}
 
 impl Connected for Port {
     fn connect(&mut self, address: &[u8], data: &[u8], receives: &mut Vec<Buffer>) -> Result<PeerAddress, Error> {
@@ -33,15 +15,15 @@ impl Connected for Port {
         }
         let towards = self.domain.offer.towards(address)?;
         let Endpoints::Connected(connections) = &mut self.endpoints else { return Err(self.no_connections()) };
-        // SAFETY: a live structure.
-        let peer = unsafe { connections.open(&self.domain, &self.queue, towards.info) }?;
+        // SAFETY: of this domain's provider.
+        let peer = unsafe { connections.open(&self.domain, &self.queue, &towards) }?;
         self.begin(peer, receives, |connections, library| connections.connect(library, peer, address, data))
     }
 
     fn accept(&mut self, request: Request, receives: &mut Vec<Buffer>) -> Result<PeerAddress, Error> {
         let Endpoints::Connected(connections) = &mut self.endpoints else { return Err(self.no_connections()) };
-        // SAFETY: a live structure.
-        let opened = unsafe { connections.open(&self.domain, &self.queue, request.info) };
+        // SAFETY: of this domain's provider.
+        let opened = unsafe { connections.open(&self.domain, &self.queue, &request.info) };
         let peer = opened.inspect_err(|_| connections.refuse(&request))?;
         self.begin(peer, receives, |connections, library| connections.accept(library, peer))
     }

@@ -5,13 +5,14 @@ use std::ptr::{null, null_mut};
 
 use ofi_abi::{
     FI_CONNECTED, FI_CONNREQ, FI_EAGAIN, FI_EAVAIL, FI_ENABLE, FI_RECV, FI_SHUTDOWN, FI_TRANSMIT, FI_WAIT_NONE,
-    fi_eq_attr, fi_eq_cm_entry, fi_eq_err_entry, fi_info, fid, fid_cq, fid_ep, fid_eq, fid_pep,
+    fi_eq_attr, fi_eq_cm_entry, fi_eq_err_entry, fid, fid_cq, fid_ep, fid_eq, fid_pep,
 };
 use slab::Slab;
 
 use super::address::{PeerAddress, address_of};
 use super::domain::Domain;
 use super::object::Object;
+use super::offer::Info;
 use super::{Error, Library};
 
 /// The event queue, which can take a system call, is polled in one of this number of polls while no connection is being set up.
@@ -23,20 +24,9 @@ const MAX_DATA: usize = 256;
 
 /// A peer's request for a connection.
 pub struct Request {
-    library: Library,
     /// For opening an endpoint for it.
-    pub(super) info: *mut fi_info,
+    pub(super) info: Info,
     pub data: Vec<u8>,
-}
-
-// SAFETY: the only owner of its memory.
-unsafe impl Send for Request {}
-
-impl Drop for Request {
-    fn drop(&mut self) {
-        // SAFETY: came with the event, and is freed here alone.
-        unsafe { (self.library.freeinfo)(self.info) };
-    }
 }
 
 pub enum ConnectionEvent {
@@ -84,12 +74,10 @@ impl Connections {
             let ops = &*(*fabric).ops;
             let mut attributes =
                 fi_eq_attr { size: 0, flags: 0, wait_obj: FI_WAIT_NONE, signaling_vector: 0, wait_set: null_mut() };
-            let mut events = null_mut();
-            check("fi_eq_open", (ops.eq_open)(fabric, &raw mut attributes, &raw mut events, null_mut()))?;
-            let events: Object<fid_eq> = Object::new(events);
-            let mut passive = null_mut();
-            check("fi_passive_ep", (ops.passive_ep)(fabric, domain.offer.info, &raw mut passive, null_mut()))?;
-            let passive: Object<fid_pep> = Object::new(passive);
+            let open = |place| (ops.eq_open)(fabric, &raw mut attributes, place, null_mut());
+            let events: Object<fid_eq> = Object::open(library, "fi_eq_open", open)?;
+            let open = |place| (ops.passive_ep)(fabric, domain.offer.info.as_ptr(), place, null_mut());
+            let passive: Object<fid_pep> = Object::open(library, "fi_passive_ep", open)?;
             check("fi_pep_bind", (passive.ops().bind)(passive.fid(), events.fid(), 0))?;
             let cm = (*passive.as_ptr()).cm;
             check("fi_listen", ((*cm).listen)(passive.as_ptr()))?;
@@ -114,20 +102,15 @@ impl Connections {
     /// An endpoint for a connection, as `info` says. It is not connected, and nothing comes over it yet.
     ///
     /// # Safety
-    /// `info` is a live structure of the provider of the domain.
-    pub unsafe fn open(
-        &mut self,
-        domain: &Domain,
-        queue: &Object<fid_cq>,
-        info: *mut fi_info,
-    ) -> Result<PeerAddress, Error> {
-        let check = |call, returned: i32| domain.offer.library.check(call, returned as isize);
+    /// `info` is of the provider of the domain.
+    pub unsafe fn open(&mut self, domain: &Domain, queue: &Object<fid_cq>, info: &Info) -> Result<PeerAddress, Error> {
+        let library = &domain.offer.library;
+        let check = |call, returned: i32| library.check(call, returned as isize);
         // SAFETY: the contract; live objects, and what the caller promises.
         let endpoint = unsafe {
-            let mut endpoint = null_mut();
             let open = (*(*domain.domain.as_ptr()).ops).endpoint;
-            check("fi_endpoint", open(domain.domain.as_ptr(), info, &raw mut endpoint, null_mut()))?;
-            let endpoint: Object<fid_ep> = Object::new(endpoint);
+            let open = |place| open(domain.domain.as_ptr(), info.as_ptr(), place, null_mut());
+            let endpoint: Object<fid_ep> = Object::open(library, "fi_endpoint", open)?;
             let ops = endpoint.ops();
             check("fi_ep_bind", (ops.bind)(endpoint.fid(), self.events.fid(), 0))?;
             check("fi_ep_bind", (ops.bind)(endpoint.fid(), queue.fid(), FI_TRANSMIT | FI_RECV))?;
@@ -166,7 +149,7 @@ impl Connections {
         // SAFETY: a live endpoint that listens, and the handle of a request that came to it.
         let returned = unsafe {
             let reject = (*(*self.passive.as_ptr()).cm).reject;
-            reject(self.passive.as_ptr(), (*request.info).handle, null(), 0)
+            reject(self.passive.as_ptr(), (*request.info.as_ptr()).handle, null(), 0)
         };
         if returned != 0 {
             log::debug!("fi_reject: error {}", -returned);
@@ -243,7 +226,9 @@ impl Connections {
         match event {
             FI_CONNREQ if !entry.info.is_null() => {
                 let data = space[HEAD / 8..].iter().flat_map(|word| word.to_ne_bytes()).take(len - HEAD).collect();
-                events.push(ConnectionEvent::Requested(Request { library: *library, info: entry.info, data }));
+                // SAFETY: it came with the event, and is freed with the request alone.
+                let info = unsafe { Info::new(library, entry.info) };
+                events.push(ConnectionEvent::Requested(Request { info, data }));
             }
             FI_CONNECTED => {
                 if let Some(peer) = self.find(entry.fid) {

@@ -28,7 +28,8 @@ pub(super) struct DatagramEndpoint {
 impl DatagramEndpoint {
     /// Opens an enabled endpoint, with completions in `queue`.
     pub fn open(domain: &Domain, queue: &Object<fid_cq>) -> Result<DatagramEndpoint, Error> {
-        let check = |call, returned: i32| domain.offer.library.check(call, returned as isize);
+        let library = &domain.offer.library;
+        let check = |call, returned: i32| library.check(call, returned as isize);
         // SAFETY: the contract; each object is opened of those before it, with attributes that live during the call.
         unsafe {
             let ops = &*(*domain.domain.as_ptr()).ops;
@@ -41,14 +42,11 @@ impl DatagramEndpoint {
                 map_addr: null_mut(),
                 flags: 0,
             };
-            let mut vector = null_mut();
-            let open = ops.av_open;
-            check("fi_av_open", open(domain.domain.as_ptr(), &raw mut attributes, &raw mut vector, null_mut()))?;
-            let vector: Object<fid_av> = Object::new(vector);
-            let mut endpoint = null_mut();
-            let open = ops.endpoint;
-            check("fi_endpoint", open(domain.domain.as_ptr(), domain.offer.info, &raw mut endpoint, null_mut()))?;
-            let endpoint: Object<fid_ep> = Object::new(endpoint);
+            let open = |place| (ops.av_open)(domain.domain.as_ptr(), &raw mut attributes, place, null_mut());
+            let vector: Object<fid_av> = Object::open(library, "fi_av_open", open)?;
+            let info = domain.offer.info.as_ptr();
+            let open = |place| (ops.endpoint)(domain.domain.as_ptr(), info, place, null_mut());
+            let endpoint: Object<fid_ep> = Object::open(library, "fi_endpoint", open)?;
             let ops = endpoint.ops();
             check("fi_ep_bind", (ops.bind)(endpoint.fid(), vector.fid(), 0))?;
             check("fi_ep_bind", (ops.bind)(endpoint.fid(), queue.fid(), FI_TRANSMIT | FI_RECV))?;

@@ -26,11 +26,10 @@ pub use buffer::Buffer;
 pub use connections::{ConnectionEvent, Request};
 pub use library::Library;
 pub use offer::{EndpointKind, Offer};
-pub use operation::Event;
-pub use operations::{Posted, Remote};
+pub use operation::{Event, Posted, Remote};
 pub use port::Port;
 pub use provider::Provider;
-pub use registration::{LentPiece, Registration};
+pub use registration::LentPiece;
 
 use std::ffi::{CStr, c_char};
 

@@ -1,6 +1,10 @@
 //! Objects of libfabric, each closed when it is dropped.
 
+use std::ptr::null_mut;
+
 use ofi_abi::{fi_ops, fid, fid_av, fid_cq, fid_domain, fid_ep, fid_eq, fid_fabric, fid_mr, fid_pep};
+
+use super::{Error, Library};
 
 /// A structure that begins with a `fid`.
 ///
@@ -8,22 +12,14 @@ use ofi_abi::{fi_ops, fid, fid_av, fid_cq, fid_domain, fid_ep, fid_eq, fid_fabri
 /// It does.
 pub(super) unsafe trait Fid {}
 
-// SAFETY: as libfabric's headers say, and the layout test of `ofi_abi`.
-unsafe impl Fid for fid_fabric {}
-// SAFETY: as of `fid_fabric`.
-unsafe impl Fid for fid_domain {}
-// SAFETY: as of `fid_fabric`.
-unsafe impl Fid for fid_av {}
-// SAFETY: as of `fid_fabric`.
-unsafe impl Fid for fid_cq {}
-// SAFETY: as of `fid_fabric`.
-unsafe impl Fid for fid_ep {}
-// SAFETY: as of `fid_fabric`.
-unsafe impl Fid for fid_mr {}
-// SAFETY: as of `fid_fabric`.
-unsafe impl Fid for fid_eq {}
-// SAFETY: as of `fid_fabric`.
-unsafe impl Fid for fid_pep {}
+macro_rules! fids {
+    ($($object:ident)*) => {$(
+        // SAFETY: as libfabric's headers say, and the layout test of `ofi_abi`.
+        unsafe impl Fid for $object {}
+    )*};
+}
+
+fids!(fid_fabric fid_domain fid_av fid_cq fid_ep fid_mr fid_eq fid_pep);
 
 /// An object that this process has opened.
 pub(super) struct Object<T: Fid>(*mut T);
@@ -32,10 +28,18 @@ pub(super) struct Object<T: Fid>(*mut T);
 unsafe impl<T: Fid> Send for Object<T> {}
 
 impl<T: Fid> Object<T> {
+    /// Opens one.
+    ///
     /// # Safety
-    /// `object` is the result of a call that opens such an object, and is not closed elsewhere.
-    pub(super) unsafe fn new(object: *mut T) -> Object<T> {
-        Object(object)
+    /// `open` is `call`, which writes a pointer to such an object if it returns 0; it is not closed elsewhere.
+    pub(super) unsafe fn open(
+        library: &Library,
+        call: &'static str,
+        open: impl FnOnce(*mut *mut T) -> i32,
+    ) -> Result<Object<T>, Error> {
+        let mut object = null_mut();
+        library.check(call, open(&raw mut object) as isize)?;
+        Ok(Object(object))
     }
 
     pub(super) fn as_ptr(&self) -> *mut T {

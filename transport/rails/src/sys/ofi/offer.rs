@@ -29,7 +29,7 @@ pub enum EndpointKind {
 /// The offer of a provider for one of its domains.
 pub struct Offer {
     pub(super) library: Library,
-    pub(super) info: *mut fi_info,
+    pub(super) info: Info,
     /// Type of the endpoints.
     pub kind: EndpointKind,
     /// Name of the provider.
@@ -46,28 +46,27 @@ pub struct Offer {
     pub speed: Option<u64>,
 }
 
-// SAFETY: the only owner of its memory.
-unsafe impl Send for Offer {}
-
 /// Whether a provider is `wanted`, or is layered on top of it.
 fn is_of(provider: &str, wanted: &str) -> bool {
     provider.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with(';'))
 }
 
-impl Drop for Offer {
-    fn drop(&mut self) {
-        // SAFETY: from `fi_dupinfo`, and not freed elsewhere.
-        unsafe { (self.library.freeinfo)(self.info) };
-    }
-}
-
 /// An owned `fi_info`.
 pub(super) struct Info {
     library: Library,
-    pub info: *mut fi_info,
+    info: *mut fi_info,
 }
 
+// SAFETY: the only owner of its memory.
+unsafe impl Send for Info {}
+
 impl Info {
+    /// # Safety
+    /// `info` is a structure that is not freed elsewhere.
+    pub(super) unsafe fn new(library: &Library, info: *mut fi_info) -> Info {
+        Info { library: *library, info }
+    }
+
     /// A copy; of null, an empty one with all its parts.
     fn copy(library: &Library, info: *const fi_info) -> Result<Info, Error> {
         // SAFETY: null, or a live structure.
@@ -77,11 +76,15 @@ impl Info {
         }
         Ok(Info { library: *library, info })
     }
+
+    pub(super) fn as_ptr(&self) -> *mut fi_info {
+        self.info
+    }
 }
 
 impl Drop for Info {
     fn drop(&mut self) {
-        // SAFETY: from `fi_dupinfo`, and not freed elsewhere.
+        // SAFETY: owned.
         unsafe { (self.library.freeinfo)(self.info) };
     }
 }
@@ -156,7 +159,7 @@ impl Offer {
 
     /// A copy with the address of a peer.
     pub(super) fn towards(&self, address: &[u8]) -> Result<Info, Error> {
-        let copy = Info::copy(&self.library, self.info)?;
+        let copy = Info::copy(&self.library, self.info.as_ptr())?;
         // SAFETY: a structure with all its parts; the address is freed with it, by `free`.
         unsafe {
             let own = libc::malloc(address.len());
@@ -175,7 +178,7 @@ impl Offer {
     unsafe fn copy(library: &Library, info: *mut fi_info, kind: EndpointKind) -> Option<Offer> {
         // SAFETY: entries of such lists have all parts but the adapter.
         unsafe {
-            let copy = (library.dupinfo)(info);
+            let copy = Info::copy(library, info).ok()?;
             let nic = (*info).nic.as_ref();
             let link = nic.and_then(|nic| nic.link_attr.as_ref());
             let up = |state: c_uint| match state {
@@ -185,7 +188,7 @@ impl Offer {
             };
             let domain = text((*(*info).domain_attr).name);
             let device = nic.and_then(|nic| nic.device_attr.as_ref()).map(|device| text(device.name));
-            (!copy.is_null()).then(|| Offer {
+            Some(Offer {
                 library: *library,
                 info: copy,
                 kind,
@@ -201,7 +204,7 @@ impl Offer {
 
     pub(super) fn info(&self) -> &fi_info {
         // SAFETY: a live structure with all its parts.
-        unsafe { &*self.info }
+        unsafe { &*self.info.as_ptr() }
     }
 
     /// Whether memory has to be registered before the adapter uses it.

@@ -98,3 +98,21 @@ impl What {
         }
     }
 }
+
+/// The result of beginning an operation.
+#[derive(Debug)]
+pub enum Posted<T> {
+    /// It is under way, or has ended; an event will follow.
+    Yes,
+    /// There is no room now.
+    Again(T),
+}
+
+/// Where a read begins in a peer's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Remote {
+    /// Address, as sent by the peer.
+    pub address: u64,
+    /// Key, as sent by the peer.
+    pub key: u64,
+}

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
+use std::time::Instant;
 
 use fishplate_engine::Payload;
 use ofi_abi::{FI_ADDR_UNSPEC, FI_EAGAIN, FI_EAVAIL, fi_cq_err_entry, fi_cq_msg_entry};
@@ -11,35 +12,54 @@ use super::Error;
 use super::address::PeerAddress;
 use super::buffer::Buffer;
 use super::object::Object;
-use super::operation::{Event, Operation, What};
+use super::operation::{Event, Operation, Posted, Remote, What};
 use super::port::{Endpoints, Port};
-use super::registration::{Registration, Use, register_own};
+use super::provider::{Connected, Provider};
+use super::registration::{LentPiece, Registration, Use, lend, register_own};
 use crate::sys::memory::UserMemory;
 
 /// Completions that one call reads.
 const BATCH: usize = 16;
 
-/// The result of beginning an operation.
-#[derive(Debug)]
-pub enum Posted<T> {
-    /// It is under way, or has ended; an event will follow.
-    Yes,
-    /// There is no room now.
-    Again(T),
-}
+impl Provider for Port {
+    type Registration = Registration;
 
-/// Where a read begins in a peer's memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Remote {
-    /// Address, as sent by the peer.
-    pub address: u64,
-    /// Key, as sent by the peer.
-    pub key: u64,
-}
+    fn address(&self) -> Result<Vec<u8>, Error> {
+        match &self.endpoints {
+            Endpoints::Datagram(endpoint) => endpoint.address(&self.domain),
+            Endpoints::Connected(connections) => Ok(connections.address().to_vec()),
+        }
+    }
 
-impl Port {
-    /// Posts `buffer` as a receive buffer for one message.
-    pub fn receive(&mut self, buffer: Buffer) -> Posted<Buffer> {
+    fn insert(&mut self, address: &[u8]) -> Result<PeerAddress, Error> {
+        match &mut self.endpoints {
+            Endpoints::Datagram(endpoint) => endpoint.insert(&self.domain, address).map(PeerAddress),
+            Endpoints::Connected(_) => Err(self.library().error("fi_av_insert", ofi_abi::FI_EOPBADSTATE)),
+        }
+    }
+
+    fn connected(&mut self) -> Option<&mut dyn Connected> {
+        match self.endpoints {
+            Endpoints::Connected(_) => Some(self),
+            Endpoints::Datagram(_) => None,
+        }
+    }
+
+    fn buffers(&self, count: usize, len: usize) -> Result<Vec<Buffer>, Error> {
+        Buffer::several(&self.domain, count, len)
+    }
+
+    fn lend(&self, memory: &UserMemory, payload: &Payload) -> Result<Vec<LentPiece>, Error> {
+        lend(&self.domain, memory, payload)
+    }
+
+    #[inline]
+    fn inject_len(&self) -> usize {
+        self.domain.offer.inject_len()
+    }
+
+    #[inline]
+    fn receive(&mut self, buffer: Buffer) -> Posted<Buffer> {
         let (endpoint, connection) = match &mut self.endpoints {
             Endpoints::Datagram(endpoint) => (endpoint.endpoint.as_ptr(), None),
             Endpoints::Connected(connections) => match connections.take_lacking() {
@@ -66,14 +86,8 @@ impl Port {
         self.posted("fi_recv", at, returned, What::into_buffer)
     }
 
-    fn still_lacks(&mut self, connection: Option<PeerAddress>) {
-        if let (Endpoints::Connected(connections), Some(peer)) = (&mut self.endpoints, connection) {
-            connections.lacks(peer);
-        }
-    }
-
-    /// Sends the first `len` bytes of `buffer`. The event has `tag`.
-    pub fn send(&mut self, buffer: Buffer, len: usize, peer: PeerAddress, tag: u64) -> Posted<Buffer> {
+    #[inline]
+    fn send(&mut self, buffer: Buffer, len: usize, peer: PeerAddress, tag: u64) -> Posted<Buffer> {
         let Some((endpoint, address)) = self.endpoint_to(peer) else {
             self.failed.push(Event::Sent(buffer, tag, Err(self.is_closed("fi_send"))));
             return Posted::Yes;
@@ -91,8 +105,8 @@ impl Port {
         self.posted("fi_send", at, returned, What::into_buffer)
     }
 
-    /// Sends up to [`Port::inject_len`] bytes, without an event.
-    pub fn inject(&mut self, bytes: &[u8], peer: PeerAddress) -> Result<Posted<()>, Error> {
+    #[inline]
+    fn inject(&mut self, bytes: &[u8], peer: PeerAddress) -> Result<Posted<()>, Error> {
         let (endpoint, address) = self.endpoint_to(peer).ok_or_else(|| self.is_closed("fi_inject"))?;
         // SAFETY: a live endpoint; the bytes need to stay only during the call.
         let returned = unsafe { ((*(*endpoint).msg).inject)(endpoint, bytes.as_ptr().cast(), bytes.len(), address) };
@@ -102,22 +116,37 @@ impl Port {
         self.library().check("fi_inject", returned).map(|_| Posted::Yes)
     }
 
-    /// Reads `to.len()` bytes of a peer's memory into user memory, one extent. The event has `tag`.
-    pub fn read(
-        &mut self,
-        (memory, to): (&UserMemory, &Payload),
-        from: Remote,
-        peer: PeerAddress,
-        tag: u64,
-    ) -> Posted<()> {
+    #[inline]
+    fn read(&mut self, (memory, to): (&UserMemory, &Payload), from: Remote, peer: PeerAddress, tag: u64) -> Posted<()> {
         let Some(part) = memory.parts(to, 0, u64::MAX).next() else { return Posted::Again(()) };
         self.read_into(part, None, from, peer, tag)
     }
 
-    /// Reads a peer's memory into memory that is returned with the completion.
-    pub fn read_own(&mut self, mut own: Vec<u8>, from: Remote, peer: PeerAddress, tag: u64) -> Posted<()> {
+    #[inline]
+    fn read_own(&mut self, mut own: Vec<u8>, from: Remote, peer: PeerAddress, tag: u64) -> Posted<()> {
         let part = std::ptr::slice_from_raw_parts_mut(own.as_mut_ptr(), own.len());
         self.read_into(part, Some(own), from, peer, tag)
+    }
+
+    #[inline]
+    fn poll(&mut self, events: &mut Vec<Event>) -> Result<bool, Error> {
+        if !self.failed.is_empty() {
+            events.append(&mut self.failed);
+            return Ok(true);
+        }
+        self.poll_queue(events)
+    }
+
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
+}
+
+impl Port {
+    fn still_lacks(&mut self, connection: Option<PeerAddress>) {
+        if let (Endpoints::Connected(connections), Some(peer)) = (&mut self.endpoints, connection) {
+            connections.lacks(peer);
+        }
     }
 
     fn read_into(
@@ -150,15 +179,6 @@ impl Port {
             read(endpoint, part.cast(), part.len(), descriptor, address, from.address, from.key, self.context(at))
         };
         self.posted("fi_read", at, returned, |_| ())
-    }
-
-    /// Appends a batch of events. True if there were any.
-    pub fn poll(&mut self, events: &mut Vec<Event>) -> Result<bool, Error> {
-        if !self.failed.is_empty() {
-            events.append(&mut self.failed);
-            return Ok(true);
-        }
-        self.poll_queue(events)
     }
 
     /// Reads a batch of completions. True if there were any.

@@ -3,21 +3,17 @@
 use std::ptr::null_mut;
 use std::sync::Arc;
 
-use fishplate_engine::Payload;
-use ofi_abi::{FI_CQ_FORMAT_MSG, FI_WAIT_NONE, fi_addr_t, fi_cq_attr, fid_cq, fid_domain, fid_ep, fid_fabric};
+use ofi_abi::{FI_CQ_FORMAT_MSG, FI_WAIT_NONE, fi_addr_t, fi_cq_attr, fid_cq, fid_ep, fid_fabric};
 use slab::Slab;
 
 use super::address::PeerAddress;
-use super::buffer::Buffer;
 use super::connections::Connections;
 use super::datagram_endpoint::DatagramEndpoint;
 use super::domain::Domain;
 use super::object::Object;
 use super::offer::EndpointKind;
 use super::operation::{Event, Operation, UnderWay};
-use super::registration::{LentPiece, lend};
 use super::{Error, Library, Offer};
-use crate::sys::memory::UserMemory;
 
 /// Bounds of the completion queue's size: it is as large as the provider allows within them.
 const QUEUE: std::ops::RangeInclusive<usize> = 1 << 10..=1 << 16;
@@ -54,37 +50,6 @@ impl Port {
         Ok(Port { endpoints, queue, under_way, operations: Slab::new(), failed: Vec::new(), domain })
     }
 
-    /// Its address for peers.
-    pub fn address(&self) -> Result<Vec<u8>, Error> {
-        match &self.endpoints {
-            Endpoints::Datagram(endpoint) => endpoint.address(&self.domain),
-            Endpoints::Connected(connections) => Ok(connections.address().to_vec()),
-        }
-    }
-
-    /// Adds a peer that needs no connection.
-    pub fn insert(&mut self, address: &[u8]) -> Result<PeerAddress, Error> {
-        match &mut self.endpoints {
-            Endpoints::Datagram(endpoint) => endpoint.insert(&self.domain, address).map(PeerAddress),
-            Endpoints::Connected(_) => Err(self.library().error("fi_av_insert", ofi_abi::FI_EOPBADSTATE)),
-        }
-    }
-
-    /// Memory for `count` messages of `len` bytes.
-    pub fn buffers(&self, count: usize, len: usize) -> Result<Vec<Buffer>, Error> {
-        Buffer::several(&self.domain, count, len)
-    }
-
-    /// Registers a payload, so that peers with the key can read it.
-    pub fn lend(&self, memory: &UserMemory, payload: &Payload) -> Result<Vec<LentPiece>, Error> {
-        lend(&self.domain, memory, payload)
-    }
-
-    /// Bytes that are sent at once without a completion, at most.
-    pub fn inject_len(&self) -> usize {
-        self.domain.offer.inject_len()
-    }
-
     pub(super) fn library(&self) -> &Library {
         &self.domain.offer.library
     }
@@ -99,17 +64,13 @@ impl Port {
 }
 
 fn open_domain(offer: Offer) -> Result<Domain, Error> {
-    let (library, info) = (offer.library, offer.info);
-    let check = |call, returned: i32| library.check(call, returned as isize);
+    let (library, info) = (offer.library, offer.info.as_ptr());
     // SAFETY: the contract; each object is opened of that before it, with attributes that live during the call.
     unsafe {
-        let mut fabric = null_mut();
-        check("fi_fabric", (library.fabric)((*info).fabric_attr, &raw mut fabric, null_mut()))?;
-        let fabric: Object<fid_fabric> = Object::new(fabric);
-        let mut domain = null_mut();
+        let open = |place| (library.fabric)((*info).fabric_attr, place, null_mut());
+        let fabric: Object<fid_fabric> = Object::open(&library, "fi_fabric", open)?;
         let open = (*(*fabric.as_ptr()).ops).domain;
-        check("fi_domain", open(fabric.as_ptr(), info, &raw mut domain, null_mut()))?;
-        let domain: Object<fid_domain> = Object::new(domain);
+        let domain = Object::open(&library, "fi_domain", |place| open(fabric.as_ptr(), info, place, null_mut()))?;
         Ok(Domain { domain, fabric, offer })
     }
 }
@@ -127,15 +88,14 @@ fn open_queue(domain: &Domain) -> Result<(Object<fid_cq>, usize), Error> {
             wait_cond: 0,
             wait_set: null_mut(),
         };
-        let mut queue = null_mut();
         // SAFETY: the contract; a live domain, and attributes that live during the call.
-        let returned = unsafe {
+        let queue = unsafe {
             let open = (*(*domain.domain.as_ptr()).ops).cq_open;
-            open(domain.domain.as_ptr(), &raw mut attributes, &raw mut queue, null_mut())
+            let open = |place| open(domain.domain.as_ptr(), &raw mut attributes, place, null_mut());
+            Object::open(&domain.offer.library, "fi_cq_open", open)
         };
-        match domain.offer.library.check("fi_cq_open", returned as isize) {
-            // SAFETY: it was opened.
-            Ok(_) => return Ok((unsafe { Object::new(queue) }, size)),
+        match queue {
+            Ok(queue) => return Ok((queue, size)),
             Err(error) if size <= *QUEUE.start() => return Err(error),
             Err(_) => size /= 2,
         }
@@ -144,7 +104,7 @@ fn open_queue(domain: &Domain) -> Result<(Object<fid_cq>, usize), Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Posted;
+    use super::super::{Posted, Provider};
     use super::*;
 
     /// Ports over the providers that every libfabric has, where there is one.

@@ -1,15 +1,13 @@
-//! The interface of an endpoint for rails, implemented by [`Port`] and by a simulation for tests.
+//! The interface of an endpoint for rails, implemented by [`Port`](super::Port) and by a simulation for tests.
 
 use std::time::Instant;
 
 use fishplate_engine::Payload;
 
-use super::connected::Connected;
-use super::port::Endpoints;
-use super::{Buffer, Error, Event, LentPiece, PeerAddress, Port, Posted, Registration, Remote};
+use super::{Buffer, ConnectionEvent, Error, Event, LentPiece, PeerAddress, Posted, Remote, Request};
 use crate::sys::memory::UserMemory;
 
-/// An endpoint of a provider. See [`Port`] for the operations.
+/// An endpoint of a provider.
 pub trait Provider {
     /// Registered memory, until it is dropped.
     type Registration;
@@ -34,16 +32,16 @@ pub trait Provider {
     /// Bytes that are sent at once without a completion, at most.
     fn inject_len(&self) -> usize;
 
-    /// Posts `buffer` for a message.
+    /// Posts `buffer` as a receive buffer for one message.
     fn receive(&mut self, buffer: Buffer) -> Posted<Buffer>;
 
-    /// Sends the first `len` bytes of `buffer`.
+    /// Sends the first `len` bytes of `buffer`. The event has `tag`.
     fn send(&mut self, buffer: Buffer, len: usize, peer: PeerAddress, tag: u64) -> Posted<Buffer>;
 
-    /// Sends a few bytes, without an event.
+    /// Sends up to [`Provider::inject_len`] bytes, without an event.
     fn inject(&mut self, bytes: &[u8], peer: PeerAddress) -> Result<Posted<()>, Error>;
 
-    /// Reads a peer's memory into user memory, one extent.
+    /// Reads as many bytes of a peer's memory as `to` has into user memory, one extent. The event has `tag`.
     fn read(&mut self, to: (&UserMemory, &Payload), from: Remote, peer: PeerAddress, tag: u64) -> Posted<()>;
 
     /// Reads a peer's memory into memory that is returned with the completion.
@@ -56,67 +54,21 @@ pub trait Provider {
     fn now(&self) -> Instant;
 }
 
-impl Provider for Port {
-    type Registration = Registration;
+/// Operations of an endpoint that has to be connected to each peer.
+pub trait Connected {
+    /// Begins a connection to the peer that listens at `address`, with `data` in the request. Takes as many buffers of `receives` as the
+    /// connection needs.
+    fn connect(&mut self, address: &[u8], data: &[u8], receives: &mut Vec<Buffer>) -> Result<PeerAddress, Error>;
 
-    fn address(&self) -> Result<Vec<u8>, Error> {
-        Port::address(self)
-    }
+    /// Accepts a connection.
+    fn accept(&mut self, request: Request, receives: &mut Vec<Buffer>) -> Result<PeerAddress, Error>;
 
-    fn insert(&mut self, address: &[u8]) -> Result<PeerAddress, Error> {
-        Port::insert(self, address)
-    }
+    /// Refuses a connection.
+    fn refuse(&mut self, request: Request);
 
-    fn connected(&mut self) -> Option<&mut dyn Connected> {
-        match self.endpoints {
-            Endpoints::Connected(_) => Some(self),
-            Endpoints::Datagram(_) => None,
-        }
-    }
+    /// Closes a connection. Its operations end, as the next poll reports, and access no memory any more.
+    fn disconnect(&mut self, peer: PeerAddress);
 
-    fn buffers(&self, count: usize, len: usize) -> Result<Vec<Buffer>, Error> {
-        Port::buffers(self, count, len)
-    }
-
-    fn lend(&self, memory: &UserMemory, payload: &Payload) -> Result<Vec<LentPiece>, Error> {
-        Port::lend(self, memory, payload)
-    }
-
-    #[inline]
-    fn inject_len(&self) -> usize {
-        Port::inject_len(self)
-    }
-
-    #[inline]
-    fn receive(&mut self, buffer: Buffer) -> Posted<Buffer> {
-        Port::receive(self, buffer)
-    }
-
-    #[inline]
-    fn send(&mut self, buffer: Buffer, len: usize, peer: PeerAddress, tag: u64) -> Posted<Buffer> {
-        Port::send(self, buffer, len, peer, tag)
-    }
-
-    #[inline]
-    fn inject(&mut self, bytes: &[u8], peer: PeerAddress) -> Result<Posted<()>, Error> {
-        Port::inject(self, bytes, peer)
-    }
-
-    #[inline]
-    fn read(&mut self, to: (&UserMemory, &Payload), from: Remote, peer: PeerAddress, tag: u64) -> Posted<()> {
-        Port::read(self, to, from, peer, tag)
-    }
-
-    fn read_own(&mut self, own: Vec<u8>, from: Remote, peer: PeerAddress, tag: u64) -> Posted<()> {
-        Port::read_own(self, own, from, peer, tag)
-    }
-
-    #[inline]
-    fn poll(&mut self, events: &mut Vec<Event>) -> Result<bool, Error> {
-        Port::poll(self, events)
-    }
-
-    fn now(&self) -> Instant {
-        Instant::now()
-    }
+    /// Appends the events of connections.
+    fn poll_connections(&mut self, events: &mut Vec<ConnectionEvent>) -> Result<(), Error>;
 }

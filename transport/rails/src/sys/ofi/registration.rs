@@ -59,20 +59,18 @@ impl Registration {
         let mut tries = MAX_TRIES;
         loop {
             let key = if offer.has_mr_mode(FI_MR_PROV_KEY) { 0 } else { random_key(offer.key_len()) };
-            let mut mr = null_mut();
             // SAFETY: a live domain; the caller promises the memory.
-            let returned = unsafe {
+            let mr = unsafe {
                 let reg = (*(*domain.domain.as_ptr()).mr).reg;
                 let start = part.cast::<c_void>().cast_const();
-                reg(domain.domain.fid(), start, part.len(), access, 0, key, 0, &raw mut mr, null_mut())
+                let open = |place| reg(domain.domain.fid(), start, part.len(), access, 0, key, 0, place, null_mut());
+                Object::open(&offer.library, "fi_mr_reg", open)
             };
             tries -= 1;
-            if returned == -FI_ENOKEY && tries > 0 {
-                continue;
+            match mr {
+                Err(error) if error.number == FI_ENOKEY && tries > 0 => continue,
+                mr => return Ok(Registration { mr: mr?, _domain: domain.clone() }),
             }
-            offer.library.check("fi_mr_reg", returned as isize)?;
-            // SAFETY: just opened.
-            return Ok(Registration { mr: unsafe { Object::new(mr) }, _domain: domain.clone() });
         }
     }
 

@@ -46,6 +46,13 @@ impl Estimate {
     fn measure_one(&mut self, now: Instant, frame: SentFrame) {
         self.measure_all((now, now), &[frame], 0);
     }
+
+    /// A frame of this length is acknowledged so much later, at once.
+    fn carry(&mut self, at: Instant, bytes: u64, ns: u64) {
+        let sent = self.sent(at, bytes);
+        self.acknowledged(sent);
+        self.measure_one(at.plus_ns(ns), sent);
+    }
 }
 
 #[test]
@@ -68,10 +75,7 @@ fn the_rate_is_what_acknowledgements_show_whatever_the_driver_said() {
 fn the_round_trip_and_the_pauses_of_the_sender_do_not_count() {
     let mut estimate = Estimate::of_round_trip(20_000_000);
     for round in 0..10 {
-        let start = round * 1_000_000_000;
-        let sent = estimate.sent(Instant(start), MIB);
-        estimate.acknowledged(sent);
-        estimate.measure_one(Instant(start + 20_000_000 + 33_554_432), sent);
+        estimate.carry(Instant(round * 1_000_000_000), MIB, 20_000_000 + 33_554_432);
     }
     assert!((estimate.rate() / 31.25e6 - 1.0).abs() < 0.01, "{}", estimate.rate());
 }
@@ -80,9 +84,7 @@ fn the_round_trip_and_the_pauses_of_the_sender_do_not_count() {
 fn a_trickle_does_not_make_a_path_slow() {
     let mut estimate = Estimate::new(None);
     for at in 0..10_000 {
-        let sent = estimate.sent(Instant(at * 100_000), 64);
-        estimate.acknowledged(sent);
-        estimate.measure_one(Instant(at * 100_000 + 10_000), sent);
+        estimate.carry(Instant(at * 100_000), 64, 10_000);
     }
     assert_eq!(estimate.rate(), ASSUMED_RATE);
 }
@@ -144,9 +146,7 @@ fn a_short_window_does_not_make_a_path_slow() {
         for round in round_trips {
             let start = Instant(round * 20_000_000);
             estimate.path_measured(start, path(20_000_000, window));
-            let frame = estimate.sent(start, 80_000);
-            estimate.acknowledged(frame);
-            estimate.measure_one(start.plus_ns(40_000_000), frame);
+            estimate.carry(start, 80_000, 40_000_000);
         }
         estimate.rate()
     };
@@ -178,9 +178,7 @@ fn a_window_that_opens_does_not_make_a_path_slow() {
 fn a_path_that_is_shunned_is_measured_by_padding() {
     let mut estimate = Estimate::of_round_trip(5_000);
     for round in 0..100 {
-        let sent = estimate.sent(Instant(round * 4_096_000), 4096);
-        estimate.acknowledged(sent);
-        estimate.measure_one(Instant((round + 1) * 4_096_000), sent); // 1 MB/s
+        estimate.carry(Instant(round * 4_096_000), 4096, 4_096_000); // 1 MB/s
     }
     assert!((estimate.rate() / 1e6 - 1.0).abs() < 0.05);
     // Now it carries 125 MB/s. A short train, for a start, says 16 MB/s, and no later one more; a long one does.
@@ -208,23 +206,15 @@ fn the_burst_of_a_shaper_does_not_make_a_path_fast() {
     let mut estimate = Estimate::of_round_trip(5_000);
     // 62 KB each 2 ms, 31 MB/s; every third passes at once, as the path has rested.
     for round in 0..300 {
-        let start = Instant(round * 2_500_000);
-        let sent = estimate.sent(start, 62_000);
-        estimate.acknowledged(sent);
-        estimate.measure_one(start.plus_ns(if round % 3 == 0 { 60_000 } else { 2_000_000 }), sent);
+        estimate.carry(Instant(round * 2_500_000), 62_000, if round % 3 == 0 { 60_000 } else { 2_000_000 });
     }
     assert!((28e6..36e6).contains(&estimate.rate()), "{}", estimate.rate());
 }
 
 /// Sends 16 KB, which pass at once, and 60 bytes 30 us later, which take `late_ns` longer than alone.
 fn burst_and_frame(estimate: &mut Estimate, start: Instant, late_ns: u64) {
-    let burst = estimate.sent(start, 16_000);
-    estimate.acknowledged(burst);
-    estimate.measure_one(start.plus_ns(20_000), burst);
-    let at = start.plus_ns(30_000);
-    let frame = estimate.sent(at, 60);
-    estimate.acknowledged(frame);
-    estimate.measure_one(at.plus_ns(5_000 + late_ns), frame);
+    estimate.carry(start, 16_000, 20_000);
+    estimate.carry(start.plus_ns(30_000), 60, 5_000 + late_ns);
 }
 
 #[test]
@@ -237,9 +227,7 @@ fn a_short_frame_behind_a_burst_shows_what_the_path_owes() {
     assert!((28e6..36e6).contains(&estimate.rate()), "{}", estimate.rate());
     let start = Instant(100_000_000);
     assert!(estimate.burst(start) >= 16_000);
-    let burst = estimate.sent(start, 16_000);
-    estimate.acknowledged(burst);
-    estimate.measure_one(start.plus_ns(20_000), burst);
+    estimate.carry(start, 16_000, 20_000);
     let owed = estimate.queued_ahead(start.plus_ns(100_000));
     assert!((10_000..14_000).contains(&owed), "{owed} bytes with nothing in flight");
     assert_eq!(estimate.queued_ahead(start.plus_ns(700_000)), 0, "it has made up for them");
@@ -280,9 +268,7 @@ fn a_moment_s_standstill_does_not_make_a_path_slower_than_a_slow_one() {
         let now = Instant(round * 100_000);
         let pause_ns = if round == 50 { 3_000_000 } else { 0 };
         for (estimate, ns) in [(&mut fast, 8_500 + pause_ns), (&mut slow, 34_000)] {
-            let sent = estimate.sent(now, 1064);
-            estimate.acknowledged(sent);
-            estimate.measure_one(now.plus_ns(ns), sent);
+            estimate.carry(now, 1064, ns);
         }
     }
 
@@ -320,9 +306,7 @@ fn one_that_gets_little_of_a_port_may_have_as_much_waiting_there_as_one_that_get
     let slow = |round_trip_ns| {
         let mut estimate = Estimate::of_round_trip(round_trip_ns);
         for at in 1..100 {
-            let frame = estimate.sent(Instant(at * 20_000_000), 100_000);
-            estimate.acknowledged(frame);
-            estimate.measure_one(Instant(at * 20_000_000 + 10_000_000 + round_trip_ns), frame);
+            estimate.carry(Instant(at * 20_000_000), 100_000, 10_000_000 + round_trip_ns);
         }
         estimate.sent(Instant(2_000_000_000), 300_000);
         estimate

@@ -1,10 +1,10 @@
 //! Two endpoints of one process over loopback, one of which gives connections back.
 
-use fishplate_engine::{Context, Envelope, RailId, SendRequest};
+use fishplate_engine::{Context, Envelope, Payload, RailId, SendRequest};
 
 use super::*;
 use crate::connect::outgoing::Attempt;
-use crate::endpoint::test_pair::{PATIENCE, Pair, extent};
+use crate::endpoint::test_pair::{PATIENCE, Pair};
 
 /// Neither has a connection to the other, nor seeks one.
 fn are_unconnected(pair: &Pair) -> bool {
@@ -69,9 +69,8 @@ fn further_connections_go_before_the_last_one() {
 fn a_connection_of_a_peer_that_waits_for_something_is_kept() {
     let mut pair = Pair::open();
     let sent = vec![7; 1 << 20];
-    let (vc, envelope, payload) = (pair.names[0], Envelope::Tagged(99), extent(&sent));
-    let (inject, notify, context) = (false, false, Context(99));
-    pair.ends[0].send(SendRequest { vc, envelope, data: None, payload, inject, notify, context }).unwrap();
+    let message = SendRequest::new(pair.names[0], Envelope::Tagged(99), Payload::of(&sent), Context(99));
+    pair.ends[0].send(SendRequest { notify: false, ..message }).unwrap();
     let announced = |pair: &Pair| pair.ends[1].engine.idle_peers().is_empty();
     pair.until(|pair| announced(pair));
     for end in [0, 1] {

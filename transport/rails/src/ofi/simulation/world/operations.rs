@@ -2,7 +2,7 @@
 
 use fishplate_engine::{
     Completion, Context, Envelope, Failure, Operation, Pattern, ReadRequest, RecvRequest, Region, Registration, Remote,
-    SendRequest, Space, WriteRequest,
+    SendRequest, WriteRequest,
 };
 
 use super::World;
@@ -42,17 +42,10 @@ impl World {
 
     fn send(&mut self, id: u64, (from, to): (usize, usize), len: u64, inject: bool) {
         let region = self.arena.borrow_mut().filled(id, len);
-        let request = SendRequest {
-            vc: self.nodes[from].vcs[to],
-            envelope: Envelope::Tagged(id),
-            data: Some(id),
-            payload: payload(region, len, id.is_multiple_of(3)),
-            inject,
-            notify: true,
-            context: Context(id),
-        };
+        let payload = payload(region, len, id.is_multiple_of(3));
+        let request = SendRequest::new(self.nodes[from].vcs[to], Envelope::Tagged(id), payload, Context(id));
         self.lengths.insert(id, len);
-        let posted = self.nodes[from].engine.post_send(request);
+        let posted = self.nodes[from].engine.post_send(SendRequest { data: Some(id), inject, ..request });
         let Ok(key) = posted else {
             assert!(self.have_parted(from, to), "{posted:?}");
             return self.arena.borrow_mut().give_back(region);
@@ -73,9 +66,9 @@ impl World {
     fn receive(&mut self, id: u64, (from, at): (usize, usize), room: u64) {
         let region = self.arena.borrow_mut().take(room);
         self.receives.insert(id, Held { node: at, peer: from, region, len: room });
-        let pattern = Pattern { space: Space::Tagged { tag: id, ignore: 0 }, source: Some(self.nodes[at].vcs[from]) };
-        let (buffer, context) = (payload(region, room, id.is_multiple_of(4)), Context(id));
-        self.nodes[at].engine.post_recv(RecvRequest { pattern, buffer, multi_min_free: None, notify: true, context });
+        let pattern = Pattern { source: Some(self.nodes[at].vcs[from]), ..Pattern::tagged(id) };
+        let buffer = payload(region, room, id.is_multiple_of(4));
+        self.nodes[at].engine.post_recv(RecvRequest::new(pattern, buffer, Context(id)));
     }
 
     fn access(&mut self, id: u64, (from, to): (usize, usize), len: u64, is_write: bool) {
@@ -92,11 +85,7 @@ impl World {
         let (local, context) = (payload(local, len, id.is_multiple_of(4)), Context(id));
         let engine = &mut self.nodes[from].engine;
         let posted = match is_write {
-            true => {
-                let request =
-                    WriteRequest { vc, to: at, data: None, payload: local, inject: false, notify: true, context };
-                engine.post_write(request).map(|_| ())
-            }
+            true => engine.post_write(WriteRequest::new(vc, at, local, context)).map(|_| ()),
             false => engine.post_read(ReadRequest { vc, from: at, buffer: local, notify: true, context }),
         };
         if posted.is_err() {

@@ -3,10 +3,10 @@
 use std::net::Shutdown;
 
 use fishplate_engine::wire::Body;
-use fishplate_engine::{Context, Failure, Pattern, Payload, RecvRequest, Source, Space};
+use fishplate_engine::{Context, Failure, Pattern, Payload, RecvRequest, Source};
 
 use super::*;
-use crate::endpoint::test_pair::{Pair, extent};
+use crate::endpoint::test_pair::Pair;
 
 #[test]
 fn either_side_sets_up_streams_and_lets_its_own_go_under_traffic() {
@@ -61,13 +61,8 @@ fn a_peer_that_lets_go_of_what_has_to_stay_breaks_the_protocol() {
     end.links.tcp[at].transmit.push(&header, &Source::User(Payload::EMPTY), false, &end.memory, &end.bounces);
     end.flush(at);
     let buffer = [0; 8];
-    pair.ends[1].recv(RecvRequest {
-        pattern: Pattern { space: Space::Message, source: Some(pair.names[1]) },
-        buffer: extent(&buffer),
-        multi_min_free: None,
-        notify: true,
-        context: Context(99),
-    });
+    let pattern = Pattern { source: Some(pair.names[1]), ..Pattern::MESSAGE };
+    pair.ends[1].recv(RecvRequest::new(pattern, Payload::of(&buffer), Context(99)));
     let mut why = None;
     pair.until(|pair| {
         why = pair.ends[1].poll_completion();

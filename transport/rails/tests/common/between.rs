@@ -1,4 +1,4 @@
-//! Somebody whom all connections of endpoints pass, and who puts a message into one.
+//! Somebody whom all connections of endpoints pass: who reads them, changes bits, and puts messages in.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -18,12 +18,18 @@ pub struct Injection {
     pub bytes: Vec<u8>,
 }
 
-#[derive(Default)]
 pub struct Between {
     /// Where an endpoint is reached by way of here, and its own address.
     ways: Vec<(TcpListener, SocketAddr)>,
     pipes: Vec<Pipe>,
     injection: Option<Injection>,
+    /// All that has passed.
+    pub seen: Vec<u8>,
+    /// Number of connections of which a bit is flipped, from the first on.
+    pub spoils: usize,
+    /// Mean distance of flipped bits in bytes; 0: none.
+    pub spoils_one_in: usize,
+    random: fastrand::Rng,
 }
 
 /// One direction of a connection.
@@ -36,9 +42,18 @@ struct Pipe {
     passed: usize,
     /// Bytes that are put in when `passed` has this value.
     injected: Option<(usize, Vec<u8>)>,
+    /// The byte of which a bit is changed next.
+    spoils: Option<usize>,
+    /// Bits that were changed.
+    spoilt: usize,
 }
 
 impl Between {
+    pub fn new() -> Between {
+        let (ways, pipes, seen, random) = (Vec::new(), Vec::new(), Vec::new(), fastrand::Rng::with_seed(7));
+        Between { ways, pipes, injection: None, seen, spoils: 0, spoils_one_in: 0, random }
+    }
+
     /// The address of an endpoint, but that it leads here.
     pub fn way_to(&mut self, target: &Address) -> Address {
         let listener = TcpListener::bind((target.rails[0][0], 0)).unwrap();
@@ -65,6 +80,16 @@ impl Between {
         self.injection.is_none() && self.pipes.iter().all(|pipe| pipe.injected.is_none())
     }
 
+    /// Connections so far, or since they were cut.
+    pub fn connections(&self) -> usize {
+        self.pipes.len() / 2
+    }
+
+    /// Bits that were changed so far.
+    pub fn spoilt(&self) -> usize {
+        self.pipes.iter().map(|pipe| pipe.spoilt).sum()
+    }
+
     /// Ends all connections.
     pub fn cut(&mut self) {
         self.pipes.clear();
@@ -74,7 +99,13 @@ impl Between {
         for way in 0..self.ways.len() {
             self.accept(way);
         }
-        self.pipes.iter_mut().for_each(Pipe::pass);
+        for pipe in &mut self.pipes {
+            if self.spoils_one_in > 0 && pipe.spoils.is_none_or(|at| at < pipe.passed) {
+                let from = pipe.passed.max(pipe.handshake_len());
+                pipe.spoils = Some(from + self.random.usize(..2 * self.spoils_one_in));
+            }
+            pipe.pass(&mut self.seen, 1 << self.random.u8(..8));
+        }
     }
 
     fn accept(&mut self, way: usize) {
@@ -82,29 +113,34 @@ impl Between {
         while let Ok((here, _)) = listener.accept() {
             let there = TcpStream::connect(target).unwrap();
             [&here, &there].into_iter().for_each(|stream| stream.set_nonblocking(true).unwrap());
-            let injection = self.injection.take();
-            for (direction, (from, to)) in [(&here, &there), (&there, &here)].into_iter().enumerate() {
-                let is_meant = |one: &&Injection| one.to_acceptor == (direction == 0);
-                let injected = injection
-                    .as_ref()
-                    .filter(is_meant)
-                    .map(|injection| (LENS[direction][..injection.before].iter().sum(), injection.bytes.clone()));
+            let (injection, is_spoilt) = (self.injection.take(), self.pipes.len() / 2 < self.spoils);
+            for (to_acceptor, from, to) in [(true, &here, &there), (false, &there, &here)] {
                 let [from, to] = [from, to].map(|stream| stream.try_clone().unwrap());
-                self.pipes.push(Pipe {
-                    to_acceptor: direction == 0,
-                    from,
-                    to,
-                    under_way: Vec::new(),
-                    passed: 0,
-                    injected,
-                });
+                let (under_way, injected, spoils) = (Vec::new(), None, None);
+                let mut pipe = Pipe { to_acceptor, from, to, under_way, passed: 0, injected, spoils, spoilt: 0 };
+                let injection = injection.as_ref().filter(|injection| injection.to_acceptor == to_acceptor);
+                pipe.injected =
+                    injection.map(|injection| (pipe.lens()[..injection.before].iter().sum(), injection.bytes.clone()));
+                // The first record or frame: what it begins with, or what it holds.
+                pipe.spoils = is_spoilt.then_some(pipe.handshake_len() + 3);
+                self.pipes.push(pipe);
             }
         }
     }
 }
 
 impl Pipe {
-    fn pass(&mut self) {
+    /// Lengths of the messages of the set-up.
+    fn lens(&self) -> [usize; 2] {
+        LENS[usize::from(!self.to_acceptor)]
+    }
+
+    fn handshake_len(&self) -> usize {
+        self.lens().iter().sum()
+    }
+
+    /// Passes on what has come, with the bits of `mask` of the byte that is to be changed.
+    fn pass(&mut self, seen: &mut Vec<u8>, mask: u8) {
         self.put_in();
         let mut bytes = [0; 1 << 16];
         if self.under_way.is_empty() {
@@ -113,8 +149,13 @@ impl Pipe {
             match self.from.read(&mut bytes[..most]) {
                 Ok(0) => drop(self.to.shutdown(Shutdown::Write)),
                 Ok(got) => {
+                    let bytes = &mut bytes[..got];
+                    let spoilt = self.spoils.and_then(|at| at.checked_sub(self.passed)).filter(|at| *at < got);
+                    spoilt.into_iter().for_each(|at| bytes[at] ^= mask);
+                    self.spoilt += usize::from(spoilt.is_some());
                     self.passed += got;
-                    self.under_way.extend_from_slice(&bytes[..got]);
+                    self.under_way.extend_from_slice(bytes);
+                    seen.extend_from_slice(bytes);
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 Err(_) => drop(self.to.shutdown(Shutdown::Both)),
