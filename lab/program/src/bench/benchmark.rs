@@ -26,12 +26,10 @@ pub struct Benchmark {
     /// What it is called; unless given, as its program.
     #[serde(default)]
     pub name: String,
-    /// Its program.
     pub program: Program,
     /// Options of the program.
     #[serde(default)]
     pub options: Options,
-    /// Number of ranks.
     #[serde(default = "default_ranks")]
     pub ranks: u32,
     /// How many of them each host has; empty: as many as others.

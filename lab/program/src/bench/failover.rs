@@ -43,7 +43,6 @@ pub struct Limits {
 pub struct Interval {
     /// When it ended.
     pub end: f64,
-    /// Its length.
     pub length: f64,
     /// Rate.
     pub mb_s: f64,
@@ -68,11 +67,9 @@ struct Series(Vec<Interval>);
 pub struct Judged {
     /// Benchmark, link and what was measured.
     pub place: String,
-    /// Stack.
     pub stack: String,
     /// Times of all rounds; absent: there is a round without.
     pub found: Option<Spread>,
-    /// In how many rounds.
     pub rounds: u32,
     /// Longest time, in milliseconds.
     pub limit_ms: f64,

@@ -7,11 +7,8 @@ use crate::mpi::stacks::Stack;
 /// One stack on one link with one benchmark in one round.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cell {
-    /// Stack.
     pub stack: String,
-    /// Link.
     pub link: String,
-    /// Benchmark.
     pub benchmark: String,
     /// Round, from 0.
     pub round: u32,

@@ -74,7 +74,6 @@ pub fn ready_plan(name: &str, quick: bool) -> Result<(Plan, Catalog)> {
 
 /// A measurement that is to be made.
 pub struct Bench {
-    /// What.
     pub plan: Plan,
     /// All stacks that are known.
     pub catalog: Catalog,

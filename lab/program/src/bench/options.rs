@@ -15,7 +15,6 @@ enum OneOrMany {
 }
 
 impl Options {
-    /// The value of an option.
     pub fn value(&self, name: &str) -> Option<&str> {
         let place = self.place(name)?;
         self.0[place].split_once('=').map(|(_, value)| value).or_else(|| self.0.get(place + 1).map(String::as_str))

@@ -40,7 +40,6 @@ const READY: [(&str, &str); 18] = [
 /// Most hosts: as many as a testbed has.
 const MAX_HOSTS: usize = 16;
 
-/// A plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -78,10 +77,8 @@ pub struct Plan {
     /// Which packets links lose, and how long those with jitter hold them.
     #[serde(default = "default_seed")]
     pub seed: u64,
-    /// Links.
     #[serde(default)]
     pub links: Vec<Link>,
-    /// Benchmarks.
     #[serde(default)]
     pub benchmarks: Vec<Benchmark>,
     /// A network that is there, instead of links.
@@ -95,7 +92,6 @@ pub struct Plan {
 pub struct Network {
     /// What it is called.
     pub name: String,
-    /// Hosts.
     pub hosts: Vec<String>,
     /// Interfaces that stacks are told, the best first; empty: they choose.
     #[serde(default)]

@@ -43,7 +43,6 @@ pub type Open<'a> = dyn Fn(&str, Option<&record::Link>) -> Result<Site> + 'a;
 
 /// What a session has to do and what is known already.
 pub struct Session<'a> {
-    /// The plan.
     pub plan: &'a Plan,
     /// The stacks of the plan, in its order.
     pub prepared_stacks: Vec<PreparedStack>,

@@ -32,11 +32,9 @@ pub enum Site {
 
 /// A program to run.
 pub struct Work {
-    /// Number of ranks.
     pub ranks: u32,
     /// How many of them each host has; empty: as many as others.
     pub ranks_by_host: Vec<u32>,
-    /// Variables for it.
     pub variables: Vec<(String, String)>,
     /// Its words.
     pub program: Vec<String>,

@@ -35,7 +35,6 @@ pub struct Counting {
 pub struct Traffic {
     /// Length of steps.
     pub step_s: f64,
-    /// The rails.
     pub rails: Vec<RailShare>,
 }
 

@@ -70,7 +70,6 @@ A plan in TOML:
   program = \"bandwidth\"
   options = \"--window 16 --sizes 1K:4M --seconds 0.3\"";
 
-/// The command.
 pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
     let list = args.list;
     let bench = args.bench()?;

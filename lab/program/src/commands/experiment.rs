@@ -46,7 +46,6 @@ pub struct Args {
     sources: Option<PathBuf>,
 }
 
-/// The command.
 pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
     let experiment = experiments::find(&args.name).with_context(|| format!("no experiment {}", args.name))?;
     let (mut plan, catalog) = experiment.plan(args.quick)?;

@@ -184,7 +184,6 @@ struct Exec {
 /// Seconds that `up` measures rates for.
 const GLANCE_S: f64 = 1.0;
 
-/// The command.
 pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
     match args.action {
         Action::Up(args) => up(&args)?,

@@ -43,7 +43,6 @@ enum Send {
 }
 
 impl Args {
-    /// As a pattern.
     pub fn pattern(&self) -> Pattern {
         let time = |us: u64| Time::ns(us as f64 * 1e3);
         Pattern {

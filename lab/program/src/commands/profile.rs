@@ -76,7 +76,6 @@ Examples:
   fishplate profile --trace run1 -- mpiexec -n 4 ./app
   fishplate profile --read profile.json --top 30";
 
-/// The command.
 pub fn run(args: Args) -> Result<ExitCode> {
     let output = args.output.clone().unwrap_or_else(|| format!("profile.{RECORD}").into());
     let page = output.extension().is_some_and(|ending| ending == PAGE);

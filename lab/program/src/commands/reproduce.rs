@@ -60,7 +60,6 @@ Examples:
   fishplate reproduce --row M15
   fishplate reproduce endapps-2006 --sensitivity";
 
-/// The command.
 pub fn run(args: &Args) -> Result<ExitCode> {
     let facts = read_facts(FACTS).map_err(|error| anyhow!("the table of facts: {error}"))?;
     let known: Vec<&str> = facts.iter().map(|fact| fact.paper.as_str()).collect();

@@ -105,7 +105,6 @@ Examples:
   fishplate rpi --hosts a,b --networks one=eth0,two=eth0+eth1,fast=eth2 -- ./app
   fishplate rpi --read rpi.jsonl";
 
-/// The command.
 pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
     if let Some(read) = &args.read {
         show(read, args.output.as_deref())?;

@@ -69,7 +69,6 @@ Examples:
   fishplate simulate --testbeds
   fishplate simulate wan-2008 bandwidth --sizes 1K:4M --set wan.delay_us=1000";
 
-/// The command.
 pub fn run(args: &Args) -> Result<ExitCode> {
     if args.machine.wanted() {
         return simulate_testbed::run(&args.machine, args.seed.unwrap_or(1));

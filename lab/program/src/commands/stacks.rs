@@ -82,7 +82,6 @@ A file of stacks:
   modules = [\"gcc/12\", \"openmpi/5.0\"]
   launcher = \"openmpi\"";
 
-/// The command.
 pub fn run(args: Args) -> Result<ExitCode> {
     let catalog = Catalog::load(&args.stacks)?;
     let Some(name) = &args.stack else {

@@ -55,7 +55,6 @@ enum Command {
     },
 }
 
-/// The command.
 pub fn run(args: &Args) -> Result<ExitCode> {
     match &args.command {
         Command::Stat { trace } => terminal::print(&summary::render(&read::folder(trace)?, trace)),

@@ -15,7 +15,6 @@ pub struct Args {
     records: Vec<PathBuf>,
 }
 
-/// The command.
 pub fn run(args: &Args) -> Result<()> {
     let mut sections = Vec::new();
     for file in &args.records {

@@ -39,7 +39,6 @@ pub struct Line {
 /// A rail's counters over all processes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rail {
-    /// Its name.
     pub name: String,
     /// Bytes sent over it, by all processes.
     pub bytes: u64,

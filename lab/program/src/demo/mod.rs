@@ -64,12 +64,9 @@ pub struct RailAlone {
     pub alone: Vec<f64>,
 }
 
-/// One stack.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StackResults {
-    /// Name.
     pub name: String,
-    /// Its rails.
     pub rails: String,
     /// Whether its settings contain the rates of the rails.
     #[serde(rename = "told")]

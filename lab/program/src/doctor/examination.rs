@@ -15,7 +15,6 @@ use super::finding::{Finding, in_order};
 use super::remote_host::{RemoteHost, Unexamined};
 use super::remote_shell::RemoteShell;
 
-/// The request.
 pub struct Request {
     /// Other hosts.
     pub hosts: Vec<String>,

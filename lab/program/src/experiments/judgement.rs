@@ -9,7 +9,6 @@ use crate::record::{Record, Statement, Verdict};
 
 /// A published statement and the rule that decides whether it holds.
 pub struct Fact {
-    /// Its number.
     pub id: &'static str,
     /// The published statement.
     pub text: &'static str,

@@ -21,7 +21,6 @@ use crate::record::{Record, Statement};
 use judgement::Fact;
 pub use print::markdown;
 
-/// An experiment.
 pub struct Experiment {
     /// Its name, which is that of its plan.
     name: &'static str,
@@ -36,7 +35,6 @@ const EXPERIMENTS: [Experiment; 4] = [
     Experiment { name: "pecnit-2007", facts: pecnit::FACTS },
 ];
 
-/// Their names.
 pub fn names() -> Vec<&'static str> {
     EXPERIMENTS.iter().map(|experiment| experiment.name).collect()
 }
@@ -47,7 +45,6 @@ pub fn find(name: &str) -> Option<&'static Experiment> {
 }
 
 impl Experiment {
-    /// Its name.
     pub fn name(&self) -> &'static str {
         self.name
     }

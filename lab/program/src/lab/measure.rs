@@ -33,7 +33,6 @@ const ROUND_TRIP_TOLERANCE_US: f64 = 60.0;
 pub struct Measured {
     /// The cluster, or the two clusters.
     pub place: String,
-    /// Number of the rail.
     pub rail: usize,
     /// Bits on the wire; nothing: as fast as it goes.
     pub asked_mbit: Option<f64>,
@@ -43,7 +42,6 @@ pub struct Measured {
     pub asked_round_trip_us: f64,
     /// Round trip over a plain link, for comparison.
     pub plain: RoundTrips,
-    /// Measured.
     pub round_trip: RoundTrips,
     /// Whether packets can get lost, so that TCP cannot be expected to fill it.
     pub lossy: bool,

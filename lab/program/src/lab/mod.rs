@@ -113,7 +113,6 @@ impl Lab {
         &self.topology
     }
 
-    /// The hosts.
     pub fn hosts(&self) -> &[Host] {
         &self.hosts
     }
@@ -133,7 +132,6 @@ impl Lab {
         self.storage.as_mut().map(Storage::failures).unwrap_or_default()
     }
 
-    /// Number of rails.
     pub fn rails(&self) -> usize {
         self.topology.rails()
     }

@@ -25,7 +25,6 @@ pub struct Entry {
     pub at: Duration,
     /// The change.
     pub target: Target,
-    /// How.
     pub change: Change,
 }
 

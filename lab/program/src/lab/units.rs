@@ -22,7 +22,6 @@ pub struct Delay {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "String")]
 pub struct Size {
-    /// Bytes.
     pub bytes: u64,
 }
 

@@ -23,7 +23,6 @@ pub struct Grid {
     pub labels: Vec<&'static str>,
     /// Titles of the others: names, joined where several make a title.
     pub titles: Vec<Vec<String>>,
-    /// The rows.
     pub rows: Vec<Row>,
 }
 

@@ -30,9 +30,7 @@ const PAGES: [&str; 2] = ["README.md", "CONTRIBUTING.md"];
 
 /// A page whose tables differ from their records.
 pub struct Changed {
-    /// Its file.
     pub file: PathBuf,
-    /// What it is to be.
     pub text: String,
     /// What differs, a line each.
     pub changes: Vec<String>,

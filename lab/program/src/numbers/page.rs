@@ -8,9 +8,7 @@ const END: &str = "<!-- end of numbers -->";
 
 /// A page whose blocks were written anew.
 pub struct Filled {
-    /// All of it.
     pub text: String,
-    /// Its blocks.
     pub blocks: Vec<Block>,
 }
 

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-/// A table.
 pub struct Table {
     /// Its columns.
     pub titles: Vec<String>,

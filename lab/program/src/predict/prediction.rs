@@ -41,9 +41,7 @@ impl Change {
 /// How long a program takes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prediction {
-    /// The network.
     pub network: String,
-    /// Its stack.
     pub stack: String,
     /// Until the last rank has ended, in seconds.
     pub run_s: f64,
@@ -78,6 +76,5 @@ impl Prediction {
 pub struct Detail {
     /// Profile of the replay.
     pub profile: Profile,
-    /// The critical path.
     pub path: CriticalPath,
 }

@@ -86,7 +86,6 @@ impl Source {
         Ok(())
     }
 
-    /// Its ranks.
     pub fn ranks(&self) -> u32 {
         match self {
             Source::Trace(trace) => trace.ranks.len() as u32,
@@ -102,7 +101,6 @@ impl Source {
         }
     }
 
-    /// Its name.
     pub fn name(&self) -> String {
         match self {
             Source::Trace(trace) => trace::program(trace),

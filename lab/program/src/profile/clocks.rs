@@ -15,7 +15,6 @@ use super::schema::Clock;
 pub struct Clocks {
     /// Distinct clocks; the first one is the reference.
     pub all: Vec<Clock>,
-    /// Clock of each rank.
     of_rank: Vec<usize>,
 }
 

@@ -15,15 +15,12 @@ const KINDS: [&str; 7] = ["manifest", "link", "sample", "rails", "skipped", "cel
 /// A record in memory, lines in order by kind.
 #[derive(Debug)]
 pub struct Record {
-    /// Its file.
     pub file: PathBuf,
     /// Its first line.
     pub manifest: Manifest,
-    /// Links.
     pub links: Vec<Link>,
     /// Values.
     pub samples: Vec<Sample>,
-    /// Rails.
     pub rails: Vec<Rails>,
     /// Missing measurements.
     pub skipped: Vec<Skipped>,

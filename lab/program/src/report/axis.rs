@@ -16,7 +16,6 @@ const SECONDS: &str = "s";
 pub enum Axis {
     /// Message size.
     Size,
-    /// Number of ranks.
     Ranks,
     /// One-way delay asked of the link; of its slowest rail, where they differ.
     LinkDelay,

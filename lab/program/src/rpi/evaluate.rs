@@ -25,7 +25,6 @@ pub struct Evaluation {
 
 /// A network and its gain.
 pub struct Rated {
-    /// The network.
     pub network: AskedNetwork,
     /// Its runs: rounds, times.
     pub runs: Vec<(u32, Times)>,
@@ -44,7 +43,6 @@ pub enum Rpi {
     End,
     /// In percent.
     Percent {
-        /// Value.
         value: f64,
         /// Confidence interval at [`CONFIDENCE`]; `None` for a single run.
         interval: Option<(f64, f64)>,

@@ -30,7 +30,6 @@ const MAX_FAILURES: u32 = 2;
 pub struct Measurement {
     /// The question.
     pub asked: Asked,
-    /// Its networks.
     pub networks: Vec<Network>,
     /// How many hosts emulated networks have, and what their losses are.
     pub plan: Plan,

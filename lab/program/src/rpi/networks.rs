@@ -18,18 +18,14 @@ const DEFAULT_STACK: &str = "fishplate-mpich";
 /// A network and what runs on it.
 #[derive(Clone)]
 pub struct Network {
-    /// Name of the network.
     pub name: String,
-    /// Where.
     pub place: Place,
-    /// The stack.
     pub stack: Stack,
 }
 
 /// Place of a network.
 #[derive(Clone)]
 pub enum Place {
-    /// It is emulated.
     Emulated(Link),
     /// It is there.
     Real(plan::Network),

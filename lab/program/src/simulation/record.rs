@@ -104,7 +104,6 @@ pub fn samples(curves: &[Curve]) -> Vec<Sample> {
     all
 }
 
-/// A judged row.
 pub fn statement(row: &Judged, why_not: Option<&str>) -> Statement {
     let verdict = match (row.holds(), row.fact.is_given()) {
         (true, true) => Verdict::ByConstruction,

@@ -30,7 +30,6 @@ pub struct Description {
     /// Name in commands.
     #[serde(skip)]
     pub name: String,
-    /// Title.
     pub title: String,
     /// How programs reach it.
     pub reach: Reach,
@@ -68,7 +67,6 @@ pub enum Reach {
     Url(String),
 }
 
-/// A number of servers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Servers {
@@ -84,9 +82,7 @@ pub struct Servers {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Process {
-    /// Its name.
     pub name: String,
-    /// Where.
     pub on: Place,
     /// Folders that it needs, in its own folder in memory.
     #[serde(default)]
@@ -124,7 +120,6 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct File {
-    /// Where.
     pub path: String,
     /// Its beginning.
     #[serde(default)]

@@ -28,7 +28,6 @@ const LAST_INDEX: usize = 253;
 
 /// A running host.
 pub struct Host {
-    /// Its host name.
     pub name: String,
     index: usize,
     holder: Child,
@@ -74,7 +73,6 @@ impl Host {
         self.proc_id
     }
 
-    /// Its address on a rail.
     pub fn rail_address(&self, rail: usize) -> Ipv4Addr {
         address(rail as u8, self.index)
     }

@@ -12,7 +12,6 @@ pub const NINTH_GOAL: f64 = 0.12;
 pub struct Deviations {
     /// Points behind them.
     pub points: usize,
-    /// The median.
     pub median: f64,
     /// Nine of ten are no further off.
     pub ninth: f64,

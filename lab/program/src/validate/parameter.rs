@@ -22,7 +22,6 @@ pub enum Parameter {
 /// A parameter with the value that was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibrated {
-    /// Which.
     pub parameter: Parameter,
     /// In its unit.
     pub value: f64,

@@ -19,9 +19,7 @@ const OVERHEAD: f64 = 2.0;
 pub struct End<'a> {
     /// Its name.
     pub host: &'a str,
-    /// Its rails.
     pub rails: &'a rails::Facts,
-    /// Its kernel.
     pub kernel: &'a kernel::Facts,
 }
 

@@ -13,11 +13,8 @@ const CHECK: &str = "paths";
 pub struct Crossing<'a> {
     /// From this host.
     pub from: &'a str,
-    /// Its rails.
     pub rails_here: &'a rails::Facts,
-    /// To that one.
     pub to: &'a str,
-    /// Its rails.
     pub rails_there: &'a rails::Facts,
     /// Whether some rail leads the other way: then programs run, as connections carry both ways.
     pub leads_back: bool,

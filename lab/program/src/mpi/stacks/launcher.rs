@@ -25,9 +25,7 @@ pub enum Launcher {
 /// A program to start.
 #[derive(Clone, Debug, Default)]
 pub struct Job {
-    /// Number of ranks.
     pub ranks: usize,
-    /// Where.
     pub hosts: Hosts,
     /// Which rank goes where.
     pub spread: Spread,

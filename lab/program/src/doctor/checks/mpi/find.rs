@@ -18,9 +18,7 @@ const FOLDERS: [&str; 6] =
 /// An MPI.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Its launcher.
     pub launcher: PathBuf,
-    /// Its library.
     pub library: PathBuf,
 }
 

@@ -47,7 +47,6 @@ pub struct Started {
     pub has_loaded: bool,
     /// The file of its libfabric, if that is apart from it.
     pub libfabric: Option<String>,
-    /// The version of that.
     pub libfabric_version: Option<String>,
 }
 

@@ -7,7 +7,6 @@ use crate::profile::packed;
 /// Bits of a number's fraction; the rest are its power of two.
 const FRACTION_BITS: u32 = 10;
 
-/// Arrays, and where each is.
 #[derive(Default)]
 pub struct Arrays {
     bytes: Vec<u8>,

@@ -68,7 +68,6 @@ fn titles(first: &[&str], numbers: &[&str]) -> Markup {
 
 const COUNTS: [&str; 7] = ["calls", "time", "of MPI", "mean", "longest", "sent", "received"];
 
-/// By call.
 pub fn calls(world: &World) -> Markup {
     let in_mpi = total(world, |rank| rank.in_mpi_ns);
     html! {
@@ -107,7 +106,6 @@ fn full(place: &Place) -> String {
     format!("{}{}+{:#x}", source.unwrap_or_default(), place.module, place.offset)
 }
 
-/// By communicator.
 pub fn communicators(world: &World) -> Markup {
     let all = summary::communicators(world);
     html! {
