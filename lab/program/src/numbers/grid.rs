@@ -13,7 +13,6 @@ pub const NONE: &str = "-";
 pub struct Row {
     /// Names for each of [`Grid::labels`]; empty where there is none.
     pub labels: Vec<String>,
-    /// Values.
     pub cells: Vec<String>,
 }
 

@@ -22,7 +22,6 @@ pub struct Clocks {
 type Least = HashMap<(usize, usize), i64>;
 
 impl Clocks {
-    /// Of these ranks.
     pub fn estimate(ranks: &[RawRank]) -> Clocks {
         let mut known: Vec<&str> = Vec::new();
         let mut of_rank = Vec::new();

@@ -33,7 +33,6 @@ pub struct Ended {
 /// The files of a process.
 pub struct RawRank {
     pub counts: Rank,
-    /// Over time.
     pub series: Option<Series>,
     /// When it was last seen, by its own clock.
     pub ended_ns: u64,

@@ -17,7 +17,6 @@ pub enum Line {
     Manifest(Box<Manifest>),
     /// A link: asked and measured.
     Link(Link),
-    /// One value.
     Sample(Sample),
     /// The traffic of each rail in a cell.
     Rails(Rails),
@@ -30,7 +29,7 @@ pub enum Line {
 }
 
 /// Under which conditions was measured, and what was to be.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`SCHEMA`].
     pub schema: String,
@@ -49,7 +48,6 @@ pub struct Manifest {
     /// Stack that the others are compared with; the first unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
-    /// Names of links.
     pub links: Vec<String>,
     pub benchmarks: Vec<Benchmark>,
     /// How often each stack has its turn.
@@ -63,7 +61,7 @@ pub struct Manifest {
 }
 
 /// The machine of the measurements.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// Model of the processor.
     pub cpu: String,
@@ -87,7 +85,7 @@ pub struct Stack {
 }
 
 /// A benchmark of the matrix.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Benchmark {
     /// Name, as in the other lines.
     pub name: String,
@@ -157,7 +155,6 @@ pub struct Rail {
     /// Measured rate in Mbit/s.
     #[serde(default)]
     pub measured_mbit: Option<f64>,
-    /// Measured round trip.
     #[serde(default)]
     pub round_trip_us: Option<RoundTrip>,
 }
@@ -181,7 +178,7 @@ pub enum Better {
 }
 
 /// One value of one round.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     pub stack: String,
     pub link: String,

@@ -56,9 +56,7 @@ pub type Points = BTreeMap<Place, BTreeMap<usize, Rounds>>;
 pub struct Benchmark {
     /// As in the record.
     pub name: String,
-    /// For people.
     pub title: String,
-    /// Horizontal axis.
     pub axis: Axis,
 }
 

@@ -44,7 +44,6 @@ fn quantile(sorted: &[f64], part: f64) -> Option<f64> {
 }
 
 impl Verdict {
-    /// Of these points.
     pub fn of(points: &[Point]) -> Verdict {
         let deviations = |wanted: &dyn Fn(Role) -> bool| {
             let chosen = points.iter().filter(|point| wanted(point.role)).map(Point::deviation);

@@ -42,7 +42,6 @@ impl Parameter {
 }
 
 impl Calibrated {
-    /// Sets it.
     pub fn apply(&self, testbed: &mut Testbed) {
         let value = self.value;
         for stack in testbed.stack.values_mut() {

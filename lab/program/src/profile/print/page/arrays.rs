@@ -17,7 +17,6 @@ pub struct Arrays {
 pub struct Place {
     /// Its first byte.
     at: usize,
-    /// Number of elements.
     length: usize,
     /// Bytes of an element.
     width: usize,
@@ -40,7 +39,6 @@ impl Arrays {
         Place { at, length: (self.bytes.len() - at) / 2, width: 2 }
     }
 
-    /// All of them.
     pub fn packed(&self) -> String {
         packed::pack(&self.bytes)
     }

@@ -8,7 +8,6 @@ use crate::profile::print::findings;
 use crate::profile::schema::{Counts, End, Place, Rank, World};
 use crate::profile::summary;
 
-/// Most rows.
 const MAX_ROWS: usize = 60;
 
 /// Over all ranks.
@@ -81,7 +80,6 @@ pub fn calls(world: &World) -> Markup {
     }
 }
 
-/// By place.
 pub fn sites(world: &World) -> Markup {
     let in_mpi = total(world, |rank| rank.in_mpi_ns);
     let all = summary::sites(world);
