@@ -10,7 +10,6 @@ use crate::mpi::stacks::Abi;
 use crate::mpi::stacks::packages::Packages;
 use crate::output::nearest::nearest;
 
-/// The table.
 const DESCRIPTIONS: &str = include_str!("../../stacks/applications.toml");
 
 #[derive(Debug, Deserialize)]
@@ -62,14 +61,12 @@ pub struct Version {
 #[serde(deny_unknown_fields)]
 pub struct Input {
     pub title: String,
-    /// Its size.
     pub atoms: u64,
     /// Default number of time steps.
     pub steps: u64,
     /// More arguments of the application.
     #[serde(default)]
     pub arguments: Vec<String>,
-    /// Its source.
     pub made: Made,
 }
 

@@ -72,7 +72,6 @@ impl Application {
 }
 
 impl Choice {
-    /// In words.
     pub fn title(&self) -> String {
         let Input { title, atoms, .. } = self.input;
         format!("{}: {title}, {atoms} atoms, {} steps", self.application.title, self.steps)

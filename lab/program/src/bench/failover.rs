@@ -41,10 +41,8 @@ pub struct Limits {
 /// What arrived in a time, in seconds since any moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// When it ended.
     pub end: f64,
     pub length: f64,
-    /// Rate.
     pub mb_s: f64,
 }
 

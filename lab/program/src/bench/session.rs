@@ -48,7 +48,6 @@ pub struct Session<'a> {
     pub prepared_stacks: Vec<PreparedStack>,
     /// Signals that interrupt it.
     pub signals: &'a Signals,
-    /// The record.
     pub writer: Writer,
     /// Cells that are complete.
     pub complete: BTreeSet<Cell>,
@@ -58,7 +57,6 @@ pub struct Session<'a> {
     pub estimate: Estimate,
 }
 
-/// How it went.
 #[derive(Default)]
 pub struct Summary {
     /// Cells measured now.

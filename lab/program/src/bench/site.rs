@@ -19,8 +19,7 @@ use crate::mpi::interposer::PRELOAD;
 use crate::mpi::stacks::{Hosts, Invocation, Job, Stack};
 use crate::record;
 use crate::storage::{Asked, STORAGE};
-use crate::system::private_folder;
-use crate::system::programs;
+use crate::system::{private_folder, programs};
 
 /// Where programs run.
 pub enum Site {

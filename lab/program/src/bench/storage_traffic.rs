@@ -33,7 +33,6 @@ pub struct Counting {
 
 /// What each direction of each rail carried.
 pub struct Traffic {
-    /// Length of steps.
     pub step_s: f64,
     pub rails: Vec<RailShare>,
 }

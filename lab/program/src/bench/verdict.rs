@@ -38,7 +38,6 @@ pub struct RatioVerdict {
     pub size: u64,
     /// Whose ratio it is.
     pub stack: String,
-    /// To whom.
     pub peer: String,
     /// Unit of the values; empty where nothing was measured.
     pub unit: String,

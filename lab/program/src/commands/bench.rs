@@ -99,13 +99,11 @@ pub fn carry_out(bench: &Bench, inside: Option<PathBuf>, then: &dyn Fn() -> Resu
             then()?;
             Ok(if code == ExitCode::SUCCESS && missed { ExitCode::from(SOME_MISSED) } else { code })
         }
-        Err(error) => match error.downcast_ref::<Interrupted>() {
-            Some(interrupted) => {
-                tell!("fishplate: {interrupted}");
-                Ok(interrupted.exit_code())
-            }
-            None => Err(error),
-        },
+        Err(error) => {
+            let interrupted: Interrupted = error.downcast()?;
+            tell!("fishplate: {interrupted}");
+            Ok(interrupted.exit_code())
+        }
     }
 }
 

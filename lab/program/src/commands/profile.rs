@@ -16,8 +16,7 @@ use crate::mpi::stacks::{self, Catalog, Stack};
 use crate::mpi::{command_line, forwarded_variables, interposer};
 use crate::profile::{self, Profile, launch, print, record};
 use crate::system::child_process::{self, Signals};
-use crate::system::output_file;
-use crate::system::whole_file;
+use crate::system::{output_file, whole_file};
 use crate::tell;
 
 /// File name extensions of the outputs.

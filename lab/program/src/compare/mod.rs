@@ -23,7 +23,6 @@ pub struct Point {
     pub unit: String,
     /// Ranks.
     pub ranks: u32,
-    /// Message size.
     pub size_bytes: Option<u64>,
     /// Options, in order of their names.
     pub options: Vec<(String, String)>,

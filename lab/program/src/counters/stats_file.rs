@@ -130,7 +130,6 @@ fn parse(text: &str) -> Vec<Line> {
     lines.filter(|line| line.schema == SCHEMA).collect()
 }
 
-/// Adds lines up.
 pub fn summarize(lines: &[Line]) -> Summary {
     let mut rails: BTreeMap<&str, (Rail, Mean, BTreeMap<HostId, AtHost>)> = BTreeMap::new();
     for line in lines {

@@ -28,7 +28,6 @@ pub struct Request {
     pub provider: Result<PathBuf, String>,
 }
 
-/// The results.
 #[derive(Debug, Serialize)]
 pub struct Report {
     /// Hosts that were looked at, this one first.
@@ -45,7 +44,6 @@ struct Examined {
     ways: Vec<(String, Vec<PairTrial>)>,
 }
 
-/// Looks.
 pub fn examine(request: &Request) -> Result<Report> {
     let wanted = request.mpi.as_ref().ok().filter(|_| request.provider.is_ok());
     let wanted =

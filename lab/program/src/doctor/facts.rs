@@ -35,13 +35,11 @@ pub struct Assignment {
 pub struct HostFacts {
     /// Identifies the host: equal for several names of one host.
     pub host: HostId,
-    /// Its Fishplate.
     pub versions: versions::Facts,
     /// Whether the provider is where it has to be.
     pub has_provider: bool,
     pub rails: rails::Facts,
     pub kernel: kernel::Facts,
-    /// Its limits.
     pub open_files: open_files::Facts,
     /// Memory shared by its ranks.
     pub shared_memory: shared_memory::Facts,

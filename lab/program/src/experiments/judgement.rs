@@ -14,7 +14,6 @@ pub struct Fact {
     pub text: &'static str,
     /// Null hypothesis that the rule must reject.
     pub null: Null,
-    /// Decides.
     pub decide: fn(&Values) -> Judgement,
 }
 
@@ -36,7 +35,6 @@ pub enum Null {
 /// The verdict, or why there is none.
 pub type Judgement = Result<Found, String>;
 
-/// The finding.
 pub struct Found {
     holds: bool,
     why: String,

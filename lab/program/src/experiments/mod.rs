@@ -27,7 +27,6 @@ pub struct Experiment {
     facts: &'static [Fact],
 }
 
-/// All of them.
 const EXPERIMENTS: [Experiment; 4] = [
     Experiment { name: "multirail-2004", facts: multirail::FACTS },
     Experiment { name: "wan-2008", facts: wan::FACTS },

@@ -36,7 +36,6 @@ pub enum Response {
     Done(Vec<String>),
     /// The description of the lab.
     Description(Description),
-    /// The counters.
     Status(Box<Status>),
     /// The measurements, and the share of a core used by the emulator meanwhile, if there is one.
     Measured {

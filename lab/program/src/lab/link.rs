@@ -17,10 +17,8 @@ pub struct Link {
     /// The cluster or the two clusters that it belongs to.
     pub place: String,
     pub rail: usize,
-    /// Its ends.
     pub kind: Kind,
     pub a: End,
-    /// The other.
     pub b: End,
     /// Its settings.
     pub asked: Rail,

@@ -196,11 +196,9 @@ impl Lab {
     fn probe(&self, host: usize, words: &[String]) -> Result<Child> {
         let program = std::env::current_exe().context("cannot find this program's own file")?;
         let mut line: Vec<OsString> = Vec::new();
-        if let Some(chrt) = programs::find("chrt").filter(|chrt| {
-            let mut tried = Command::new(chrt);
-            tried.args(["-r", "10", "true"]);
-            programs::run_quietly(tried, "").is_ok()
-        }) {
+        if let Some(chrt) = programs::find("chrt")
+            .filter(|chrt| programs::run_quietly(Command::new(chrt).args(["-r", "10", "true"]), "").is_ok())
+        {
             line.extend([chrt.into(), "-r".into(), "10".into()]);
         }
         line.push(program.into());

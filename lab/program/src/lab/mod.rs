@@ -11,7 +11,6 @@ pub mod launch;
 mod link;
 pub mod measure;
 mod network;
-mod one_port;
 pub mod print;
 pub mod probe;
 mod rail;
@@ -108,7 +107,6 @@ impl Lab {
         (0..self.rails()).try_for_each(|rail| self.limit_offload(rail))
     }
 
-    /// The lab's topology.
     pub fn topology(&self) -> &Topology {
         &self.topology
     }

@@ -22,7 +22,6 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RoundTrips {
     pub mean_us: f64,
-    /// 99th percentile.
     pub p99_us: f64,
 }
 

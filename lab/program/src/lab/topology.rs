@@ -14,7 +14,6 @@ use crate::testbed::{MAX_RAILS, Rate};
 
 /// Most hosts of a lab: each is a process and a network; a machine of a few cores has enough with these.
 pub const MAX_HOSTS: usize = 32;
-/// Most clusters.
 const MAX_CLUSTERS: usize = 8;
 
 /// Clusters and what joins them.

@@ -3,7 +3,6 @@
 use std::fmt;
 
 pub struct Table {
-    /// Its columns.
     pub titles: Vec<String>,
     /// Its rows, each with a cell for each column.
     pub rows: Vec<Vec<String>>,

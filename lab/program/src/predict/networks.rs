@@ -13,7 +13,6 @@ use crate::simulation::{self, emulated};
 #[derive(Clone)]
 pub struct Network {
     pub name: String,
-    /// The machine.
     pub testbed: Rc<Testbed>,
     pub stack: String,
     /// Placement of the ranks.

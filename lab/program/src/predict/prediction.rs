@@ -10,7 +10,6 @@ use crate::profile::Profile;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
-    /// Nothing.
     None,
     /// Twice the rate of all links.
     Bandwidth,

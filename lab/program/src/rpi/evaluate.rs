@@ -11,13 +11,11 @@ use crate::statistics::{CONFIDENCE, Interval, Quotient};
 
 /// All that a record says.
 pub struct Evaluation {
-    /// The question.
     pub asked: Asked,
     /// Networks, in the order of the question.
     pub networks: Vec<Rated>,
     /// Estimated run time on an ideal network; `None` without a run on the best network.
     pub bounds: Option<Bounds>,
-    /// Published results.
     pub published: Option<Published>,
     /// Failures and other caveats.
     pub notes: Vec<String>,

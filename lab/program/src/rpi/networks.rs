@@ -6,8 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::asked::AskedNetwork;
 use crate::bench::link::Link;
-use crate::bench::plan;
-use crate::bench::selection;
+use crate::bench::{plan, selection};
 use crate::mpi::stacks::{Catalog, Stack};
 
 /// A base, the best, and one to be rated.

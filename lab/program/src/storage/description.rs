@@ -23,7 +23,6 @@ const BUILT_IN: [(&str, &str); 6] = [
 /// Seconds that a process may take to be ready.
 const USUAL_LIMIT_S: f64 = 20.0;
 
-/// A storage.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Description {
@@ -70,9 +69,7 @@ pub enum Reach {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Servers {
-    /// At least.
     pub least: usize,
-    /// At most.
     pub most: usize,
     /// Default number; absent: the minimum.
     pub usual: Option<usize>,
@@ -102,16 +99,12 @@ pub struct Process {
 /// Which hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Place {
-    /// Every server.
     #[serde(rename = "servers")]
     Servers,
-    /// One of them.
     #[serde(rename = "first server")]
     FirstServer,
-    /// Every client.
     #[serde(rename = "clients")]
     Clients,
-    /// One of them.
     #[serde(rename = "first client")]
     FirstClient,
 }

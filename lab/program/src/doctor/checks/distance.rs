@@ -17,7 +17,6 @@ const OVERHEAD: f64 = 2.0;
 
 /// One of the two hosts.
 pub struct End<'a> {
-    /// Its name.
     pub host: &'a str,
     pub rails: &'a rails::Facts,
     pub kernel: &'a kernel::Facts,

@@ -55,12 +55,12 @@ pub struct Hosts {
 }
 
 /// Which rank goes to which host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Spread {
-    /// As many in a row on each as it takes: 0 0 1 1.
+    /// Consecutive ranks on each host
     #[default]
     Blocks,
-    /// One on each in turn: 0 1 0 1.
+    /// One rank on each host in turn
     InTurn,
 }
 

@@ -18,7 +18,6 @@ pub struct Bar<'a> {
     /// The stack's position, which gives colour and mark.
     pub stack: usize,
     pub name: &'a str,
-    /// Its value.
     pub spread: Spread,
 }
 

@@ -90,7 +90,6 @@ impl Frame {
 }
 
 impl Chart<'_> {
-    /// The picture.
     pub fn draw(&self) -> Markup {
         let (width, height) = self.size;
         let right = width - if self.named { RIGHT_NAMED } else { RIGHT };
