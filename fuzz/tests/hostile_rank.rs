@@ -71,6 +71,11 @@ fn all_that_a_rank_can_leave_is_bounded() {
             0 => announcement(at / 2, at, 60_000),
             _ => Body::EarlyData { seq: seq(at / 2), offset: 0, len: 60_000 },
         }),
+        told("announcements with a byte of early data", |at| match at % 2 {
+            0 => announcement(at / 2, at, 1),
+            _ => Body::EarlyData { seq: seq(at / 2), offset: 0, len: 1 },
+        }),
+        told("bytes of early data", |at| Body::EarlyData { seq: seq(at), offset: 0, len: 1 }),
     ];
     let answers = told("reads", |at| Body::Read {
         number: u64::from(at) + 1,

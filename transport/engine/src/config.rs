@@ -23,7 +23,7 @@ pub struct Config {
     pub copies_responses: bool,
     /// Bytes of unexpected messages that one peer may leave here, to start with.
     pub grant: u64,
-    /// The grant of a distant peer that uses up `grant` may grow to this, in bytes.
+    /// The grant of a peer that is distant, or sends many short messages, may grow to this, in bytes.
     pub max_grant: u64,
     /// Bytes that all peers together may be granted. Beyond that a new peer gets
     /// [`MIN_GRANT`](crate::limits::MIN_GRANT), and no grant grows.

@@ -17,14 +17,10 @@ impl Default for ProcessorCost {
 }
 
 impl ProcessorCost {
-    /// How much later a message arrives for one more piece over the same subchannel, in nanoseconds.
+    /// How much later a message arrives for one more piece, in nanoseconds: one end makes a call to send it, then the other one to
+    /// receive it. Its acknowledgement is on the way while the message goes on, or in the answer.
     pub fn call(&self) -> f64 {
         self.call_ns.into()
-    }
-
-    /// How much later it arrives for one more subchannel, in nanoseconds: both ends make calls for it, one after the other.
-    pub fn piece(&self) -> f64 {
-        2.0 * self.call()
     }
 
     /// Time that one end takes for `len` bytes beside its calls, in nanoseconds.

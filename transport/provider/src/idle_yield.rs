@@ -97,11 +97,11 @@ impl IdleYield {
     pub fn nothing(&self) -> bool {
         self.begin();
         let left = self.left.load(Ordering::Relaxed);
-        if left == 0 {
-            if !has_passed(&self.next, 0) {
-                return false;
-            }
-            // Preemptions before the yield do not count.
+        if left == 0 && !has_passed(&self.next, 0) {
+            return false;
+        }
+        // Preemptions before the yield do not count, nor those of other work since the last poll.
+        if left == 0 || has_passed(&self.left_at, WORK_NS) {
             PREEMPTIONS.set(preemptions());
         }
         let sleeps = is_crowded() && WAITS.load(Ordering::Relaxed) && self.has_waited();

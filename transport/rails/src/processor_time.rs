@@ -44,7 +44,11 @@ impl CallCost {
         let (known, shown, weights) = if bytes <= SHORT {
             (&mut self.call_ns, ns as f32, [CALL_WEIGHT; 2])
         } else if bytes >= LONG {
-            let rest_ns = (ns as f32 - self.call_ns).max(0.0);
+            let rest_ns = ns as f32 - self.call_ns;
+            // The kernel has only copied the bytes: the window was full.
+            if rest_ns <= 0.0 {
+                return;
+            }
             (&mut self.byte_ns, rest_ns / bytes as f32, BYTE_WEIGHTS)
         } else {
             return;
@@ -69,7 +73,7 @@ impl ProcessorTime {
         ProcessorTime { send: CallCost::new(), receive: CallCost::new(), reported: ProcessorCost::default() }
     }
 
-    /// The cost at the busier end, if it differs clearly from the last one returned. One end sends the bytes and the other receives
+    /// The cost of a call, the sum of both directions, and of a byte at the busier end, if it differs clearly from the last one returned. One end sends the bytes and the other receives
     /// them; both send and receive for each piece, because of its acknowledgement. `parallel`: payloads that are copied at a time.
     pub fn news(&mut self, parallel: usize) -> Option<ProcessorCost> {
         let call_ns = self.send.call_ns + self.receive.call_ns;
@@ -111,6 +115,14 @@ mod tests {
         assert!(cost.call_ns < 5_000.0);
         (0..1000).for_each(|_| cost.sample(100, 8_000));
         assert!(cost.call_ns > 7_900.0, "but it may become so");
+    }
+
+    #[test]
+    fn long_calls_that_are_shorter_than_a_call_say_nothing_of_the_bytes() {
+        let mut cost = CallCost::new();
+        (0..1000).for_each(|_| cost.sample(100, 10_000));
+        (0..1000).for_each(|_| cost.sample(20_000, 6_000));
+        assert_eq!(cost.byte_ns, ProcessorCost::default().byte_ns);
     }
 
     #[test]

@@ -12,6 +12,12 @@ use crate::matching::unmatched::UnmatchedMessage;
 use crate::memory::{BounceId, MemoryAction, Placement};
 use crate::wire::{ReceiveRef, SendRef};
 
+/// Most memory of the record of a piece, in bytes. The grant bounds records too: a piece that is not charged with its message is
+/// longer than this on average, as pieces are cut at multiples of 1 KiB.
+const PIECE_RECORD: u64 = 512;
+/// Pieces that a peer may send whatever its grant: some messages end in a short one.
+const MIN_PIECES: u64 = 1 << 10;
+
 /// A message with early data, as its RTS announces it.
 #[derive(Clone, Copy)]
 pub(super) struct Announced {
@@ -92,11 +98,8 @@ impl Engine {
             let target = if wanted == 0 { Target::Nothing } else { Target::ReassemblyPart { reassembly: key, wanted } };
             return Ok((target, placement));
         }
-        // The grant bounds records of pieces as it bounds those of messages: a piece is longer than its record on average. The
-        // record of an announced message's first piece is charged with the message.
-        let is_charged = early_data.announced.is_some() && early_data.buffered.is_empty();
-        let messages = (channel.peer_grant.bytes() + channel.peer_grant.requested()) / MESSAGE_CHARGE;
-        if !is_charged && channel.early_data.buffered_count() as u64 > 2 * messages {
+        let most = (channel.peer_grant.bytes() + channel.peer_grant.requested()) / PIECE_RECORD;
+        if !early_data.charges_next() && channel.early_data.uncharged() >= most.max(MIN_PIECES) {
             return Err(ProtocolViolation::Grant);
         }
         let early_data = channel.early_data.entry(seq);
@@ -105,19 +108,20 @@ impl Engine {
             self.charge(vc, |grant| grant.charge_early_data(len))?;
         }
         let bounce = self.bounces.take();
-        let early_data = self.vcs[vc.0 as usize].early_data.entry(seq);
-        early_data.buffered.push(BufferedPiece { bounce, offset, len, is_complete: false });
+        self.vcs[vc.0 as usize].early_data.insert(seq, bounce, offset, len);
         Ok((Target::EarlyData { seq, bounce }, Placement::Bounce(bounce)))
     }
 
     /// The payload of a piece whose message has no receive is in its buffer.
     pub(super) fn early_data_buffered(&mut self, vc: VcId, seq: MessageSeq, bounce: BounceId, len: u64) {
-        let early_data = self.vcs[vc.0 as usize].early_data.get_mut(seq);
-        let found = early_data.and_then(|early_data| {
-            let at = early_data.buffered.iter().position(|piece| piece.bounce == bounce)?;
-            early_data.buffered[at].is_complete = true;
-            let reassembly = early_data.reassembly?;
-            Some((reassembly, early_data.buffered.swap_remove(at)))
+        let table = &mut self.vcs[vc.0 as usize].early_data;
+        let found = table.get_mut(seq).and_then(|early_data| {
+            early_data.complete(bounce);
+            early_data.reassembly
+        });
+        let found = found.and_then(|reassembly| {
+            let piece = table.take_where(seq, |piece| piece.bounce == bounce).pop()?;
+            Some((reassembly, piece))
         });
         match found {
             Some((reassembly, piece)) => {
@@ -136,7 +140,7 @@ impl Engine {
 
     fn is_buffered(&mut self, vc: VcId, seq: MessageSeq, bounce: BounceId) -> bool {
         let early_data = self.vcs[vc.0 as usize].early_data.get_mut(seq);
-        early_data.is_some_and(|early_data| early_data.buffered.iter().any(|piece| piece.bounce == bounce))
+        early_data.is_some_and(|early_data| early_data.buffered().iter().any(|piece| piece.bounce == bounce))
     }
 
     /// Copies a piece into its receive. Returns how many bytes of it are wanted.
@@ -156,17 +160,16 @@ impl Engine {
         let Announced { seq, early, .. } = message;
         let (vc, wanted) = (reassembly.vc, reassembly.wanted());
         reassembly.early_data = Some(seq);
-        let Some(early_data) = self.vcs[vc.0 as usize].early_data.get_mut(seq) else { return };
-        for piece in &early_data.buffered {
+        let table = &mut self.vcs[vc.0 as usize].early_data;
+        let Some(early_data) = table.get_mut(seq) else { return };
+        for piece in early_data.buffered() {
             // They do not overlap: `EarlyData` has checked that.
             let _ = reassembly.place_early_data(piece.offset, piece.len);
         }
         let key = self.reassemblies.insert(reassembly);
         early_data.reassembly = Some(key);
-        let (here, coming): (Vec<BufferedPiece>, Vec<BufferedPiece>) =
-            early_data.buffered.iter().partition(|piece| piece.is_complete);
-        let still_arriving: u64 = coming.iter().map(|piece| piece.len).sum();
-        early_data.buffered = coming;
+        let still_arriving = early_data.bytes_arriving();
+        let here = table.take_where(seq, |piece| piece.is_complete);
         let name = if wanted > early { ReceiveRef(key.number()) } else { ReceiveRef::NONE };
         self.settle_charge(vc, message, name, wanted, still_arriving);
         let bytes_placed = here.into_iter().map(|piece| self.copy_buffered(key, piece)).sum();
@@ -176,14 +179,13 @@ impl Engine {
     /// A message with early data is discarded.
     pub(super) fn discard_early_data(&mut self, vc: VcId, message: Announced) {
         let early_data = self.vcs[vc.0 as usize].early_data.remove(message.seq).unwrap_or_default();
-        let still_arriving = early_data.buffered.iter().filter(|piece| !piece.is_complete).map(|piece| piece.len).sum();
-        self.settle_charge(vc, message, ReceiveRef::NONE, 0, still_arriving);
+        self.settle_charge(vc, message, ReceiveRef::NONE, 0, early_data.bytes_arriving());
         self.release_buffered(&early_data);
     }
 
     /// Releases the complete buffers. Others are released once they are complete.
     fn release_buffered(&mut self, early_data: &EarlyData) {
-        early_data.buffered.iter().filter(|piece| piece.is_complete).for_each(|piece| self.release(piece.bounce));
+        early_data.buffered().iter().filter(|piece| piece.is_complete).for_each(|piece| self.release(piece.bounce));
     }
 
     /// The message no longer counts against the peer's grant, except pieces that are still being read into buffers. Unless all of

@@ -12,10 +12,10 @@ use crate::wire::ReceiveRef;
 impl Engine {
     /// The peer has granted `total` bytes of credit since the start, modulo 2^32.
     #[inline]
-    pub(super) fn handle_credit(&mut self, now: Instant, vc: VcId, total: u32) -> Result<(), ProtocolViolation> {
+    pub(super) fn handle_credit(&mut self, now: Instant, vc: VcId, total: u32) {
         let channel = &mut self.vcs[vc.0 as usize];
-        if !channel.credit.update(total).map_err(|_| ProtocolViolation::Credit)? {
-            return Ok(());
+        if !channel.credit.update(total) {
+            return;
         }
         channel.schedule_idle_check(now);
         let check = channel.idle_check();
@@ -24,7 +24,6 @@ impl Engine {
             self.make_ready(vc);
         }
         check.into_iter().for_each(|due| self.schedule_timeout(due));
-        Ok(())
     }
 
     /// The peer has returned `total` bytes of credit since the start.

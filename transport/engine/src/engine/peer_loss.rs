@@ -91,7 +91,7 @@ impl Engine {
         let coming = std::mem::take(&mut self.incoming[vc.0 as usize]);
         let mut bounces: Vec<BounceId> =
             coming.iter().flat_map(IncomingFrames::iter).filter_map(Incoming::bounce).collect();
-        let buffered = gone.iter().flat_map(|early_data| &early_data.buffered).filter(|piece| piece.is_complete);
+        let buffered = gone.iter().flat_map(|early_data| early_data.buffered()).filter(|piece| piece.is_complete);
         bounces.extend(buffered.map(|piece| piece.bounce));
         bounces.into_iter().for_each(|bounce| self.release(bounce));
     }

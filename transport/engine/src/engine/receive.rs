@@ -35,7 +35,7 @@ impl Engine {
             self.handle_refused(vc, what, why)?;
         }
         self.handle_ack(now, subchannel, Acknowledgement::of(header))?;
-        self.handle_credit(now, vc, header.credit)?;
+        self.handle_credit(now, vc, header.credit);
         if header.repetition > 0 {
             self.vcs[vc.0 as usize].quarantine_silent(now, usize::from(subchannel.index));
             self.make_ready(vc);

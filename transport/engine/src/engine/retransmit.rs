@@ -41,8 +41,7 @@ impl Engine {
                 self.unplace(reassembly, offset, wanted)
             }
             (Name::EarlyData(seq, _), Target::EarlyData { bounce, .. }) => {
-                let released = channel.early_data.get_mut(seq).and_then(|early_data| early_data.forget(bounce));
-                match released {
+                match channel.early_data.forget(seq, bounce) {
                     Some(piece) if piece.is_unannounced => channel.peer_grant.early_data_announced(piece.len),
                     Some(piece) => {
                         if let Some(reassembly) = piece.reassembly {

@@ -61,7 +61,7 @@ impl Engine {
         if channel.subchannels[index].is_news(header.ack) {
             self.handle_ack(now, subchannel, Acknowledgement::of(header))?;
         }
-        self.handle_credit(now, vc, header.credit)?;
+        self.handle_credit(now, vc, header.credit);
         let charge = u64::from(len) + MESSAGE_CHARGE;
         self.charge(vc, |grant| grant.charge_eager(charge))?;
         let channel = &mut self.vcs[vc.0 as usize];

@@ -43,7 +43,7 @@ fn any_headers_end_in_an_answer() {
     }
     // Otherwise the headers are not good enough to get anywhere, or too good.
     assert!(steps > 60_000, "{steps}");
-    assert!(ends[..6].iter().all(|count| *count > 5), "{ends:?}");
+    assert!(ends[..6].iter().all(|count| *count > 2), "{ends:?}");
 }
 
 #[test]

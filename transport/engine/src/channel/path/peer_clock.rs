@@ -9,6 +9,9 @@ use crate::time::Instant;
 /// Length of a window, in nanoseconds; a minimum is that of the present and the last window. Clocks drift apart: poor ones (20
 /// parts in a million) by 40 us in this time.
 const WINDOW_NS: u64 = 2_000_000_000;
+/// A frame that is late by more than its round trip allows, by at least this time in nanoseconds, shows that the peer's clock has moved:
+/// the clocks drifted apart while nothing was sent, or one of two virtual machines was paused. Delays of near paths differ by less.
+const MOVED_NS: u64 = 100_000;
 /// With a longer acknowledgement delay, in microseconds, the peer's process may have been away when the frame arrived.
 const MAX_ACK_DELAY_US: u16 = 64;
 
@@ -50,16 +53,18 @@ impl PeerClock {
         let difference_us = difference_us(sent_at, least_ns, ack.sent_at_us.wrapping_sub(ack.ack_delay_us.into()));
         let base_us = *self.base_us.get_or_insert(difference_us);
         if now.since_ns(self.window_start) >= WINDOW_NS {
+            let is_last = now.since_ns(self.window_start) < 2 * WINDOW_NS;
             self.window_start = now;
-            self.last_window_min_us = self.window_min_us.take();
+            self.last_window_min_us = self.window_min_us.take().filter(|_| is_last);
         }
         let late_us = difference_us.wrapping_sub(base_us) as i32;
         self.window_min_us = Some(self.window_min_us.map_or(late_us, |min_us| min_us.min(late_us)));
     }
 
-    /// How late a frame was that was sent at `sent_at`, takes `least_ns` at least, and is acknowledged. `None`: nothing is
-    /// known of the peer's clock. A frame that is earlier than the fastest one of late shows that this one was late itself.
-    pub fn lateness(&mut self, sent_at: Instant, least_ns: u64, ack: AckTiming) -> Option<LatenessRange> {
+    /// How late a frame was that was sent at `sent_at`, takes `least_ns` at least, and is acknowledged; by its round trip it was late
+    /// by at most `most_ns`. `None`: nothing is known of the peer's clock. A frame that is earlier than the fastest one of late
+    /// shows that this one was late itself.
+    pub fn lateness(&mut self, sent_at: Instant, least_ns: u64, most_ns: u64, ack: AckTiming) -> Option<LatenessRange> {
         let min_us = self.last_window_min_us.into_iter().chain(self.window_min_us).min()?;
         let difference_us = difference_us(sent_at, least_ns, ack.sent_at_us).wrapping_sub(self.base_us?) as i32;
         if difference_us < min_us {
@@ -68,7 +73,14 @@ impl PeerClock {
         let late_us = difference_us.saturating_sub(min_us).max(0) as u64;
         let ack_delay_us = if ack.ack_delay_us == u16::MAX { late_us } else { u64::from(ack.ack_delay_us) };
         // Both clocks are read to a microsecond.
-        Some(LatenessRange { min_ns: 1000 * late_us.saturating_sub(ack_delay_us + 1), max_ns: 1000 * (late_us + 1) })
+        let late =
+            LatenessRange { min_ns: 1000 * late_us.saturating_sub(ack_delay_us + 1), max_ns: 1000 * (late_us + 1) };
+        if late.min_ns > most_ns + MOVED_NS {
+            let moved_us = ((late.min_ns - most_ns) / 1000) as i32;
+            (self.window_min_us, self.last_window_min_us) = (Some(min_us.saturating_add(moved_us)), None);
+            return None;
+        }
+        Some(late)
     }
 }
 
@@ -97,7 +109,7 @@ mod tests {
     /// In microseconds.
     fn lateness(clock: &mut PeerClock, at_ms: u64, took_us: u32, ack_delay_us: u16) -> Option<(u64, u64)> {
         let ack = AckTiming { sent_at_us: sent_at_us(at_ms, took_us), ack_delay_us };
-        let late = clock.lateness(Instant(at_ms * MS), 25_000, ack)?;
+        let late = clock.lateness(Instant(at_ms * MS), 25_000, u64::MAX / 2, ack)?;
         Some((late.min_ns / 1000, late.max_ns / 1000))
     }
 
@@ -121,6 +133,25 @@ mod tests {
         sample(&mut clock, 0, 900_000);
         assert_eq!(lateness(&mut clock, 1, 30, 0), Some((0, 1)));
         assert_eq!(lateness(&mut clock, 2, 530, 0), Some((499, 501)));
+    }
+
+    #[test]
+    fn what_the_round_trip_excludes_is_a_clock_that_has_moved() {
+        let mut clock = PeerClock::default();
+        sample(&mut clock, 0, 30);
+        let ack = AckTiming { sent_at_us: sent_at_us(60_000, 5_030), ack_delay_us: 0 };
+        let mut late = |most_ns| clock.lateness(Instant(60_000 * MS), 25_000, most_ns, ack);
+        assert!(late(10 * MS).is_some_and(|late| late.min_ns > 4 * MS), "it may have waited for 10 ms");
+        assert_eq!(late(20_000), None);
+        assert!(late(20_000).is_some_and(|late| late.max_ns <= 22_000));
+    }
+
+    #[test]
+    fn what_was_measured_before_a_silence_counts_no_more() {
+        let mut clock = PeerClock::default();
+        sample(&mut clock, 0, 30);
+        sample(&mut clock, 60_000, 1_230);
+        assert_eq!(lateness(&mut clock, 60_001, 1_230, 0), Some((0, 1)));
     }
 
     #[test]

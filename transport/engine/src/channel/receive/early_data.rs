@@ -18,6 +18,8 @@ pub struct BufferedPiece {
     /// Length in bytes.
     pub len: u64,
     pub is_complete: bool,
+    /// Its record is charged with the message: the first piece of one that is announced.
+    pub is_charged: bool,
 }
 
 /// The early data of one message.
@@ -27,7 +29,7 @@ pub struct EarlyData {
     pub announced: Option<u64>,
     /// The message has a receive: key of its reassembly.
     pub reassembly: Option<Key<Reassembly>>,
-    pub buffered: Vec<BufferedPiece>,
+    buffered: Vec<BufferedPiece>,
     /// Bytes whose headers have come before the message had a receive.
     recorded: Intervals,
 }
@@ -64,17 +66,29 @@ impl EarlyData {
         len > 0 && offset.checked_add(len).is_some_and(|end| self.recorded.contains(offset, end))
     }
 
-    /// The payload of a piece was cut off: it will be retransmitted.
-    pub fn forget(&mut self, bounce: BounceId) -> Option<LostPiece> {
-        let at = self.buffered.iter().position(|piece| piece.bounce == bounce)?;
-        let BufferedPiece { offset, len, .. } = self.buffered.swap_remove(at);
-        self.recorded.remove(offset, offset + len);
-        Some(LostPiece { offset, len, is_unannounced: self.announced.is_none(), reassembly: self.reassembly })
+    /// The pieces in bounce buffers.
+    pub fn buffered(&self) -> &[BufferedPiece] {
+        &self.buffered
+    }
+
+    /// Whether a further piece would be charged with the message.
+    pub fn charges_next(&self) -> bool {
+        self.announced.is_some() && self.buffered.is_empty()
+    }
+
+    /// The payload of a piece has arrived.
+    pub fn complete(&mut self, bounce: BounceId) {
+        self.buffered.iter_mut().filter(|piece| piece.bounce == bounce).for_each(|piece| piece.is_complete = true);
     }
 
     /// Bytes in buffers.
     pub fn bytes(&self) -> u64 {
         self.buffered.iter().map(|piece| piece.len).sum()
+    }
+
+    /// Bytes in buffers whose payload has not arrived whole.
+    pub fn bytes_arriving(&self) -> u64 {
+        self.buffered.iter().filter(|piece| !piece.is_complete).map(|piece| piece.len).sum()
     }
 
     /// The RTS has come: there are `early` bytes of early data.
@@ -93,6 +107,8 @@ impl EarlyData {
 #[derive(Debug, Default)]
 pub struct EarlyDataTable {
     by_seq: BTreeMap<u32, EarlyData>,
+    /// Pieces in buffers whose record is not charged.
+    uncharged: u64,
 }
 
 impl EarlyDataTable {
@@ -106,13 +122,42 @@ impl EarlyDataTable {
         self.by_seq.get_mut(&seq.0)
     }
 
-    pub fn remove(&mut self, seq: MessageSeq) -> Option<EarlyData> {
-        self.by_seq.remove(&seq.0)
+    /// Pieces in buffers whose record is not charged.
+    pub fn uncharged(&self) -> u64 {
+        self.uncharged
     }
 
-    /// Number of buffers in use.
-    pub fn buffered_count(&self) -> usize {
-        self.by_seq.values().map(|early_data| early_data.buffered.len()).sum()
+    /// A piece comes into a buffer.
+    pub fn insert(&mut self, seq: MessageSeq, bounce: BounceId, offset: u64, len: u64) {
+        let early_data = self.by_seq.entry(seq.0).or_default();
+        let is_charged = early_data.charges_next();
+        // Most messages have one piece, and there may be a million.
+        early_data.buffered.reserve_exact(usize::from(early_data.buffered.is_empty()));
+        early_data.buffered.push(BufferedPiece { bounce, offset, len, is_complete: false, is_charged });
+        self.uncharged += u64::from(!is_charged);
+    }
+
+    /// Removes the pieces of a message that `leaves` accepts.
+    pub fn take_where(&mut self, seq: MessageSeq, leaves: impl Fn(&BufferedPiece) -> bool) -> Vec<BufferedPiece> {
+        let Some(early_data) = self.by_seq.get_mut(&seq.0) else { return Vec::new() };
+        let taken: Vec<BufferedPiece> = early_data.buffered.extract_if(.., |piece| leaves(piece)).collect();
+        self.left(&taken);
+        taken
+    }
+
+    /// The payload of a piece was cut off: it will be retransmitted.
+    pub fn forget(&mut self, seq: MessageSeq, bounce: BounceId) -> Option<LostPiece> {
+        let BufferedPiece { offset, len, .. } = self.take_where(seq, |piece| piece.bounce == bounce).pop()?;
+        let early_data = self.by_seq.get_mut(&seq.0)?;
+        early_data.recorded.remove(offset, offset + len);
+        let is_unannounced = early_data.announced.is_none();
+        Some(LostPiece { offset, len, is_unannounced, reassembly: early_data.reassembly })
+    }
+
+    pub fn remove(&mut self, seq: MessageSeq) -> Option<EarlyData> {
+        let removed = self.by_seq.remove(&seq.0)?;
+        self.left(&removed.buffered);
+        Some(removed)
     }
 
     /// Frees the memory that an emptied map keeps.
@@ -124,8 +169,12 @@ impl EarlyDataTable {
 
     /// Removes, and returns, all that `stays` does not accept.
     pub fn retain(&mut self, stays: impl Fn(MessageSeq, &EarlyData) -> bool) -> Vec<EarlyData> {
-        let gone: Vec<u32> =
-            self.by_seq.iter().filter(|(seq, one)| !stays(MessageSeq(**seq), one)).map(|(seq, _)| *seq).collect();
-        gone.iter().filter_map(|seq| self.by_seq.remove(seq)).collect()
+        let leaves = |(seq, one): (&u32, &EarlyData)| (!stays(MessageSeq(*seq), one)).then_some(MessageSeq(*seq));
+        let gone: Vec<MessageSeq> = self.by_seq.iter().filter_map(leaves).collect();
+        gone.into_iter().filter_map(|seq| self.remove(seq)).collect()
+    }
+
+    fn left(&mut self, pieces: &[BufferedPiece]) {
+        self.uncharged -= pieces.iter().filter(|piece| !piece.is_charged).count() as u64;
     }
 }

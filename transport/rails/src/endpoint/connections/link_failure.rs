@@ -150,7 +150,7 @@ impl Endpoint {
         self.progress.now
     }
 
-    /// The peer has violated the protocol on a link, as `how` says: the link fails.
+    /// The peer has violated the protocol on a link, as `how` says: it is lost.
     pub(in crate::endpoint) fn protocol_violation(&mut self, id: LinkId, how: &str) {
         let Some(link) = self.links.get(id) else { return };
         let vc = link.common().subchannel.vc;

@@ -245,7 +245,7 @@ impl Estimate {
         let by_round_trip = TimeRange { earliest: Instant(came.earliest.0.saturating_sub(ack_delay_ns)), latest: now };
         // When it would have been acknowledged by an idle peer, plus `late_ns`.
         let after = |late_ns: u64| frame.at.plus_ns(min_rtt_ns + late_ns).min(now);
-        let lateness = clock.lateness(frame.at, least_ns, timing);
+        let lateness = clock.lateness(frame.at, least_ns, sample_ns - min_rtt_ns, timing);
         let arrival = lateness
             .map_or(by_round_trip, |late| TimeRange { earliest: after(late.min_ns), latest: after(late.max_ns) });
         let arrival = kernel_acked.map_or(arrival, |kernel| arrival.within(kernel));
