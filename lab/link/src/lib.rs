@@ -19,7 +19,6 @@
 //! `examples/long_haul.rs` fills a long link faster than it drains.
 #![forbid(unsafe_code)]
 
-mod counters;
 pub mod ethernet;
 mod link;
 mod loss;
@@ -27,8 +26,7 @@ mod rate;
 mod settings;
 mod time;
 
-pub use counters::Counters;
-pub use link::{Delivery, Link, MAX_FRAMES, Offered};
+pub use link::{Counters, Delivery, Link, MAX_FRAMES, Offered};
 pub use loss::Loss;
 pub use rate::Rate;
 pub use settings::{Reordering, Settings};

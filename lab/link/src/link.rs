@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use rand_core::SeedableRng;
 use rand_xorshift::XorShiftRng;
+use serde::{Deserialize, Serialize};
 
-use crate::counters::Counters;
 use crate::ethernet;
 use crate::loss::Chance;
 use crate::rate::{Passage, Rate};
@@ -93,6 +93,25 @@ pub struct Delivery<T> {
     pub due: Instant,
     /// Set if one of its bits was flipped on the way: a random number with which the caller selects the bit.
     pub flip: Option<u64>,
+}
+
+/// Sums since the link was created. Each offered frame is delivered, dropped, lost or still on the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Counters {
+    /// Frames that arrived at their end.
+    pub delivered_frames: u64,
+    /// Their bytes on the wire.
+    pub delivered_bytes: u64,
+    /// Frames dropped because the queue was full.
+    pub dropped_frames: u64,
+    /// Their bytes on the wire.
+    pub dropped_bytes: u64,
+    /// Frames lost on the wire.
+    pub lost_frames: u64,
+    /// Their bytes on the wire.
+    pub lost_bytes: u64,
+    /// Peak of the bytes waiting to be sent.
+    pub queue_peak_bytes: u64,
 }
 
 impl<T> Link<T> {

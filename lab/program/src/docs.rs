@@ -2,7 +2,6 @@
 
 use crate::output::nearest;
 
-/// A page.
 #[derive(Debug)]
 pub struct Page {
     /// Its folder: for whom it is.

@@ -8,11 +8,8 @@ pub const CONFIDENCE: f64 = 0.95;
 /// Median, least and greatest of some values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
-    /// Median.
     pub median: f64,
-    /// Least.
     pub least: f64,
-    /// Greatest.
     pub greatest: f64,
 }
 

@@ -51,7 +51,7 @@ pub mod tail {
 }
 
 /// Describes the rank of a trace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// Its rank in MPI_COMM_WORLD.
     pub rank: u32,
@@ -93,20 +93,7 @@ impl Header {
 
     /// Header of a rank that was not recorded but generated.
     pub fn synthetic(rank: u32, ranks: u32) -> Header {
-        Header {
-            rank,
-            ranks,
-            world: 0,
-            is_spawned: false,
-            host: String::new(),
-            machine: String::new(),
-            program: String::new(),
-            library: String::new(),
-            processors: 1,
-            overhead_ns: 0,
-            host_id: None,
-            processor_mask: Vec::new(),
-        }
+        Header { rank, ranks, processors: 1, ..Header::default() }
     }
 }
 

@@ -10,17 +10,14 @@ use crate::mpi::stacks::Abi;
 use crate::mpi::stacks::packages::Packages;
 use crate::output::nearest::nearest;
 
-/// The table.
 const DESCRIPTIONS: &str = include_str!("../../stacks/applications.toml");
 
-/// An application.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Application {
     /// Name in commands.
     #[serde(skip)]
     pub name: String,
-    /// Title.
     pub title: String,
     /// The MPI that it is linked with.
     pub abi: Abi,
@@ -33,13 +30,9 @@ pub struct Application {
     pub debian_package: String,
     /// Folder to run it in.
     pub folder: String,
-    /// Its arguments.
     pub arguments: Vec<String>,
-    /// Its environment.
     pub environment: BTreeMap<String, String>,
-    /// The default input.
     pub default_input: String,
-    /// Its inputs.
     pub inputs: BTreeMap<String, Input>,
     /// The way to get its version.
     pub version: Version,
@@ -58,7 +51,6 @@ struct Source {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Version {
-    /// Its arguments for that.
     pub arguments: Vec<String>,
     /// Start of the output line that has it.
     pub line: String,
@@ -68,16 +60,13 @@ pub struct Version {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// What it is.
     pub title: String,
-    /// Its size.
     pub atoms: u64,
     /// Default number of time steps.
     pub steps: u64,
     /// More arguments of the application.
     #[serde(default)]
     pub arguments: Vec<String>,
-    /// Its source.
     pub made: Made,
 }
 

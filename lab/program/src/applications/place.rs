@@ -23,7 +23,6 @@ impl Application {
         }
     }
 
-    /// The folder of its inputs.
     pub fn inputs_folder(&'static self) -> Result<PathBuf> {
         Ok(self.root()?.join(INPUTS))
     }

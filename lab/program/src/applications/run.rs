@@ -13,13 +13,10 @@ const MAX_STEPS: u64 = 1_000_000_000;
 /// An application with its options.
 #[derive(Debug)]
 pub struct Choice {
-    /// The application.
     pub application: &'static Application,
     /// Name of its input.
     pub name: &'static str,
-    /// Its input.
     pub input: &'static Input,
-    /// Number of steps.
     pub steps: u64,
 }
 
@@ -27,9 +24,7 @@ pub struct Choice {
 pub struct Started {
     /// Program and arguments.
     pub words: Vec<String>,
-    /// Variables for it.
     pub variables: Vec<(String, String)>,
-    /// Where.
     pub folder: PathBuf,
 }
 
@@ -77,7 +72,6 @@ impl Application {
 }
 
 impl Choice {
-    /// In words.
     pub fn title(&self) -> String {
         let Input { title, atoms, .. } = self.input;
         format!("{}: {title}, {atoms} atoms, {} steps", self.application.title, self.steps)

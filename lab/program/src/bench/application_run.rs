@@ -18,7 +18,6 @@ use crate::record::Sample;
 /// Times that are samples, of those that a profile has: run time, and time in MPI.
 const TIMES: usize = 2;
 
-/// A run.
 pub struct ApplicationRun {
     choice: Choice,
     profiled: Profiled,

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::claim::Claim;
 use super::failover::{self, Limits};
-use super::options::Options;
 use super::program::{Program, Ranks};
 use crate::lab::schedule::Schedule;
 
@@ -26,12 +25,10 @@ pub struct Benchmark {
     /// What it is called; unless given, as its program.
     #[serde(default)]
     pub name: String,
-    /// Its program.
     pub program: Program,
     /// Options of the program.
     #[serde(default)]
     pub options: Options,
-    /// Number of ranks.
     #[serde(default = "default_ranks")]
     pub ranks: u32,
     /// How many of them each host has; empty: as many as others.
@@ -223,6 +220,59 @@ impl Benchmark {
             words.push("--check".into());
         }
         words
+    }
+}
+
+/// Words of a command line.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "OneOrMany", into = "Vec<String>")]
+pub struct Options(pub Vec<String>);
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "`options` is a text of words, or an array of words")]
+enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl Options {
+    pub fn value(&self, name: &str) -> Option<&str> {
+        let place = self.place(name)?;
+        self.0[place].split_once('=').map(|(_, value)| value).or_else(|| self.0.get(place + 1).map(String::as_str))
+    }
+
+    /// Gives an option another value.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.remove(name);
+        self.0.extend([name.to_string(), value.to_string()]);
+    }
+
+    /// Takes an option out, with its value.
+    pub fn remove(&mut self, name: &str) {
+        while let Some(place) = self.place(name) {
+            let words = if self.0[place] == name { 2 } else { 1 };
+            self.0.drain(place..(place + words).min(self.0.len()));
+        }
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        let is = |word: &String| word == name || word.strip_prefix(name).is_some_and(|rest| rest.starts_with('='));
+        self.0.iter().position(is)
+    }
+}
+
+impl From<OneOrMany> for Options {
+    fn from(given: OneOrMany) -> Options {
+        match given {
+            OneOrMany::One(text) => Options(text.split_whitespace().map(String::from).collect()),
+            OneOrMany::Many(words) => Options(words),
+        }
+    }
+}
+
+impl From<Options> for Vec<String> {
+    fn from(options: Options) -> Vec<String> {
+        options.0
     }
 }
 

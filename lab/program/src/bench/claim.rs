@@ -25,10 +25,8 @@ pub struct Claim {
     /// Only the ratio to the best of them counts, by the median.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub best_of: bool,
-    /// Greatest ratio.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_most: Option<f64>,
-    /// Least ratio.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_least: Option<f64>,
     /// Stacks, or [`SUM`], to which the ratio is printed without a limit.
@@ -39,9 +37,7 @@ pub struct Claim {
 /// Which ratios hold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
-    /// No greater ones.
     AtMost(f64),
-    /// No smaller ones.
     AtLeast(f64),
 }
 

@@ -8,7 +8,6 @@ use fishplate_rails::process;
 use crate::record::Machine;
 use crate::system::programs;
 
-/// This machine.
 pub fn machine() -> Machine {
     let cpuinfo = read("/proc/cpuinfo");
     let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or_default();
@@ -56,9 +55,10 @@ pub fn load() -> f64 {
 
 /// Now, in universal time, as RFC 3339 has it.
 pub fn now() -> String {
-    let mut date = Command::new("date");
-    date.args(["-u", "+%Y-%m-%dT%H:%M:%SZ"]);
-    programs::run_quietly(date, "").unwrap_or_default().trim().to_string()
+    programs::run_quietly(Command::new("date").args(["-u", "+%Y-%m-%dT%H:%M:%SZ"]), "")
+        .unwrap_or_default()
+        .trim()
+        .to_string()
 }
 
 /// How TCP avoids congestion here.

@@ -7,6 +7,7 @@ use super::benchmark::Benchmark;
 use super::history;
 use super::matrix::Cell;
 use crate::record;
+use crate::simulation::sizes;
 
 /// What programs measure for, in seconds a size, unless told.
 const SECONDS: f64 = 0.5;
@@ -81,26 +82,9 @@ fn values_of_files(benchmark: &Benchmark) -> f64 {
     }
 }
 
-/// How many sizes a list has, such as `0,1:64K`. Their meaning is the programs' own; this only counts.
+/// How many sizes a list has, such as `0,1:64K`.
 fn count_sizes(list: &str) -> u32 {
-    let count = |part: &str| {
-        let Some((first, last)) = part.split_once(':') else { return 1 };
-        match (bytes(first), bytes(last)) {
-            (Some(first), Some(last)) if first > 0 && last >= first => (last / first).ilog2() + 1,
-            _ => 1,
-        }
-    };
-    list.split(',').map(count).sum()
-}
-
-fn bytes(text: &str) -> Option<u64> {
-    let (digits, shift) = match text.chars().last()? {
-        'K' | 'k' => (&text[..text.len() - 1], 10),
-        'M' | 'm' => (&text[..text.len() - 1], 20),
-        'G' | 'g' => (&text[..text.len() - 1], 30),
-        _ => (text, 0),
-    };
-    digits.parse::<u64>().ok()?.checked_shl(shift)
+    list.split(',').map(|part| sizes::parse(part).map_or(1, |sizes| sizes.len() as u32)).sum()
 }
 
 /// Seconds in words.

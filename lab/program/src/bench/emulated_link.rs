@@ -9,13 +9,12 @@ use anyhow::{Context, Result};
 
 use super::link::Link;
 use super::plan::Plan;
-use super::sockets;
 use crate::lab::Lab;
 use crate::lab::launch::REMOTE_SHELL;
 use crate::mpi::stacks::Hosts;
 use crate::record;
 use crate::testbed::host::Host;
-use crate::testbed::{MANAGEMENT, isolate, orphans, rail_name};
+use crate::testbed::{MANAGEMENT, isolate, multipath, orphans, rail_name};
 
 /// Seconds for which each place of a link is measured.
 const MEASURED_S: f64 = 0.5;
@@ -76,10 +75,10 @@ impl Emulated {
         // A storage that uses multipath TCP has let its hosts use all rails already.
         let joined = link.storage.as_ref().is_some_and(|storage| storage.mptcp);
         if surroundings.multipath && !joined {
-            sockets::join_paths(&lab).with_context(about)?;
+            join_paths(&lab).with_context(about)?;
         }
         let server = surroundings.sockets.as_ref().map(|program| {
-            let mut server = lab.command(sockets::server_host(&lab), &sockets::serve(program, surroundings.multipath));
+            let mut server = lab.command(server_host(&lab), &serve_sockets(program, surroundings.multipath));
             server.stdin(Stdio::null()).stdout(Stdio::null());
             server.spawn().context("cannot start the server of plain sockets")
         });
@@ -88,7 +87,6 @@ impl Emulated {
         Ok(Emulated { link: link.clone(), surroundings, lab, server, environment, measured })
     }
 
-    /// Folder for files.
     pub fn folder(&self) -> &Path {
         self.lab.folder()
     }
@@ -139,8 +137,7 @@ impl Emulated {
 
     /// Address of the server of plain sockets on the fastest rail.
     pub fn peer(&self) -> Ipv4Addr {
-        self.lab.hosts()[sockets::server_host(&self.lab)]
-            .rail_address(self.link.best_first().first().copied().unwrap_or(0))
+        self.lab.hosts()[server_host(&self.lab)].rail_address(self.link.best_first().first().copied().unwrap_or(0))
     }
 
     /// A command on the first host.
@@ -158,4 +155,26 @@ impl Drop for Emulated {
         }
         orphans::end(&self.lab.hosts().iter().map(Host::proc_id).collect::<Vec<_>>());
     }
+}
+
+/// The host of the server: the second of two that are as far apart as can be. The client is on the first.
+fn server_host(lab: &Lab) -> usize {
+    lab.topology().spread(2).last().copied().unwrap_or_default()
+}
+
+/// The command line of the server.
+fn serve_sockets(program: &Path, multipath: bool) -> Vec<OsString> {
+    let mut line: Vec<OsString> = vec![program.into(), "serve".into()];
+    if multipath {
+        line.push("--mptcp".into());
+    }
+    line
+}
+
+/// Lets multipath TCP use all rails: the server tells its addresses, the client uses its own.
+fn join_paths(lab: &Lab) -> Result<()> {
+    for (host, role) in [(server_host(lab), "signal"), (0, "subflow")] {
+        multipath::use_all_rails(&lab.hosts()[host], lab.rails(), role)?;
+    }
+    Ok(())
 }

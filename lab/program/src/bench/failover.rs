@@ -41,11 +41,8 @@ pub struct Limits {
 /// What arrived in a time, in seconds since any moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// When it ended.
     pub end: f64,
-    /// Its length.
     pub length: f64,
-    /// Rate.
     pub mb_s: f64,
 }
 
@@ -68,11 +65,9 @@ struct Series(Vec<Interval>);
 pub struct Judged {
     /// Benchmark, link and what was measured.
     pub place: String,
-    /// Stack.
     pub stack: String,
     /// Times of all rounds; absent: there is a round without.
     pub found: Option<Spread>,
-    /// In how many rounds.
     pub rounds: u32,
     /// Longest time, in milliseconds.
     pub limit_ms: f64,

@@ -25,7 +25,6 @@ const TURNS: usize = 2;
 
 /// A run of a program in a cell.
 pub struct Run {
-    /// What is run.
     pub benchmark: Benchmark,
     /// What it begins with, where its last value alone counts.
     pub history: Option<&'static str>,

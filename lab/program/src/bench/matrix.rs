@@ -7,11 +7,8 @@ use crate::mpi::stacks::Stack;
 /// One stack on one link with one benchmark in one round.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cell {
-    /// Stack.
     pub stack: String,
-    /// Link.
     pub link: String,
-    /// Benchmark.
     pub benchmark: String,
     /// Round, from 0.
     pub round: u32,
@@ -90,7 +87,7 @@ mod tests {
         let catalog = Catalog::load(&[]).unwrap();
         let why = |program: &str, stack: &str| {
             let benchmark = Benchmark::of(Program::try_from(program.to_string()).unwrap(), Vec::new());
-            obstacle(&Plan::empty(), "lan", &benchmark, &catalog.find(stack).unwrap()).unwrap_or_default()
+            obstacle(&Plan::default(), "lan", &benchmark, &catalog.find(stack).unwrap()).unwrap_or_default()
         };
         assert!(why("bcast", "tcp").contains("bcast needs MPI"));
         assert_eq!(why("latency", "tcp"), "");
@@ -102,14 +99,15 @@ mod tests {
         assert!(why("gromacs", "tcp").contains("gromacs needs MPI"));
         let mut benchmark = Benchmark::of(Program::try_from("latency".to_string()).unwrap(), Vec::new());
         benchmark.exclude.insert("mpich-tcp".into(), "too slow".into());
-        let excluded = obstacle(&Plan::empty(), "lan", &benchmark, &catalog.find("mpich-tcp").unwrap());
+        let excluded = obstacle(&Plan::default(), "lan", &benchmark, &catalog.find("mpich-tcp").unwrap());
         assert_eq!(excluded.as_deref(), Some("too slow"));
         let elsewhere = Benchmark { links: vec!["wan".into(), "far".into()], ..benchmark };
-        let obstacle = |link| obstacle(&Plan::empty(), link, &elsewhere, &catalog.find("openmpi-tcp").unwrap());
+        let obstacle = |link| obstacle(&Plan::default(), link, &elsewhere, &catalog.find("openmpi-tcp").unwrap());
         assert_eq!(obstacle("lan").as_deref(), Some("the plan measures it on wan, far only"));
         assert_eq!(obstacle("far"), None);
         let others = Benchmark { stacks: vec!["mpich-ucx".into()], ..elsewhere.clone() };
-        let why = crate::bench::matrix::obstacle(&Plan::empty(), "far", &others, &catalog.find("openmpi-tcp").unwrap());
+        let why =
+            crate::bench::matrix::obstacle(&Plan::default(), "far", &others, &catalog.find("openmpi-tcp").unwrap());
         assert_eq!(why.as_deref(), Some("the plan measures it with mpich-ucx only"));
     }
 

@@ -15,7 +15,6 @@ mod failover;
 mod history;
 pub mod link;
 pub mod matrix;
-mod options;
 pub mod plan;
 mod prepared_stack;
 pub mod profiled;
@@ -27,7 +26,6 @@ mod sample_recorder;
 pub mod selection;
 mod session;
 pub mod site;
-mod sockets;
 mod storage_traffic;
 pub mod verdict;
 
@@ -74,7 +72,6 @@ pub fn ready_plan(name: &str, quick: bool) -> Result<(Plan, Catalog)> {
 
 /// A measurement that is to be made.
 pub struct Bench {
-    /// What.
     pub plan: Plan,
     /// All stacks that are known.
     pub catalog: Catalog,

@@ -40,52 +40,41 @@ const READY: [(&str, &str); 18] = [
 /// Most hosts: as many as a testbed has.
 const MAX_HOSTS: usize = 16;
 
-/// A plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Plan {
     /// Title of the report.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Names of stacks; empty: all that are known.
-    #[serde(default)]
     pub stacks: Vec<String>,
     /// Files that describe stacks of the user's own.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stack_files: Vec<PathBuf>,
     /// Stacks that the plan itself describes, as files of stacks do.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub own_stacks: BTreeMap<String, Value>,
     /// Stack that others are compared with.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
     /// How often each stack has its turn.
-    #[serde(default = "default_rounds")]
     pub rounds: u32,
     /// Each round goes over all links, so that what changes with time changes all alike; else each link has all its
     /// rounds.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub links_in_turn: bool,
     /// Every byte is compared.
-    #[serde(default)]
     pub checked: bool,
     /// Seconds that a program may take.
-    #[serde(default = "default_timeout")]
     pub timeout_s: f64,
     /// Hosts of each link that has no clusters.
-    #[serde(default = "default_hosts")]
     pub hosts: usize,
     /// Which packets links lose, and how long those with jitter hold them.
-    #[serde(default = "default_seed")]
     pub seed: u64,
-    /// Links.
-    #[serde(default)]
     pub links: Vec<Link>,
-    /// Benchmarks.
-    #[serde(default)]
     pub benchmarks: Vec<Benchmark>,
     /// A network that is there, instead of links.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
 }
 
@@ -95,7 +84,6 @@ pub struct Plan {
 pub struct Network {
     /// What it is called.
     pub name: String,
-    /// Hosts.
     pub hosts: Vec<String>,
     /// Interfaces that stacks are told, the best first; empty: they choose.
     #[serde(default)]
@@ -105,43 +93,28 @@ pub struct Network {
     pub storage: Option<Asked>,
 }
 
-fn default_rounds() -> u32 {
-    3
-}
-
-fn default_timeout() -> f64 {
-    120.0
-}
-
-fn default_hosts() -> usize {
-    2
-}
-
-fn default_seed() -> u64 {
-    1
-}
-
-impl Plan {
-    /// The plan that is nothing but defaults.
-    pub fn empty() -> Plan {
+impl Default for Plan {
+    fn default() -> Plan {
         Plan {
             title: None,
             stacks: Vec::new(),
             stack_files: Vec::new(),
             own_stacks: BTreeMap::new(),
             reference: None,
-            rounds: default_rounds(),
+            rounds: 3,
             links_in_turn: false,
             checked: false,
-            timeout_s: default_timeout(),
-            hosts: default_hosts(),
-            seed: default_seed(),
+            timeout_s: 120.0,
+            hosts: 2,
+            seed: 1,
             links: Vec::new(),
             benchmarks: Vec::new(),
             network: None,
         }
     }
+}
 
+impl Plan {
     /// From a file, or the ready one that is called so.
     pub fn load(name: &Path) -> Result<Plan> {
         if let Some((ready, text)) = READY.iter().find(|(ready, _)| name == Path::new(ready)) {

@@ -25,9 +25,7 @@ const REFUSED_OPTION: &str = "; allowed: ";
 
 /// A stack that takes turns.
 pub struct PreparedStack {
-    /// The stack.
     pub stack: Stack,
-    /// Its programs.
     pub programs: Folders,
     /// What its library says of itself; empty: unknown.
     pub version: String,

@@ -59,15 +59,11 @@ pub fn samples(times: &Times, cell: &Cell, ranks: u32, options: &BTreeMap<String
         benchmark: cell.benchmark.clone(),
         round: cell.round,
         ranks,
-        size_bytes: None,
         metric: metric.into(),
         unit: "s".into(),
-        better: None,
         value,
-        percentiles: None,
-        iterations: None,
-        checked: false,
         options: options.clone(),
+        ..Sample::default()
     };
     NAMES.into_iter().zip(times.values()).map(sample).collect()
 }

@@ -133,7 +133,6 @@ const PROGRAMS: [Traits; 43] = [
 const APPLICATION: Traits = traits("application", Ranks::OneOrMore, Needs::Setup, None);
 
 impl Program {
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.0
     }

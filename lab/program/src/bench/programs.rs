@@ -9,9 +9,8 @@ use anyhow::{Context, Result, bail, ensure};
 use rustix::fs::{Access, access};
 
 use crate::mpi::stacks::{self, Source, Stack};
-use crate::system::output_file;
-use crate::system::programs;
 use crate::system::umask::NotForOthers;
+use crate::system::{output_file, programs};
 
 /// What `make` needs in the folder of sources.
 const MAKEFILE: &str = "Makefile";
@@ -129,7 +128,8 @@ fn make(stack: &Stack, sources: &Path, out: &Path) -> Result<()> {
     let mut command = Command::new(&invocation.line[0]);
     command.args(&invocation.line[1..]);
     invocation.prepare(&mut command);
-    programs::run_quietly(command, "").with_context(|| format!("cannot compile the programs for {}", stack.name))?;
+    programs::run_quietly(&mut command, "")
+        .with_context(|| format!("cannot compile the programs for {}", stack.name))?;
     Ok(())
 }
 

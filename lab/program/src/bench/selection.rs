@@ -21,7 +21,7 @@ const DEFAULT_LINK: &str = "lan=1000+250";
 const SLURM: &str = "slurm";
 
 /// What to measure.
-#[derive(clap::Args, Default)]
+#[derive(clap::Args, Default, PartialEq)]
 pub struct Selection {
     /// Plan in TOML, or the name of a ready one: everything, programs, patterns, one-sided, many-ranks, molecular-dynamics, claims, claims-patterns, claims-fast, claims-histories, claims-distance, claims-failover, ablation, or that of an experiment (`fishplate lab run`)
     pub plan: Option<PathBuf>,
@@ -88,23 +88,14 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Whether anything was asked for.
+    /// Whether nothing was asked for.
     pub fn is_empty(&self) -> bool {
-        let lists = [&self.stacks, &self.links, &self.benchmarks, &self.hosts, &self.rails];
-        self.plan.is_none()
-            && lists.iter().all(|list| list.is_empty())
-            && self.stack_file.is_empty()
-            && self.hostfile.is_none()
-            && self.storage.is_empty()
-            && (self.rounds, self.seconds, self.timeout) == (None, None, None)
-            && self.sizes.is_none()
-            && self.against.is_none()
-            && !self.checked
+        *self == Selection { network: self.network.clone(), ..Selection::default() }
     }
 
     /// The plan that results, and all stacks.
     pub fn plan(&self) -> Result<(Plan, Catalog)> {
-        let mut plan = self.plan.as_deref().map_or_else(|| Ok(Plan::empty()), Plan::load)?;
+        let mut plan = self.plan.as_deref().map_or_else(|| Ok(Plan::default()), Plan::load)?;
         plan.stack_files.extend(self.stack_file.iter().cloned());
         if !self.stacks.is_empty() {
             plan.stacks.clone_from(&self.stacks);
@@ -270,9 +261,8 @@ fn slurm_hosts() -> Result<Vec<String>> {
     let Ok(list) = std::env::var("SLURM_JOB_NODELIST") else {
         bail!("--hosts slurm: this is no Slurm job (SLURM_JOB_NODELIST is not set): `salloc -N 2 fishplate bench ...`")
     };
-    let mut command = Command::new("scontrol");
-    command.args(["show", "hostnames", &list]);
-    let names = programs::run_quietly(command, "").context("--hosts slurm")?;
+    let names = programs::run_quietly(Command::new("scontrol").args(["show", "hostnames", &list]), "")
+        .context("--hosts slurm")?;
     Ok(names.lines().map(|name| name.trim().to_string()).collect())
 }
 

@@ -43,13 +43,11 @@ pub type Open<'a> = dyn Fn(&str, Option<&record::Link>) -> Result<Site> + 'a;
 
 /// What a session has to do and what is known already.
 pub struct Session<'a> {
-    /// The plan.
     pub plan: &'a Plan,
     /// The stacks of the plan, in its order.
     pub prepared_stacks: Vec<PreparedStack>,
     /// Signals that interrupt it.
     pub signals: &'a Signals,
-    /// The record.
     pub writer: Writer,
     /// Cells that are complete.
     pub complete: BTreeSet<Cell>,
@@ -59,7 +57,6 @@ pub struct Session<'a> {
     pub estimate: Estimate,
 }
 
-/// How it went.
 #[derive(Default)]
 pub struct Summary {
     /// Cells measured now.

@@ -19,8 +19,7 @@ use crate::mpi::interposer::PRELOAD;
 use crate::mpi::stacks::{Hosts, Invocation, Job, Stack};
 use crate::record;
 use crate::storage::{Asked, STORAGE};
-use crate::system::private_folder;
-use crate::system::programs;
+use crate::system::{private_folder, programs};
 
 /// Where programs run.
 pub enum Site {
@@ -32,11 +31,9 @@ pub enum Site {
 
 /// A program to run.
 pub struct Work {
-    /// Number of ranks.
     pub ranks: u32,
     /// How many of them each host has; empty: as many as others.
     pub ranks_by_host: Vec<u32>,
-    /// Variables for it.
     pub variables: Vec<(String, String)>,
     /// Its words.
     pub program: Vec<String>,

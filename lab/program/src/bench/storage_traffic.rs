@@ -33,9 +33,7 @@ pub struct Counting {
 
 /// What each direction of each rail carried.
 pub struct Traffic {
-    /// Length of steps.
     pub step_s: f64,
-    /// The rails.
     pub rails: Vec<RailShare>,
 }
 

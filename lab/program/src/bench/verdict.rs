@@ -32,15 +32,12 @@ pub enum Verdict {
 /// One ratio of a claim: the first stack of a benchmark to a peer, or its worst history to its best one, at one size.
 #[derive(Debug, PartialEq)]
 pub struct RatioVerdict {
-    /// Benchmark.
     pub benchmark: String,
-    /// Link.
     pub link: String,
     /// Message size in bytes; 0 where there is none.
     pub size: u64,
     /// Whose ratio it is.
     pub stack: String,
-    /// To whom.
     pub peer: String,
     /// Unit of the values; empty where nothing was measured.
     pub unit: String,

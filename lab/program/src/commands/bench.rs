@@ -70,7 +70,6 @@ A plan in TOML:
   program = \"bandwidth\"
   options = \"--window 16 --sizes 1K:4M --seconds 0.3\"";
 
-/// The command.
 pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
     let list = args.list;
     let bench = args.bench()?;
@@ -100,13 +99,11 @@ pub fn carry_out(bench: &Bench, inside: Option<PathBuf>, then: &dyn Fn() -> Resu
             then()?;
             Ok(if code == ExitCode::SUCCESS && missed { ExitCode::from(SOME_MISSED) } else { code })
         }
-        Err(error) => match error.downcast_ref::<Interrupted>() {
-            Some(interrupted) => {
-                tell!("fishplate: {interrupted}");
-                Ok(interrupted.exit_code())
-            }
-            None => Err(error),
-        },
+        Err(error) => {
+            let interrupted: Interrupted = error.downcast()?;
+            tell!("fishplate: {interrupted}");
+            Ok(interrupted.exit_code())
+        }
     }
 }
 

@@ -65,30 +65,6 @@ pub enum Command {
     WriteManual(super::completion::WriteManual),
     #[command(hide = true)]
     WriteNumbers(super::numbers::Args),
-    #[command(hide = true)]
-    HoldHost(super::internal::HoldHost),
-    #[command(hide = true)]
-    EmulateLinks(super::internal::EmulateLinks),
-    #[command(hide = true)]
-    LabDaemon(super::internal::LabDaemon),
-    #[command(hide = true)]
-    EnterLabHost(super::internal::EnterHost),
-    #[command(hide = true)]
-    ReflectDatagrams(super::internal::ReflectDatagrams),
-    #[command(hide = true)]
-    MeasureRoundTrips(super::internal::MeasureRoundTrips),
-    #[command(hide = true)]
-    EnterHost(super::internal::EnterHost),
-    #[command(hide = true)]
-    ExamineHost(super::internal::ExamineHost),
-    #[command(hide = true)]
-    StartMpi(super::internal::StartMpi),
-    #[command(hide = true)]
-    TieToParent(super::internal::TieToParent),
-    #[command(hide = true)]
-    StorageProcess(super::internal::StorageProcess),
-    #[command(hide = true)]
-    ReceiveStreams(super::internal::ReceiveStreams),
-    #[command(hide = true)]
-    SendStreams(super::internal::SendStreams),
+    #[command(flatten)]
+    Internal(super::internal::Command),
 }

@@ -51,7 +51,6 @@ Examples:
   fishplate compare main.jsonl branch.jsonl
   fishplate compare main.jsonl branch.jsonl --threshold 10 --all";
 
-/// The command.
 pub fn run(args: Args) -> ExitCode {
     compare(&args).unwrap_or_else(|error| {
         tell!("fishplate: {error:#}");

@@ -64,7 +64,6 @@ const NEXT: &str = "  fishplate run -- mpiexec -n 2 -hosts a,b ./app    over all
   fishplate profile -- mpiexec -n 2 ./app           shows where its time goes, over any network
   fishplate doctor a b                              checks the hosts and the rails between them";
 
-/// The command.
 pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
     if let Some(file) = &args.from {
         let problem = || format!("cannot read results from {}", file.display());

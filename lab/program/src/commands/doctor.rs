@@ -53,7 +53,6 @@ Examples:
   FISHPLATE_PORTS=50000-50100 fishplate doctor --mpi mpich node1
   fishplate doctor --remote-shell 'ssh -p 2222' --json node1";
 
-/// The command.
 pub fn run(args: Args) -> Result<ExitCode> {
     Settings::from_env().map_err(|error| anyhow!("{error}"))?;
     for host in &args.hosts {

@@ -33,7 +33,6 @@ Examples:
   eval \"$(fishplate env --rails ib0,eth0)\" && srun ./app      (in a Slurm script)
   fishplate env --format modulefile > ~/modulefiles/fishplate";
 
-/// The command.
 pub fn run(args: Args) -> Result<ExitCode> {
     let environment = args.options.environment()?;
     let load = environment.stack.as_ref().and_then(|stack| stack.source.shell_preparation());

@@ -1,4 +1,4 @@
-//! `fishplate lab run`: a ready experiment, from its plan to its page.
+//! `fishplate lab run`: a ready experiment, from its plan to its page; and `fishplate lab verdicts` on its records.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,6 +9,7 @@ use clap::builder::PossibleValuesParser;
 use super::bench::carry_out;
 use crate::bench::Bench;
 use crate::experiments::{self, Experiment};
+use crate::output::terminal;
 use crate::record::write::Writer;
 use crate::record::{self, Line, Statement};
 use crate::report::{self, Report};
@@ -46,7 +47,13 @@ pub struct Args {
     sources: Option<PathBuf>,
 }
 
-/// The command.
+#[derive(clap::Args)]
+pub struct Verdicts {
+    /// Records of `fishplate lab run`.
+    #[arg(required = true, value_name = "RECORD")]
+    records: Vec<PathBuf>,
+}
+
 pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
     let experiment = experiments::find(&args.name).with_context(|| format!("no experiment {}", args.name))?;
     let (mut plan, catalog) = experiment.plan(args.quick)?;
@@ -82,6 +89,19 @@ fn describe(statement: &Statement) -> String {
     let values: Vec<String> = values.iter().map(|(name, value)| format!("{name}: {value}")).collect();
     let decided = if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) };
     format!("{id:4} {:21} {why}{decided}", verdict.words())
+}
+
+/// Published statements judged by records of ready experiments.
+pub fn verdicts(args: &Verdicts) -> Result<()> {
+    let mut sections = Vec::new();
+    for file in &args.records {
+        let record = record::read(file)?;
+        let experiment = Experiment::of(&record)
+            .with_context(|| format!("{}: no record of {}", file.display(), experiments::names().join(", ")))?;
+        sections.push(format!("### {}\n\n{}", experiment.name(), experiments::markdown(experiment, &record)));
+    }
+    terminal::print(&sections.join("\n"));
+    Ok(())
 }
 
 #[cfg(test)]

@@ -115,7 +115,6 @@ enum Name {
     Alltoall,
 }
 
-/// The command.
 pub fn run(args: Args) -> Result<ExitCode> {
     let map = args.map()?;
     let network = args.network()?;

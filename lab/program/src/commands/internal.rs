@@ -21,18 +21,91 @@ use crate::storage::process;
 use crate::system::child_process;
 use crate::testbed::host;
 
-/// Becomes a host: makes its namespaces and keeps them until standard input ends.
-#[derive(clap::Args)]
-pub struct HoldHost {
-    /// Its host name.
-    name: String,
+#[derive(clap::Subcommand)]
+pub enum Command {
+    /// Becomes a host: makes its namespaces and keeps them until standard input ends.
+    #[command(hide = true)]
+    HoldHost {
+        /// Its host name.
+        name: String,
+    },
+    /// Becomes the emulator of a lab's links.
+    #[command(hide = true)]
+    EmulateLinks,
+    /// Runs a command inside a host.
+    #[command(hide = true)]
+    EnterHost(EnterHost),
+    /// Runs a command inside a host of a lab, and ends it when the parent of this process is gone.
+    #[command(hide = true)]
+    EnterLabHost(EnterHost),
+    /// Looks at this host for `fishplate doctor` on another one, which asks on standard input.
+    #[command(hide = true)]
+    ExamineHost,
+    /// Starts an MPI library and ends it.
+    #[command(hide = true)]
+    StartMpi {
+        /// Its file.
+        library: PathBuf,
+    },
+    /// Runs a command, and ends it when the parent of this process is gone.
+    #[command(hide = true)]
+    TieToParent {
+        /// Command with its arguments.
+        #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        command: Vec<OsString>,
+    },
+    /// Becomes a process of a lab's storage.
+    #[command(hide = true)]
+    StorageProcess {
+        /// Its environment, in JSON.
+        surroundings: String,
+        /// Command with its arguments.
+        #[arg(required = true, last = true)]
+        command: Vec<OsString>,
+    },
+    /// Becomes the process that a lab lives in.
+    #[command(hide = true)]
+    LabDaemon {
+        /// Name of the lab.
+        name: String,
+        /// Its folder.
+        folder: PathBuf,
+    },
+    /// Sends datagrams back.
+    #[command(hide = true)]
+    ReflectDatagrams {
+        /// Where to listen.
+        address: IpAddr,
+    },
+    /// Measures round trips to who sends datagrams back.
+    #[command(hide = true)]
+    MeasureRoundTrips {
+        /// Where that listens.
+        address: IpAddr,
+        /// How long.
+        seconds: f64,
+    },
+    /// Receives one TCP stream at each address and says how fast they came.
+    #[command(hide = true)]
+    ReceiveStreams {
+        /// Seconds to leave out at the beginning, while TCP finds its speed.
+        #[arg(long)]
+        warm_up: f64,
+        /// Seconds to measure, after that.
+        seconds: f64,
+        /// Where to listen.
+        #[arg(required = true)]
+        addresses: Vec<IpAddr>,
+    },
+    /// Sends one TCP stream to each address until the receiver has had enough.
+    #[command(hide = true)]
+    SendStreams {
+        /// Where to connect.
+        #[arg(required = true)]
+        addresses: Vec<IpAddr>,
+    },
 }
 
-/// Becomes the emulator of a lab's links.
-#[derive(clap::Args)]
-pub struct EmulateLinks {}
-
-/// Runs a command inside a host.
 #[derive(clap::Args)]
 pub struct EnterHost {
     /// Process that holds the host's namespaces, as /proc numbers it.
@@ -42,158 +115,41 @@ pub struct EnterHost {
     command: Vec<OsString>,
 }
 
-/// Looks at this host for `fishplate doctor` on another one, which asks on standard input.
-#[derive(clap::Args)]
-pub struct ExamineHost {}
-
-/// Starts an MPI library and ends it.
-#[derive(clap::Args)]
-pub struct StartMpi {
-    /// Its file.
-    library: PathBuf,
-}
-
-/// Runs a command, and ends it when the parent of this process is gone.
-#[derive(clap::Args)]
-pub struct TieToParent {
-    /// Command with its arguments.
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
-    command: Vec<OsString>,
-}
-
-/// Becomes a process of a lab's storage.
-#[derive(clap::Args)]
-pub struct StorageProcess {
-    /// Its environment, in JSON.
-    surroundings: String,
-    /// Command with its arguments.
-    #[arg(required = true, last = true)]
-    command: Vec<OsString>,
-}
-
-/// Becomes the process that a lab lives in.
-#[derive(clap::Args)]
-pub struct LabDaemon {
-    /// Name of the lab.
-    name: String,
-    /// Its folder.
-    folder: PathBuf,
-}
-
-/// Sends datagrams back.
-#[derive(clap::Args)]
-pub struct ReflectDatagrams {
-    /// Where to listen.
-    address: IpAddr,
-}
-
-/// Measures round trips to who sends datagrams back.
-#[derive(clap::Args)]
-pub struct MeasureRoundTrips {
-    /// Where that listens.
-    address: IpAddr,
-    /// How long.
-    seconds: f64,
-}
-
-/// Receives one TCP stream at each address and says how fast they came.
-#[derive(clap::Args)]
-pub struct ReceiveStreams {
-    /// Seconds to leave out at the beginning, while TCP finds its speed.
-    #[arg(long)]
-    warm_up: f64,
-    /// Seconds to measure, after that.
-    seconds: f64,
-    /// Where to listen.
-    #[arg(required = true)]
-    addresses: Vec<IpAddr>,
-}
-
-/// Sends one TCP stream to each address until the receiver has had enough.
-#[derive(clap::Args)]
-pub struct SendStreams {
-    /// Where to connect.
-    #[arg(required = true)]
-    addresses: Vec<IpAddr>,
-}
-
-/// `emulate-links`.
-pub fn emulate(_: EmulateLinks) -> Result<ExitCode> {
-    let own = |fd: BorrowedFd<'_>| fd.try_clone_to_owned().context("cannot take a descriptor");
-    fishplate_longbow::serve(own(std::io::stdin().as_fd())?, own(std::io::stdout().as_fd())?)?;
+pub fn run(command: Command) -> Result<ExitCode> {
+    match command {
+        Command::HoldHost { name } => host::hold(&name)?,
+        Command::EmulateLinks => {
+            let own = |fd: BorrowedFd<'_>| fd.try_clone_to_owned().context("cannot take a descriptor");
+            fishplate_longbow::serve(own(std::io::stdin().as_fd())?, own(std::io::stdout().as_fd())?)?;
+        }
+        Command::EnterHost(EnterHost { holder, command }) => match host::enter(holder, &command)? {},
+        Command::EnterLabHost(EnterHost { holder, command }) => {
+            enter::tie()?;
+            match host::enter(holder, &command)? {}
+        }
+        Command::ExamineHost => remote_host::examine()?,
+        Command::StartMpi { library } => trial::start(&library)?,
+        Command::TieToParent { command } => {
+            prctl::set_pdeathsig(Signal::SIGTERM).context("cannot tie this process to its parent")?;
+            match child_process::become_command(&command)? {}
+        }
+        Command::StorageProcess { surroundings, command } => {
+            match process::become_process(&serde_json::from_str(&surroundings)?, &command)? {}
+        }
+        Command::LabDaemon { name, folder } => start::live(&Slot { name, folder })?,
+        Command::ReflectDatagrams { address } => probe::reflect(address)?,
+        Command::MeasureRoundTrips { address, seconds } => {
+            say!("{}", serde_json::to_string(&probe::round_trips(address, duration(seconds)?)?)?);
+        }
+        Command::ReceiveStreams { warm_up, seconds, addresses } => {
+            let rates = stream::receive(&addresses, duration(warm_up)?, duration(seconds)?)?;
+            say!("{}", serde_json::to_string(&rates)?);
+        }
+        Command::SendStreams { addresses } => stream::send(&addresses)?,
+    }
     Ok(ExitCode::SUCCESS)
 }
 
-/// `lab-daemon`.
-pub fn lab_daemon(args: LabDaemon) -> Result<ExitCode> {
-    start::live(&Slot { name: args.name, folder: args.folder })?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// `enter-lab-host`.
-pub fn enter_from_outside(args: EnterHost) -> Result<ExitCode> {
-    enter::tie()?;
-    match host::enter(args.holder, &args.command)? {}
-}
-
-/// `reflect-datagrams`.
-pub fn reflect(args: ReflectDatagrams) -> Result<ExitCode> {
-    probe::reflect(args.address)?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// `measure-round-trips`.
-pub fn round_trips(args: MeasureRoundTrips) -> Result<ExitCode> {
-    let time = Duration::try_from_secs_f64(args.seconds).context("not a number of seconds")?;
-    say!("{}", serde_json::to_string(&probe::round_trips(args.address, time)?)?);
-    Ok(ExitCode::SUCCESS)
-}
-
-/// `hold-host`.
-pub fn hold(args: HoldHost) -> Result<ExitCode> {
-    host::hold(&args.name)?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// `enter-host`.
-pub fn enter(args: EnterHost) -> Result<ExitCode> {
-    match host::enter(args.holder, &args.command)? {}
-}
-
-/// `examine-host`.
-pub fn examine(_: ExamineHost) -> Result<ExitCode> {
-    remote_host::examine()?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// `start-mpi`.
-pub fn start_mpi(args: StartMpi) -> Result<ExitCode> {
-    trial::start(&args.library)?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// `tie-to-parent`.
-pub fn tie(args: TieToParent) -> Result<ExitCode> {
-    prctl::set_pdeathsig(Signal::SIGTERM).context("cannot tie this process to its parent")?;
-    match child_process::become_command(&args.command)? {}
-}
-
-/// `storage-process`.
-pub fn storage_process(args: StorageProcess) -> Result<ExitCode> {
-    match process::become_process(&serde_json::from_str(&args.surroundings)?, &args.command)? {}
-}
-
-/// `receive-streams`.
-pub fn receive(args: ReceiveStreams) -> Result<ExitCode> {
-    let seconds = Duration::try_from_secs_f64(args.seconds).context("not a number of seconds")?;
-    let warm_up = Duration::try_from_secs_f64(args.warm_up).context("not a number of seconds")?;
-    let rates = stream::receive(&args.addresses, warm_up, seconds)?;
-    say!("{}", serde_json::to_string(&rates)?);
-    Ok(ExitCode::SUCCESS)
-}
-
-/// `send-streams`.
-pub fn send(args: SendStreams) -> Result<ExitCode> {
-    stream::send(&args.addresses)?;
-    Ok(ExitCode::SUCCESS)
+fn duration(seconds: f64) -> Result<Duration> {
+    Duration::try_from_secs_f64(seconds).context("not a number of seconds")
 }

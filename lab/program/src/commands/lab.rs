@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{experiment, verdicts};
+use super::experiment;
 use crate::lab::control::{self, Description, Request, Response};
 use crate::lab::measure::Measured;
 use crate::lab::registry::Slot;
@@ -58,7 +58,7 @@ enum Action {
     /// Runs a ready experiment: measures, judges published statements, makes a page.
     Run(Box<experiment::Args>),
     /// Judges records of ready experiments again, and prints the verdicts as Markdown.
-    Verdicts(verdicts::Args),
+    Verdicts(experiment::Verdicts),
 }
 
 /// Name of a lab.
@@ -184,7 +184,6 @@ struct Exec {
 /// Seconds that `up` measures rates for.
 const GLANCE_S: f64 = 1.0;
 
-/// The command.
 pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
     match args.action {
         Action::Up(args) => up(&args)?,
@@ -194,7 +193,7 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
         Action::Exec(args) => return exec(&args),
         Action::Down(args) => down(&Slot::new(&args.name)?)?,
         Action::Run(args) => return experiment::run(*args, inside),
-        Action::Verdicts(args) => verdicts::run(&args)?,
+        Action::Verdicts(args) => experiment::verdicts(&args)?,
     }
     Ok(ExitCode::SUCCESS)
 }

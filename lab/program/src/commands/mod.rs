@@ -15,13 +15,11 @@ mod documented;
 pub mod env;
 pub mod experiment;
 pub mod explain;
-mod file_options;
 pub mod help;
 pub mod internal;
 pub mod lab;
 pub mod numbers;
 pub mod overview;
-mod pattern_options;
 pub mod predict;
 pub mod profile;
 pub mod rails;
@@ -36,11 +34,11 @@ pub mod simulate_history;
 pub mod simulate_many_ranks;
 pub mod simulate_testbed;
 pub mod stacks;
+mod suite_options;
 pub mod testbed;
 pub mod top;
 pub mod trace;
 pub mod validate;
-pub mod verdicts;
 
 use std::process::ExitCode;
 
@@ -78,18 +76,6 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Help(args) => help::run(&args, Cli::program()),
         Command::WriteManual(args) => completion::write_manual(&args, &Cli::command()),
         Command::WriteNumbers(args) => numbers::run(&args),
-        Command::HoldHost(args) => internal::hold(args),
-        Command::EmulateLinks(args) => internal::emulate(args),
-        Command::LabDaemon(args) => internal::lab_daemon(args),
-        Command::EnterLabHost(args) => internal::enter_from_outside(args),
-        Command::ReflectDatagrams(args) => internal::reflect(args),
-        Command::MeasureRoundTrips(args) => internal::round_trips(args),
-        Command::EnterHost(args) => internal::enter(args),
-        Command::ExamineHost(args) => internal::examine(args),
-        Command::StartMpi(args) => internal::start_mpi(args),
-        Command::TieToParent(args) => internal::tie(args),
-        Command::StorageProcess(args) => internal::storage_process(args),
-        Command::ReceiveStreams(args) => internal::receive(args),
-        Command::SendStreams(args) => internal::send(args),
+        Command::Internal(command) => internal::run(command),
     }
 }

@@ -33,7 +33,6 @@ pub struct Args {
     measure: Option<String>,
 }
 
-/// The command.
 pub fn run(args: &Args) -> Result<ExitCode> {
     let measured = args.measure.as_ref().map(|name| measure(&args.folder, name)).transpose()?;
     if let Some(record) = args.keep.as_ref().or(measured.as_ref()) {

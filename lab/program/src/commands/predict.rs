@@ -96,7 +96,6 @@ Examples:
   fishplate predict run1 one=1000 two=1000+250 three=1000+250+250 --page networks.html
   fishplate predict run1 eth-100g-wan --sweep wan.delay_us=0,1000,10000";
 
-/// The command.
 pub fn run(args: &Args) -> Result<ExitCode> {
     let scale = args.compute_scale;
     ensure!(scale.is_finite() && scale > 0.0, "--compute-scale {scale}: a factor greater than 0");

@@ -16,8 +16,7 @@ use crate::mpi::stacks::{self, Catalog, Stack};
 use crate::mpi::{command_line, forwarded_variables, interposer};
 use crate::profile::{self, Profile, launch, print, record};
 use crate::system::child_process::{self, Signals};
-use crate::system::output_file;
-use crate::system::whole_file;
+use crate::system::{output_file, whole_file};
 use crate::tell;
 
 /// File name extensions of the outputs.
@@ -76,7 +75,6 @@ Examples:
   fishplate profile --trace run1 -- mpiexec -n 4 ./app
   fishplate profile --read profile.json --top 30";
 
-/// The command.
 pub fn run(args: Args) -> Result<ExitCode> {
     let output = args.output.clone().unwrap_or_else(|| format!("profile.{RECORD}").into());
     let page = output.extension().is_some_and(|ending| ending == PAGE);

@@ -107,7 +107,6 @@ struct Pair {
     reach: Reach,
 }
 
-/// The command.
 pub fn run(args: Args) -> Result<ExitCode> {
     let settings = Settings::from_env().map_err(|error| anyhow!("{error}"))?;
     let interfaces = discover::survey(&settings.rails).map_err(|error| anyhow!("{error}"))?;

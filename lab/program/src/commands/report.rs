@@ -51,7 +51,6 @@ Examples:
   fishplate report record.jsonl --reference fishplate --markdown - | less
   fishplate report record.jsonl --csv points.csv";
 
-/// The command.
 pub fn run(args: Args) -> Result<ExitCode> {
     let records = args.records.iter().map(|file| record::read(file)).collect::<Result<Vec<_>>>()?;
     for note in records.iter().filter_map(|record| record.torn_note()) {

@@ -14,8 +14,7 @@ use crate::record::write::Writer;
 use crate::record::{self, Line};
 use crate::report::{self, Report};
 use crate::simulation::{print, record as simulated};
-use crate::system::output_file;
-use crate::system::private_folder;
+use crate::system::{output_file, private_folder};
 use crate::{say, tell};
 
 /// Runs the papers' microbenchmarks on models of their machines, with the engine that carries real MPI.
@@ -60,7 +59,6 @@ Examples:
   fishplate reproduce --row M15
   fishplate reproduce endapps-2006 --sensitivity";
 
-/// The command.
 pub fn run(args: &Args) -> Result<ExitCode> {
     let facts = read_facts(FACTS).map_err(|error| anyhow!("the table of facts: {error}"))?;
     let known: Vec<&str> = facts.iter().map(|fact| fact.paper.as_str()).collect();

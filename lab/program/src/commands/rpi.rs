@@ -105,7 +105,6 @@ Examples:
   fishplate rpi --hosts a,b --networks one=eth0,two=eth0+eth1,fast=eth2 -- ./app
   fishplate rpi --read rpi.jsonl";
 
-/// The command.
 pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
     if let Some(read) = &args.read {
         show(read, args.output.as_deref())?;
@@ -124,13 +123,11 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
     }
     let failures = match measurement.run(inside, &signals) {
         Ok(failures) => failures,
-        Err(error) => match error.downcast_ref::<Interrupted>() {
-            Some(interrupted) => {
-                tell!("fishplate: {interrupted}; the measurements are in {}", args.record.display());
-                return Ok(interrupted.exit_code());
-            }
-            None => return Err(error),
-        },
+        Err(error) => {
+            let interrupted: Interrupted = error.downcast()?;
+            tell!("fishplate: {interrupted}; the measurements are in {}", args.record.display());
+            return Ok(interrupted.exit_code());
+        }
     };
     show(&args.record, args.output.as_deref())?;
     Ok(if failures > 0 { ExitCode::from(SOME_FAILED) } else { ExitCode::SUCCESS })
@@ -138,7 +135,7 @@ pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
 
 impl Args {
     fn measurement(&self) -> Result<Measurement> {
-        let mut plan = self.plan.as_deref().map_or_else(|| Ok(Plan::empty()), Plan::load)?;
+        let mut plan = self.plan.as_deref().map_or_else(|| Ok(Plan::default()), Plan::load)?;
         plan.stack_files.extend(self.stack_file.iter().cloned());
         let hosts = selection::hosts(&self.hosts, self.hostfile.as_deref())?;
         ensure!(hosts.len() != 1, "a network has at least 2 hosts: --hosts a,b");

@@ -52,7 +52,6 @@ struct Counters {
     folder: TempDir,
 }
 
-/// The command.
 pub fn run(mut args: Args) -> Result<ExitCode> {
     let counters = Counters::prepare(&mut args.options)?;
     let mut environment = args.options.environment()?;

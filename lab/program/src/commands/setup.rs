@@ -62,7 +62,6 @@ Examples:
   PATH=\"$(fishplate setup --where mpich):$PATH\"
   FISHPLATE_CACHE=/scratch/fishplate fishplate setup";
 
-/// The command.
 pub fn run(args: Args) -> Result<ExitCode> {
     if let Some(name) = &args.r#where {
         say!("{}", folder_of(name)?);

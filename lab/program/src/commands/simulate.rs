@@ -23,11 +23,13 @@ pub struct Args {
     #[command(flatten)]
     machine: simulate_testbed::Args,
 
-    #[command(flatten)]
-    history: simulate_history::Args,
+    /// Print the table of histories instead: times of patterns after different earlier traffic, the worst first
+    #[arg(long, group = simulate_cells::TABLE)]
+    history: bool,
 
-    #[command(flatten)]
-    many_ranks: simulate_many_ranks::Args,
+    /// Print the table of many ranks a host instead: goodput while rails change, and what ranks know of rails
+    #[arg(long, group = simulate_cells::TABLE)]
+    many_ranks: bool,
 
     /// Print only these cells of one of these tables: pattern=exchange, rails=1000+250,1000+1000 (any rates), sizes=16K:1M;
     /// of --history also delays=0,1000 (us one way) and before=nothing,small; of --many-ranks also hosts=2x16,8x64
@@ -69,16 +71,15 @@ Examples:
   fishplate simulate --testbeds
   fishplate simulate wan-2008 bandwidth --sizes 1K:4M --set wan.delay_us=1000";
 
-/// The command.
 pub fn run(args: &Args) -> Result<ExitCode> {
     if args.machine.wanted() {
         return simulate_testbed::run(&args.machine, args.seed.unwrap_or(1));
     }
-    if args.history.history {
+    if args.history {
         let (table, code) = simulate_history::table(&args.only, args.seed.unwrap_or(1))?;
         return print(&table).map(|_| code);
     }
-    if args.many_ranks.many_ranks {
+    if args.many_ranks {
         let (table, code) = simulate_many_ranks::table(&args.only, args.seed.unwrap_or(1))?;
         return print(&table).map(|_| code);
     }

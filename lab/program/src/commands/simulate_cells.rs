@@ -34,7 +34,6 @@ pub fn rates(text: &str) -> Result<Vec<u32>> {
     text.split('+').map(number).collect()
 }
 
-/// A whole number.
 pub fn number(text: &str) -> Result<u32> {
     text.parse().with_context(|| format!("--only: {text:?} is not a whole number"))
 }

@@ -5,17 +5,8 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use fishplate_sim::history::{Before, Case, Pattern, Row, Selection, header, judge, summary};
 
-use super::simulate_cells::{self, all, key_and_list, named, number, on_all_processors, rates};
+use super::simulate_cells::{all, key_and_list, named, number, on_all_processors, rates};
 use crate::simulation::sizes;
-
-/// Which cells.
-#[derive(clap::Args)]
-#[group(skip)]
-pub struct Args {
-    /// Print the table of histories instead: times of patterns after different earlier traffic, the worst first
-    #[arg(long, group = simulate_cells::TABLE)]
-    pub history: bool,
-}
 
 /// Measures the cells. The table, and what the program ends with.
 pub fn table(only: &[String], seed: u64) -> Result<(String, ExitCode)> {

@@ -3,24 +3,15 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
-use fishplate_sim::many_ranks::{Case, Knows, Pattern, Selection, header, measure};
+use fishplate_sim::many_ranks::{Case, HEADER, Knows, Pattern, Selection, measure};
 
-use super::simulate_cells::{self, all, key_and_list, named, number, on_all_processors, rates};
+use super::simulate_cells::{all, key_and_list, named, number, on_all_processors, rates};
 use crate::simulation::sizes;
-
-/// Whether that is asked for.
-#[derive(clap::Args)]
-#[group(skip)]
-pub struct Args {
-    /// Print the table of many ranks a host instead: goodput while rails change, and what ranks know of rails
-    #[arg(long, group = simulate_cells::TABLE)]
-    pub many_ranks: bool,
-}
 
 /// Measures the cells. The table, and what the program ends with.
 pub fn table(only: &[String], seed: u64) -> Result<(String, ExitCode)> {
     let rows = on_all_processors(&selection(only)?.cases(), |case| measure(case, seed))?;
-    let mut text = format!("{}\n", header());
+    let mut text = format!("{HEADER}\n");
     rows.iter().for_each(|row| text.push_str(&format!("{row}\n")));
     text.push_str(&format!("{} events\n", rows.iter().map(|row| row.events).sum::<u64>()));
     Ok((text, ExitCode::SUCCESS))

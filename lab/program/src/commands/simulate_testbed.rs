@@ -10,7 +10,7 @@ use fishplate_sim::mpi::collectives::Broadcast;
 use fishplate_sim::suite::{Benchmark, FileAccess, Machine, Options, Outcome, run as simulate};
 use fishplate_sim::testbed::{Placement, SHIPPED};
 
-use super::{file_options, pattern_options};
+use super::suite_options::{FileOptions, PatternOptions};
 use crate::record::write::Writer;
 use crate::record::{Line, Sample};
 use crate::say;
@@ -74,10 +74,10 @@ pub struct Args {
     broadcast: String,
 
     #[command(flatten)]
-    pattern: pattern_options::Args,
+    pattern: PatternOptions,
 
     #[command(flatten)]
-    files: file_options::Args,
+    files: FileOptions,
 
     /// Algorithm over clusters for a collective operation: coordinators, shared or direct; coordinators:8 cuts a message
     /// into 8 segments, with direct:2 an alltoall sends at most 2 messages more than it has received

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::ValueEnum;
 
 use crate::lab::launch::REMOTE_SHELL;
 use crate::mpi::stacks::{Catalog, Hosts, Job, Spread, Stack};
@@ -37,7 +36,7 @@ pub struct Args {
 
     /// Order of ranks over hosts
     #[arg(long, default_value = "blocks", requires = "stack")]
-    spread: Order,
+    spread: Spread,
 
     /// Interfaces to use as rails, the best first [default: as the stack finds them]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', requires = "stack")]
@@ -60,15 +59,6 @@ pub struct Args {
     program: Vec<String>,
 }
 
-/// [`Spread`] on the command line.
-#[derive(Clone, Copy, ValueEnum)]
-enum Order {
-    /// Consecutive ranks on each host
-    Blocks,
-    /// One rank on each host in turn
-    InTurn,
-}
-
 const EXAMPLES: &str = "\
 Examples:
   fishplate stacks
@@ -82,7 +72,6 @@ A file of stacks:
   modules = [\"gcc/12\", \"openmpi/5.0\"]
   launcher = \"openmpi\"";
 
-/// The command.
 pub fn run(args: Args) -> Result<ExitCode> {
     let catalog = Catalog::load(&args.stacks)?;
     let Some(name) = &args.stack else {
@@ -103,15 +92,11 @@ impl Args {
         // On a testbed, its own remote shell and its own network for starting processes.
         let remote_shell = env::var_os(REMOTE_SHELL).map(PathBuf::from);
         let interface = remote_shell.is_some().then(|| MANAGEMENT.to_string());
-        let spread = match self.spread {
-            Order::Blocks => Spread::Blocks,
-            Order::InTurn => Spread::InTurn,
-        };
         let program = if self.program.is_empty() { vec!["PROGRAM".into()] } else { self.program.clone() };
         Job {
             ranks: self.ranks.into(),
             hosts: Hosts { names: self.hosts.clone(), ranks: Vec::new(), remote_shell, interface },
-            spread,
+            spread: self.spread,
             rails: self.rails.clone(),
             oversubscribed: self.oversubscribed,
             variables: Vec::new(),

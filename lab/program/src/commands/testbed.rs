@@ -78,7 +78,6 @@ COMMAND finds in its environment:
   FISHPLATE_STORAGE            the storage: a folder, or a URL
 Beside the rails each host has an interface \"mgmt\" (a bridge, not a rail) for starting processes.";
 
-/// The command.
 pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
     let rails = args.rails.len();
     ensure!((1..=MAX_RAILS).contains(&rails), "--rails takes 1 to {MAX_RAILS} rates");

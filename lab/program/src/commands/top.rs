@@ -49,7 +49,6 @@ fn seconds(text: &str) -> Result<f64, String> {
     value.filter(|value| (0.1..=3600.0).contains(value)).ok_or("allowed: 0.1 to 3600".into())
 }
 
-/// The command.
 pub fn run(args: Args) -> Result<ExitCode> {
     let every = Duration::from_secs_f64(args.every);
     let mut watch = Watch::default();

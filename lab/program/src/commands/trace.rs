@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 use fishplate_trace::read;
 
 use crate::output::terminal;
-use crate::trace::{export, show, summary, time_independent};
+use crate::trace::{export, show, summary};
 
 /// Shows the calls of ranks in a trace of `fishplate profile --trace`.
 #[derive(clap::Args)]
@@ -55,12 +55,11 @@ enum Command {
     },
 }
 
-/// The command.
 pub fn run(args: &Args) -> Result<ExitCode> {
     match &args.command {
         Command::Stat { trace } => terminal::print(&summary::render(&read::folder(trace)?, trace)),
         Command::Export { trace, format, output } => match format.as_str() {
-            "ti" => time_independent::write(&read::folder(trace)?, output)?,
+            "ti" => export::time_independent(&read::folder(trace)?, output)?,
             _ => export::goal(read::folder(trace)?, output)?,
         },
         Command::Show { trace: folder, rank, calls } => {

@@ -52,7 +52,6 @@ Examples:
   fishplate validate
   fishplate validate --from validate.jsonl -o validate.html";
 
-/// The command.
 pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
     if let Some(file) = &args.from {
         return Ok(code(conclude(file, args.output.as_deref())?));

@@ -15,19 +15,14 @@ const FALSE_DISCOVERIES: f64 = 0.05;
 /// Key of comparable values.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Point {
-    /// Stack.
     pub stack: String,
-    /// Link.
     pub link: String,
-    /// Benchmark.
     pub benchmark: String,
     /// The measured quantity.
     pub metric: String,
-    /// In which unit.
     pub unit: String,
     /// Ranks.
     pub ranks: u32,
-    /// Message size.
     pub size_bytes: Option<u64>,
     /// Options, in order of their names.
     pub options: Vec<(String, String)>,
@@ -36,7 +31,6 @@ pub struct Point {
 /// Comparison of one point in two records.
 #[derive(Debug)]
 pub struct Compared {
-    /// Which.
     pub point: Point,
     /// Values of the first record.
     pub before: Spread,
@@ -44,7 +38,6 @@ pub struct Compared {
     pub after: Spread,
     /// The test; `None` when a record has less than two rounds of it, or a value of 0.
     pub change: Option<Change>,
-    /// Its verdict.
     pub verdict: Verdict,
 }
 

@@ -24,13 +24,10 @@ pub struct Row {
     pub host_label: String,
     /// Its number there.
     pub pid: u32,
-    /// Its program.
     pub program: String,
     /// Peers that it is connected to.
     pub peers: u32,
-    /// The rail.
     pub rail: String,
-    /// How it is.
     pub state: State,
     /// Connections over it.
     pub links: u32,

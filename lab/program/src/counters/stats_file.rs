@@ -39,7 +39,6 @@ pub struct Line {
 /// A rail's counters over all processes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rail {
-    /// Its name.
     pub name: String,
     /// Bytes sent over it, by all processes.
     pub bytes: u64,
@@ -131,7 +130,6 @@ fn parse(text: &str) -> Vec<Line> {
     lines.filter(|line| line.schema == SCHEMA).collect()
 }
 
-/// Adds lines up.
 pub fn summarize(lines: &[Line]) -> Summary {
     let mut rails: BTreeMap<&str, (Rail, Mean, BTreeMap<HostId, AtHost>)> = BTreeMap::new();
     for line in lines {

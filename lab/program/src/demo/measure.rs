@@ -1,6 +1,5 @@
 //! Measures everything, in turn and repeated.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,8 +15,7 @@ use crate::bench::conditions;
 use crate::bench::execute::Executor;
 use crate::bench::progress::Progress;
 use crate::counters::stats_file;
-use crate::lab::Lab;
-use crate::lab::launch;
+use crate::lab::{Lab, launch};
 use crate::output::page::units;
 use crate::statistics::Spread;
 use crate::system::child_process::Signals;
@@ -100,7 +98,6 @@ struct Bench<'a> {
     progress: Progress,
 }
 
-/// Measures all rounds.
 pub fn measure(testbed: &Lab, signals: &Signals, programs: &Path, plan: &Plan) -> Result<Results> {
     let demo_stacks = stacks::all(testbed.rails())?;
     let mut results = empty_results(testbed, &demo_stacks, plan)?;
@@ -228,12 +225,8 @@ fn empty_results(testbed: &Lab, demo_stacks: &[DemoStack], plan: &Plan) -> Resul
             name: demo_stack.name.into(),
             rails: demo_stack.rails.into(),
             rates_given: demo_stack.rates_given,
-            version: String::new(),
             command: demo_stack.invocation(&["bandwidth".into()])?.shown(),
-            latency: Vec::new(),
-            bandwidth: BTreeMap::new(),
-            run_time: Vec::new(),
-            failure: None,
+            ..StackResults::default()
         })
     };
     let rail = |(index, mbit): (usize, &u32)| RailAlone { name: rail_name(index), mbit: *mbit, alone: Vec::new() };

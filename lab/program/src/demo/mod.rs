@@ -30,7 +30,6 @@ pub const APPLICATION_TITLE: &str = "NAS IS, class A";
 pub struct Results {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Under which conditions.
     pub conditions: Conditions,
     /// The rails, each measured alone.
     pub rails: Vec<RailAlone>,
@@ -45,7 +44,6 @@ pub struct Results {
 /// Under which conditions was measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Conditions {
-    /// When.
     pub date: String,
     /// Names and values, in the order to show.
     pub facts: Vec<(String, String)>,
@@ -64,12 +62,9 @@ pub struct RailAlone {
     pub alone: Vec<f64>,
 }
 
-/// One stack.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct StackResults {
-    /// Name.
     pub name: String,
-    /// Its rails.
     pub rails: String,
     /// Whether its settings contain the rates of the rails.
     #[serde(rename = "told")]

@@ -14,9 +14,7 @@ pub const FISHPLATE: &str = "Fishplate";
 
 /// A stack with settings.
 pub struct DemoStack {
-    /// Name.
     pub name: &'static str,
-    /// Its rails.
     pub rails: &'static str,
     /// Whether its settings contain the rates of the rails, which no other stack gets.
     pub rates_given: bool,

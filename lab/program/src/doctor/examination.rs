@@ -15,7 +15,6 @@ use super::finding::{Finding, in_order};
 use super::remote_host::{RemoteHost, Unexamined};
 use super::remote_shell::RemoteShell;
 
-/// The request.
 pub struct Request {
     /// Other hosts.
     pub hosts: Vec<String>,
@@ -29,7 +28,6 @@ pub struct Request {
     pub provider: Result<PathBuf, String>,
 }
 
-/// The results.
 #[derive(Debug, Serialize)]
 pub struct Report {
     /// Hosts that were looked at, this one first.
@@ -46,7 +44,6 @@ struct Examined {
     ways: Vec<(String, Vec<PairTrial>)>,
 }
 
-/// Looks.
 pub fn examine(request: &Request) -> Result<Report> {
     let wanted = request.mpi.as_ref().ok().filter(|_| request.provider.is_ok());
     let wanted =

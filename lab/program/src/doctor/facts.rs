@@ -35,19 +35,14 @@ pub struct Assignment {
 pub struct HostFacts {
     /// Identifies the host: equal for several names of one host.
     pub host: HostId,
-    /// Its Fishplate.
     pub versions: versions::Facts,
     /// Whether the provider is where it has to be.
     pub has_provider: bool,
-    /// Its rails.
     pub rails: rails::Facts,
-    /// Its kernel.
     pub kernel: kernel::Facts,
-    /// Its limits.
     pub open_files: open_files::Facts,
     /// Memory shared by its ranks.
     pub shared_memory: shared_memory::Facts,
-    /// Its MPI.
     pub mpi: mpi::Facts,
     /// Where it can be tried, or why it cannot.
     pub offer: Result<Offer, String>,

@@ -19,7 +19,6 @@ pub enum Severity {
 pub struct Finding {
     /// How bad it is.
     pub severity: Severity,
-    /// The check.
     pub check: &'static str,
     /// Hosts that it was found on.
     pub hosts: Vec<String>,

@@ -30,7 +30,6 @@ impl RemoteShell {
         Ok(RemoteShell(words))
     }
 
-    /// The program.
     pub fn program(&self) -> &str {
         &self.0[0]
     }

@@ -9,13 +9,11 @@ use crate::record::{Record, Statement, Verdict};
 
 /// A published statement and the rule that decides whether it holds.
 pub struct Fact {
-    /// Its number.
     pub id: &'static str,
     /// The published statement.
     pub text: &'static str,
     /// Null hypothesis that the rule must reject.
     pub null: Null,
-    /// Decides.
     pub decide: fn(&Values) -> Judgement,
 }
 
@@ -37,7 +35,6 @@ pub enum Null {
 /// The verdict, or why there is none.
 pub type Judgement = Result<Found, String>;
 
-/// The finding.
 pub struct Found {
     holds: bool,
     why: String,

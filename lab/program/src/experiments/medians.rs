@@ -22,9 +22,7 @@ pub struct Values<'a> {
 pub struct AppTime<'a> {
     /// Benchmark.
     pub app: &'a str,
-    /// Stack.
     pub stack: &'a str,
-    /// Link.
     pub link: &'a str,
     /// [`RUN`] or [`COMMUNICATION`].
     pub metric: &'a str,
@@ -38,9 +36,7 @@ pub const COMMUNICATION: &str = "communication_time";
 /// Which value is meant.
 #[derive(Clone, Copy)]
 pub struct At<'a> {
-    /// Benchmark.
     pub benchmark: &'a str,
-    /// Link.
     pub link: &'a str,
     /// Message size in bytes; 0 where there is none.
     pub size: u64,

@@ -21,14 +21,12 @@ use crate::record::{Record, Statement};
 use judgement::Fact;
 pub use print::markdown;
 
-/// An experiment.
 pub struct Experiment {
     /// Its name, which is that of its plan.
     name: &'static str,
     facts: &'static [Fact],
 }
 
-/// All of them.
 const EXPERIMENTS: [Experiment; 4] = [
     Experiment { name: "multirail-2004", facts: multirail::FACTS },
     Experiment { name: "wan-2008", facts: wan::FACTS },
@@ -36,7 +34,6 @@ const EXPERIMENTS: [Experiment; 4] = [
     Experiment { name: "pecnit-2007", facts: pecnit::FACTS },
 ];
 
-/// Their names.
 pub fn names() -> Vec<&'static str> {
     EXPERIMENTS.iter().map(|experiment| experiment.name).collect()
 }
@@ -47,7 +44,6 @@ pub fn find(name: &str) -> Option<&'static Experiment> {
 }
 
 impl Experiment {
-    /// Its name.
     pub fn name(&self) -> &'static str {
         self.name
     }

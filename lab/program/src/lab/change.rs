@@ -12,7 +12,6 @@ use crate::testbed::{Rate, rail_name};
 pub struct Target {
     /// Where; nothing: between clusters if there are several.
     pub place: Option<String>,
-    /// Number of the rail.
     pub rail: usize,
 }
 

@@ -36,13 +36,10 @@ pub enum Response {
     Done(Vec<String>),
     /// The description of the lab.
     Description(Description),
-    /// The counters.
     Status(Box<Status>),
     /// The measurements, and the share of a core used by the emulator meanwhile, if there is one.
     Measured {
-        /// Each rail.
         rails: Vec<Measured>,
-        /// The emulator.
         emulator_cpu: Option<f64>,
     },
     /// Why it could not be done.
@@ -52,18 +49,14 @@ pub enum Response {
 /// A lab as others need to know it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Description {
-    /// Its hosts.
     pub hosts: Vec<DescribedHost>,
     /// Environment of commands.
     pub environment: Vec<(String, String)>,
 }
 
-/// A host.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct DescribedHost {
-    /// Its name.
     pub name: String,
-    /// Its cluster.
     pub cluster: String,
     /// The process that holds it, as the lab's /proc numbers it.
     pub proc_id: u32,
@@ -74,9 +67,7 @@ pub struct DescribedHost {
 /// Counters of a lab.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Status {
-    /// Its hosts.
     pub hosts: Vec<DescribedHost>,
-    /// Its links.
     pub links: Vec<DescribedLink>,
     /// How they are emulated.
     pub shaping: String,
@@ -98,14 +89,11 @@ pub struct Status {
     pub scheduled: usize,
 }
 
-/// A link.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct DescribedLink {
-    /// Its name.
     pub name: String,
     /// Its settings.
     pub asked: Rail,
-    /// Whether it is up.
     pub up: bool,
     /// Whether the emulator supports it.
     pub emulated: bool,

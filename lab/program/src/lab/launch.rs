@@ -10,8 +10,7 @@ use anyhow::{Context, Result};
 use nix::mount::{MsFlags, mount};
 
 use super::Lab;
-use crate::testbed::MANAGEMENT;
-use crate::testbed::{host, rail_names};
+use crate::testbed::{MANAGEMENT, host, rail_names};
 
 /// Slots that Open MPI sees on each host: more than anyone starts here.
 const SLOTS: usize = 64;

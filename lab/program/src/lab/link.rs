@@ -16,17 +16,12 @@ pub struct Link {
     pub name: String,
     /// The cluster or the two clusters that it belongs to.
     pub place: String,
-    /// Number of its rail.
     pub rail: usize,
-    /// Its ends.
     pub kind: Kind,
-    /// One end.
     pub a: End,
-    /// The other.
     pub b: End,
     /// Its settings.
     pub asked: Rail,
-    /// Whether it is up.
     pub up: bool,
 }
 
@@ -44,7 +39,6 @@ pub enum Kind {
 /// An interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
-    /// Where it is.
     pub at: At,
     /// Its name there.
     pub interface: String,

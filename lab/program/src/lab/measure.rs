@@ -33,7 +33,6 @@ const ROUND_TRIP_TOLERANCE_US: f64 = 60.0;
 pub struct Measured {
     /// The cluster, or the two clusters.
     pub place: String,
-    /// Number of the rail.
     pub rail: usize,
     /// Bits on the wire; nothing: as fast as it goes.
     pub asked_mbit: Option<f64>,
@@ -43,7 +42,6 @@ pub struct Measured {
     pub asked_round_trip_us: f64,
     /// Round trip over a plain link, for comparison.
     pub plain: RoundTrips,
-    /// Measured.
     pub round_trip: RoundTrips,
     /// Whether packets can get lost, so that TCP cannot be expected to fill it.
     pub lossy: bool,
@@ -198,11 +196,9 @@ impl Lab {
     fn probe(&self, host: usize, words: &[String]) -> Result<Child> {
         let program = std::env::current_exe().context("cannot find this program's own file")?;
         let mut line: Vec<OsString> = Vec::new();
-        if let Some(chrt) = programs::find("chrt").filter(|chrt| {
-            let mut tried = Command::new(chrt);
-            tried.args(["-r", "10", "true"]);
-            programs::run_quietly(tried, "").is_ok()
-        }) {
+        if let Some(chrt) = programs::find("chrt")
+            .filter(|chrt| programs::run_quietly(Command::new(chrt).args(["-r", "10", "true"]), "").is_ok())
+        {
             line.extend([chrt.into(), "-r".into(), "10".into()]);
         }
         line.push(program.into());

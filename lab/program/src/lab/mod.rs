@@ -11,7 +11,6 @@ pub mod launch;
 mod link;
 pub mod measure;
 mod network;
-mod one_port;
 pub mod print;
 pub mod probe;
 mod rail;
@@ -108,12 +107,10 @@ impl Lab {
         (0..self.rails()).try_for_each(|rail| self.limit_offload(rail))
     }
 
-    /// The lab's topology.
     pub fn topology(&self) -> &Topology {
         &self.topology
     }
 
-    /// The hosts.
     pub fn hosts(&self) -> &[Host] {
         &self.hosts
     }
@@ -133,7 +130,6 @@ impl Lab {
         self.storage.as_mut().map(Storage::failures).unwrap_or_default()
     }
 
-    /// Number of rails.
     pub fn rails(&self) -> usize {
         self.topology.rails()
     }

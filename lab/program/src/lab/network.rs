@@ -14,7 +14,6 @@ use anyhow::{Context, Result, ensure};
 
 use super::Lab;
 use super::link::{At, End, Kind, Link};
-use super::one_port;
 use crate::system::programs;
 use crate::testbed::host::Host;
 use crate::testbed::{MANAGEMENT, rail_name};
@@ -83,7 +82,7 @@ impl Lab {
             let mut lines = String::new();
             lines.extend((0..self.topology.ports()).map(|port| bridge_lines(&rail_name(port))));
             if self.topology.one_port {
-                lines += &one_port::switch_lines(switch, self.rails());
+                lines += &path_gateway_lines(switch, self.rails());
             } else {
                 let address = |rail| format!("address add {}/24 dev {}\n", switch.rail_address(rail), rail_name(rail));
                 lines.extend((0..self.rails()).map(address));
@@ -113,7 +112,7 @@ impl Lab {
             let of = |cluster: usize| self.topology.hosts_of(cluster).map(move |host| (host, cluster));
             let mut hosts = (0..self.switches.len()).flat_map(of);
             return hosts.try_for_each(|(host, cluster)| {
-                let lines = one_port::host_lines(&self.hosts[host], &self.switches[cluster], self.rails());
+                let lines = path_host_lines(&self.hosts[host], &self.switches[cluster], self.rails());
                 self.hosts[host].batch("ip", &lines)
             });
         }
@@ -167,7 +166,7 @@ impl Lab {
         let deadline = Instant::now() + CARRIER_LIMIT;
         for host in self.hosts.iter().chain(&self.switches) {
             let line = [programs::iproute2("ip")?.into(), "-brief".into(), "link".into()];
-            while programs::run_quietly(host.command(&line), "")?.contains("DOWN") {
+            while programs::run_quietly(&mut host.command(&line), "")?.contains("DOWN") {
                 ensure!(Instant::now() < deadline, "the links of host {} do not come up", host.name);
                 std::thread::sleep(Duration::from_millis(20));
             }
@@ -193,7 +192,7 @@ impl Lab {
             let words = words.split_whitespace().map(OsString::from);
             let line: Vec<OsString> = std::iter::once(programs::iproute2("ss")?.into()).chain(words).collect();
             let problem = || format!("cannot reset the connections over rail {}", link.name);
-            programs::run_quietly(host.command(&line), "").with_context(problem)?;
+            programs::run_quietly(&mut host.command(&line), "").with_context(problem)?;
         }
         Ok(())
     }
@@ -203,9 +202,7 @@ impl Lab {
         if let Some(host) = self.holder(at) {
             return host.batch(tool, lines);
         }
-        let mut command = Command::new(programs::iproute2(tool)?);
-        command.args(["-batch", "-"]);
-        programs::run_quietly(command, lines)?;
+        programs::run_quietly(Command::new(programs::iproute2(tool)?).args(["-batch", "-"]), lines)?;
         Ok(())
     }
 
@@ -259,5 +256,30 @@ fn port_lines(bridge: &str, port: &str) -> String {
 fn write_settings(host: &Host, settings: &[(&str, &str)]) -> Result<()> {
     let script = settings.iter().map(|(name, value)| format!("echo '{value}' > /proc/sys/net/{name}\n"));
     let line = ["/bin/sh".into(), "-ec".into(), script.collect::<String>().into()];
-    programs::run_quietly(host.command(&line), "").map(drop)
+    programs::run_quietly(&mut host.command(&line), "").map(drop)
+}
+
+/// Number of the routing table of the first path; those of the kernel and of users' habits are less, or 253 and above.
+const FIRST_TABLE: usize = 100;
+
+/// Lines for `ip -batch` that address the bridge of a switch as the gateway of each path.
+fn path_gateway_lines(switch: &Host, paths: usize) -> String {
+    let port = rail_name(0);
+    (0..paths).map(|path| format!("address add {}/24 dev {port}\n", switch.rail_address(path))).collect()
+}
+
+/// Lines that give a host an address for each path, and send packets from it to that path's gateway. What is for a
+/// path's far addresses leaves from the path's own, unless a program chooses another.
+fn path_host_lines(host: &Host, switch: &Host, paths: usize) -> String {
+    let port = rail_name(0);
+    let mut lines = format!("link set {port} addrgenmode none\nlink set {port} up\n");
+    for path in 0..paths {
+        let (own, gateway, table) = (host.rail_address(path), switch.rail_address(path), FIRST_TABLE + path);
+        let [a, b, c, _] = own.octets();
+        let way = format!("via {gateway} dev {port} onlink src {own}");
+        lines += &format!("address add {own}/32 dev {port}\n");
+        lines += &format!("route add {a}.{b}.{c}.0/24 {way}\nroute add default {way} table {table}\n");
+        lines += &format!("rule add from {own} table {table}\n");
+    }
+    lines
 }

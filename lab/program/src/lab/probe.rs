@@ -21,9 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Round trips in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RoundTrips {
-    /// Their mean.
     pub mean_us: f64,
-    /// 99th percentile.
     pub p99_us: f64,
 }
 

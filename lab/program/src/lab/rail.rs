@@ -21,7 +21,6 @@ pub struct Rail {
     /// Each frame takes up to so much longer; order is kept.
     #[serde(skip_serializing_if = "Delay::is_zero")]
     pub jitter: Delay,
-    /// Packet loss.
     #[serde(skip_serializing_if = "LossSetting::is_none")]
     pub loss: LossSetting,
     /// Of which packets a bit is changed.
@@ -73,20 +72,12 @@ impl std::str::FromStr for Flip {
 #[derive(Serialize, Deserialize)]
 #[serde(
     untagged,
+    deny_unknown_fields,
     expecting = "loss is a probability from 0 to 1, or { good_to_bad, bad_to_good, loss_good, loss_bad }"
 )]
 enum Written {
     Probability(f64),
-    Bursts(Bursts),
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Bursts {
-    good_to_bad: f64,
-    bad_to_good: f64,
-    loss_good: f64,
-    loss_bad: f64,
+    Bursts { good_to_bad: f64, bad_to_good: f64, loss_good: f64, loss_bad: f64 },
 }
 
 impl Rail {
@@ -151,7 +142,7 @@ impl From<Written> for LossSetting {
     fn from(written: Written) -> LossSetting {
         match written {
             Written::Probability(probability) => LossSetting::independent(probability),
-            Written::Bursts(Bursts { good_to_bad, bad_to_good, loss_good, loss_bad }) => {
+            Written::Bursts { good_to_bad, bad_to_good, loss_good, loss_bad } => {
                 LossSetting(Loss::Bursts { good_to_bad, bad_to_good, loss_good, loss_bad })
             }
         }
@@ -164,7 +155,7 @@ impl From<LossSetting> for Written {
             Loss::None => Written::Probability(0.0),
             Loss::Independent { probability } => Written::Probability(probability),
             Loss::Bursts { good_to_bad, bad_to_good, loss_good, loss_bad } => {
-                Written::Bursts(Bursts { good_to_bad, bad_to_good, loss_good, loss_bad })
+                Written::Bursts { good_to_bad, bad_to_good, loss_good, loss_bad }
             }
         }
     }
@@ -172,29 +163,18 @@ impl From<LossSetting> for Written {
 
 impl fmt::Display for Rail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.rate_mbit)?;
-        if !self.delay.is_zero() {
-            write!(f, ", delay {}", self.delay)?;
-        }
-        if !self.jitter.is_zero() {
-            write!(f, ", jitter {}", self.jitter)?;
-        }
-        if !self.loss.is_none() {
-            write!(f, ", loss {}", self.loss)?;
-        }
-        if !self.flip.is_none() {
-            write!(f, ", flip {}", self.flip.0)?;
-        }
-        if let Some(mtu) = self.path_mtu {
-            write!(f, ", path MTU {mtu}")?;
-        }
-        if let Some(queue) = self.queue {
-            write!(f, ", queue {queue}")?;
-        }
-        if let Some(limit) = self.flow_limit {
-            write!(f, ", {limit}")?;
-        }
-        f.write_str(if self.burst.is_default() { "" } else { ", bursts of a packet" })
+        let parts = [
+            Some(self.rate_mbit.to_string()),
+            (!self.delay.is_zero()).then(|| format!("delay {}", self.delay)),
+            (!self.jitter.is_zero()).then(|| format!("jitter {}", self.jitter)),
+            (!self.loss.is_none()).then(|| format!("loss {}", self.loss)),
+            (!self.flip.is_none()).then(|| format!("flip {}", self.flip.0)),
+            self.path_mtu.map(|mtu| format!("path MTU {mtu}")),
+            self.queue.map(|queue| format!("queue {queue}")),
+            self.flow_limit.map(|limit| limit.to_string()),
+            (!self.burst.is_default()).then(|| "bursts of a packet".to_string()),
+        ];
+        f.write_str(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
     }
 }
 

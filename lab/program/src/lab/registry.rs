@@ -18,7 +18,6 @@ const END_LIMIT: Duration = Duration::from_secs(10);
 pub struct Slot {
     /// Name of the lab.
     pub name: String,
-    /// Its folder.
     pub folder: PathBuf,
 }
 

@@ -12,7 +12,6 @@ use super::change::{Change, Target, parse_change};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Schedule {
-    /// The changes.
     pub entries: Vec<Entry>,
     /// As it was written.
     text: String,
@@ -23,9 +22,7 @@ pub struct Schedule {
 pub struct Entry {
     /// After the schedule's begin.
     pub at: Duration,
-    /// The change.
     pub target: Target,
-    /// How.
     pub change: Change,
 }
 

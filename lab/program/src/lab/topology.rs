@@ -14,7 +14,6 @@ use crate::testbed::{MAX_RAILS, Rate};
 
 /// Most hosts of a lab: each is a process and a network; a machine of a few cores has enough with these.
 pub const MAX_HOSTS: usize = 32;
-/// Most clusters.
 const MAX_CLUSTERS: usize = 8;
 
 /// Clusters and what joins them.
@@ -58,9 +57,7 @@ pub enum Choice {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cluster {
-    /// Its name.
     pub name: String,
-    /// Number of hosts.
     pub hosts: usize,
     /// The rails of each host, or its one port; absent: rails without limits, as many as the links between clusters
     /// have.
@@ -83,7 +80,6 @@ fn default_seed() -> u64 {
 }
 
 impl Topology {
-    /// One cluster.
     pub fn cluster(hosts: usize, rails: Vec<Rail>) -> Topology {
         let clusters = vec![Cluster { name: "c0".into(), hosts, rails }];
         let (seed, wans) = (default_seed(), Vec::new());
@@ -120,7 +116,6 @@ impl Topology {
         Ok(topology)
     }
 
-    /// Number of hosts.
     pub fn hosts(&self) -> usize {
         self.clusters.iter().map(|cluster| cluster.hosts).sum()
     }
@@ -239,7 +234,6 @@ impl Topology {
 }
 
 impl Wan {
-    /// Its name.
     pub fn name(&self) -> String {
         self.between.join("-")
     }

@@ -14,7 +14,6 @@ const SIZES: [(&str, u64); 3] = [("M", 1 << 20), ("K", 1 << 10), ("", 1)];
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Delay {
-    /// Nanoseconds.
     pub ns: u64,
 }
 
@@ -22,7 +21,6 @@ pub struct Delay {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "String")]
 pub struct Size {
-    /// Bytes.
     pub bytes: u64,
 }
 
@@ -35,12 +33,10 @@ enum Written {
 }
 
 impl Delay {
-    /// From nanoseconds.
     pub const fn of_ns(ns: u64) -> Delay {
         Delay { ns }
     }
 
-    /// Microseconds.
     pub fn us(self) -> f64 {
         self.ns as f64 / 1e3
     }

@@ -66,7 +66,6 @@ pub struct Options {
 
 /// Variables to set, and the settings that result.
 pub struct Environment {
-    /// Names and values.
     pub variables: Vec<(String, String)>,
     /// The settings that result.
     pub settings: Settings,

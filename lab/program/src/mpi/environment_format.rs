@@ -123,9 +123,10 @@ mod tests {
         let file = folder.path().join("lines");
         for value in values {
             std::fs::write(&file, format.write(&[("NAME_1".into(), value.to_string())]).unwrap()).unwrap();
+            let script = script.replace("FILE", file.to_str().unwrap());
             let mut command = Command::new(shell);
-            command.arg("-c").arg(script.replace("FILE", file.to_str().unwrap())).env("HOME", folder.path());
-            assert_eq!(programs::run_quietly(command, "").unwrap(), format!("{value}|"), "{shell}");
+            let output = programs::run_quietly(command.arg("-c").arg(script).env("HOME", folder.path()), "").unwrap();
+            assert_eq!(output, format!("{value}|"), "{shell}");
         }
     }
 
@@ -150,7 +151,7 @@ mod tests {
         for value in VALUES.iter().copied().chain(["a\nb"]) {
             let line = Format::Modulefile.write(&[("NAME_1".into(), value.to_string())]).unwrap();
             let script = format!("proc setenv {{name value}} {{ puts -nonewline \"$name=$value|\" }}\n{line}");
-            let output = programs::run_quietly(Command::new("tclsh"), &script).unwrap();
+            let output = programs::run_quietly(&mut Command::new("tclsh"), &script).unwrap();
             assert_eq!(output, format!("NAME_1={value}|"));
         }
     }

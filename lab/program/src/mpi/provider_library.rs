@@ -57,7 +57,6 @@ fn provider_path() -> Result<String> {
     }
 }
 
-/// The provider's file.
 pub fn provider_file() -> Result<PathBuf> {
     Ok(provider_folder()?.join(PROVIDER))
 }

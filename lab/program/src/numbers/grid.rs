@@ -13,7 +13,6 @@ pub const NONE: &str = "-";
 pub struct Row {
     /// Names for each of [`Grid::labels`]; empty where there is none.
     pub labels: Vec<String>,
-    /// Values.
     pub cells: Vec<String>,
 }
 
@@ -23,7 +22,6 @@ pub struct Grid {
     pub labels: Vec<&'static str>,
     /// Titles of the others: names, joined where several make a title.
     pub titles: Vec<Vec<String>>,
-    /// The rows.
     pub rows: Vec<Row>,
 }
 

@@ -1,10 +1,9 @@
 //! Measured tables of the documentation, made of the records in `docs/records` (docs/reference/numbers.md).
 //!
 //! A [`page`] has blocks that name [`tables`]; a [`choice`] says of which record each is made and what it shows, as
-//! [`values`], [`claims`], or the verdicts of an experiment. [`changes`] compares a page with what it was.
+//! [`values`], [`claims`], or the verdicts of an experiment.
 //! `make numbers` calls this by `fishplate write-numbers`.
 
-mod changes;
 mod choice;
 mod claims;
 mod grid;
@@ -30,9 +29,7 @@ const PAGES: [&str; 2] = ["README.md", "CONTRIBUTING.md"];
 
 /// A page whose tables differ from their records.
 pub struct Changed {
-    /// Its file.
     pub file: PathBuf,
-    /// What it is to be.
     pub text: String,
     /// What differs, a line each.
     pub changes: Vec<String>,
@@ -53,7 +50,7 @@ pub fn changed(root: &Path) -> Result<Vec<Changed>> {
             shown.insert(table.to_string());
             tables.render(table)
         })?;
-        let changes = filled.blocks.iter().flat_map(|block| changes::of(&format!("{name}, {}", block.table), block));
+        let changes = filled.blocks.iter().flat_map(|block| page::changes(&format!("{name}, {}", block.table), block));
         let changes: Vec<String> = changes.collect();
         if filled.text != before {
             changed.push(Changed { file, text: filled.text, changes });

@@ -1,4 +1,7 @@
-//! Blocks of a page that the program writes: between two comments, of which the first names a table.
+//! Blocks of a page that the program writes: between two comments, of which the first names a table. And what changed in
+//! them, for people.
+
+use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -8,9 +11,7 @@ const END: &str = "<!-- end of numbers -->";
 
 /// A page whose blocks were written anew.
 pub struct Filled {
-    /// All of it.
     pub text: String,
-    /// Its blocks.
     pub blocks: Vec<Block>,
 }
 
@@ -18,9 +19,7 @@ pub struct Filled {
 pub struct Block {
     /// Name of the table.
     pub table: String,
-    /// As it was.
     pub before: String,
-    /// As it is to be.
     pub after: String,
 }
 
@@ -61,6 +60,30 @@ pub fn fill(page: &str, text: &str, mut render: impl FnMut(&str) -> Result<Strin
     }
 }
 
+/// Lines, each with the place in front: rows with `old -> new` in their changed cells; other lines that went or came.
+pub fn changes(place: &str, block: &Block) -> Vec<String> {
+    let (before, after): (Vec<&str>, Vec<&str>) = (block.before.lines().collect(), block.after.lines().collect());
+    let changes: Vec<String> = if before.len() == after.len() {
+        before.iter().zip(&after).filter(|(old, new)| old != new).flat_map(|(old, new)| changed(old, new)).collect()
+    } else {
+        let [had, has] = [&before, &after].map(|lines| lines.iter().copied().collect::<BTreeSet<_>>());
+        let went = before.iter().filter(|line| !has.contains(*line)).map(|line| format!("- {line}"));
+        went.chain(after.iter().filter(|line| !had.contains(*line)).map(|line| format!("+ {line}"))).collect()
+    };
+    changes.into_iter().map(|change| format!("{place}: {change}")).collect()
+}
+
+/// A line that became another one.
+fn changed(old: &str, new: &str) -> Vec<String> {
+    let cells = |line: &str| line.split('|').map(|cell| cell.trim().to_string()).collect::<Vec<_>>();
+    let (before, after) = (cells(old), cells(new));
+    if !old.starts_with('|') || before.len() != after.len() {
+        return vec![format!("- {old}"), format!("+ {new}")];
+    }
+    let cell = |(old, new): (&String, &String)| if old == new { new.clone() } else { format!("{old} -> {new}") };
+    vec![before.iter().zip(&after).map(cell).collect::<Vec<_>>().join(" | ").trim().to_string()]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,5 +115,22 @@ mod tests {
         let nested = error("<!-- numbers: a -->\n<!-- numbers: a -->\n");
         assert_eq!(nested, "page.md, line 2: a table begins in another one");
         assert_eq!(error("<!-- numbers: a\n"), "page.md, line 1: it is <!-- numbers: NAME -->");
+    }
+
+    fn between(before: &str, after: &str) -> Vec<String> {
+        changes("p", &Block { table: "t".into(), before: before.into(), after: after.into() })
+    }
+
+    #[test]
+    fn changed_cells_show_both_values() {
+        assert!(between("| a | 1 |\n", "| a | 1 |\n").is_empty());
+        assert_eq!(between("| a | 1 | 2 |\nx\n", "| a | 3 | 2 |\nx\n"), ["p: | a | 1 -> 3 | 2 |"]);
+    }
+
+    #[test]
+    fn other_lines_went_or_came() {
+        assert_eq!(between("text\n", "other\n"), ["p: - text", "p: + other"]);
+        assert_eq!(between("| a |\n| b |\n", "| b |\n"), ["p: - | a |"]);
+        assert_eq!(between("", "| b |\n"), ["p: + | b |"]);
     }
 }

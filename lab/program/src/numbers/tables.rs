@@ -15,9 +15,7 @@ use crate::record::{self, Record};
 /// The file, in the folder of records.
 const FILE: &str = "tables.toml";
 
-/// All tables.
 pub struct Tables {
-    /// Their file.
     pub file: PathBuf,
     described: Described,
 }

@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-/// A table.
 pub struct Table {
-    /// Its columns.
     pub titles: Vec<String>,
     /// Its rows, each with a cell for each column.
     pub rows: Vec<Vec<String>>,

@@ -12,11 +12,8 @@ use crate::simulation::{self, emulated};
 /// A machine that a program might run on.
 #[derive(Clone)]
 pub struct Network {
-    /// Its name.
     pub name: String,
-    /// The machine.
     pub testbed: Rc<Testbed>,
-    /// The stack.
     pub stack: String,
     /// Placement of the ranks.
     pub placement: Placement,

@@ -10,7 +10,6 @@ use crate::profile::Profile;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
-    /// Nothing.
     None,
     /// Twice the rate of all links.
     Bandwidth,
@@ -41,9 +40,7 @@ impl Change {
 /// How long a program takes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prediction {
-    /// The network.
     pub network: String,
-    /// Its stack.
     pub stack: String,
     /// Until the last rank has ended, in seconds.
     pub run_s: f64,
@@ -78,6 +75,5 @@ impl Prediction {
 pub struct Detail {
     /// Profile of the replay.
     pub profile: Profile,
-    /// The critical path.
     pub path: CriticalPath,
 }

@@ -16,8 +16,7 @@ use super::evaluate::{self, Question};
 use super::networks::Network;
 use super::prediction::Prediction;
 use super::source::Source;
-use crate::system::output_file;
-use crate::system::whole_file;
+use crate::system::{output_file, whole_file};
 
 /// A folder of them.
 pub struct Results {

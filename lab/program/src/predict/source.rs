@@ -12,7 +12,7 @@ use fishplate_trace::{Step, Trace, read, ti};
 
 use crate::output::text;
 use crate::tell;
-use crate::trace::{self, time_independent};
+use crate::trace::{self, export};
 
 /// A program.
 pub enum Source {
@@ -43,7 +43,7 @@ impl Source {
         let shown = path.display();
         let bytes = std::fs::read(path).with_context(|| format!("{shown}"))?;
         let text = String::from_utf8_lossy(&bytes);
-        if let Some(files) = time_independent::files(path, &text)? {
+        if let Some(files) = export::time_independent_files(path, &text)? {
             let mut trace = ti::read::traces(&files, flops)?;
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             trace.ranks.iter_mut().for_each(|rank| rank.header.program.clone_from(&name));
@@ -86,7 +86,6 @@ impl Source {
         Ok(())
     }
 
-    /// Its ranks.
     pub fn ranks(&self) -> u32 {
         match self {
             Source::Trace(trace) => trace.ranks.len() as u32,
@@ -102,7 +101,6 @@ impl Source {
         }
     }
 
-    /// Its name.
     pub fn name(&self) -> String {
         match self {
             Source::Trace(trace) => trace::program(trace),

@@ -31,7 +31,6 @@ impl Worth {
         Some(Worth { base: base.network.clone(), best: best.network.clone(), rated })
     }
 
-    /// The numbers of a network.
     pub fn of_network(&self, name: &str) -> Option<&[String; 2]> {
         self.rated.iter().find(|(network, _)| network == name).map(|(_, rated)| rated)
     }

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use fishplate_host::Labels;
-use fishplate_profile::calls;
 use fishplate_profile::rank_file::size;
 use fishplate_profile::read::{self, CallCounts, Current, State};
 use fishplate_profile::series_file::STEP_NS;
-use fishplate_profile::sizes;
+use fishplate_profile::{calls, sizes};
 
 use super::clocks::Clocks;
 use super::late::{self, Waiting};
@@ -16,7 +15,6 @@ use super::raw::{Raw, RawRank};
 use super::schema::{
     Call, Column, Communicator, Counts, End, Lost, Peer, Profile, Rank, SCHEMA, Series, Site, Size, Traffic, Way, World,
 };
-use super::worlds;
 
 /// Totals of the program.
 pub fn profile(mut raw: Raw, exit_code: Option<u8>) -> Profile {
@@ -28,7 +26,7 @@ pub fn profile(mut raw: Raw, exit_code: Option<u8>) -> Profile {
         command: raw.launch.command,
         started: raw.launch.started,
         exit_code,
-        worlds: worlds::split(raw.ranks).into_iter().map(world).collect(),
+        worlds: worlds(raw.ranks).into_iter().map(world).collect(),
         hosts: raw.hosts.into_iter().map(series).collect(),
         unreadable: raw.unreadable,
     }
@@ -180,6 +178,30 @@ fn series(read: read::Series) -> Series {
     let columns = read.names.into_iter().zip(read.columns).map(|(name, data)| Column { name, data }).collect();
     let host_id = Some(read.host_id);
     Series { host: read.host, host_id, step_ns: STEP_NS, first_step: read.first_step, is_cut: read.is_cut, columns }
+}
+
+/// Splits processes, in the order of their start, into their worlds.
+///
+/// A world has a number if its MPI provides one. Among processes with equal numbers and sizes of world, a second
+/// process with one rank begins another world: the program was run again.
+fn worlds(ranks: Vec<RawRank>) -> Vec<Vec<RawRank>> {
+    let mut worlds: Vec<Vec<RawRank>> = Vec::new();
+    for rank in ranks {
+        let own = &rank.counts;
+        let fits = |world: &Vec<RawRank>| {
+            let first = &world[0].counts;
+            let is_same = first.world == own.world && first.ranks == own.ranks;
+            is_same && world.iter().all(|other| other.counts.rank != own.rank)
+        };
+        match worlds.iter_mut().find(|world| fits(world)) {
+            Some(world) => world.push(rank),
+            None => worlds.push(vec![rank]),
+        }
+    }
+    for world in &mut worlds {
+        world.sort_by_key(|rank| rank.counts.rank);
+    }
+    worlds
 }
 
 #[cfg(test)]

@@ -15,7 +15,6 @@ use super::schema::Clock;
 pub struct Clocks {
     /// Distinct clocks; the first one is the reference.
     pub all: Vec<Clock>,
-    /// Clock of each rank.
     of_rank: Vec<usize>,
 }
 
@@ -23,7 +22,6 @@ pub struct Clocks {
 type Least = HashMap<(usize, usize), i64>;
 
 impl Clocks {
-    /// Of these ranks.
     pub fn estimate(ranks: &[RawRank]) -> Clocks {
         let mut known: Vec<&str> = Vec::new();
         let mut of_rank = Vec::new();

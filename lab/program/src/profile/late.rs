@@ -15,7 +15,6 @@ use super::schema::{Late, sum};
 pub struct Waiting {
     /// In all.
     pub late: Late,
-    /// By the number of the call.
     pub by_call_ns: Vec<u64>,
 }
 

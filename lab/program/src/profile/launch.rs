@@ -18,7 +18,6 @@ const MAX_LEFT_BEHIND: usize = 100;
 /// The command that was started.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Launch {
-    /// The command.
     pub command: Vec<String>,
     /// Start time in UTC, as in RFC 3339.
     pub started: String,

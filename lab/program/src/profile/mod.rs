@@ -1,7 +1,7 @@
 //! Profiles of MPI programs, recorded by the interposed library (`transport/interpose`).
 //!
-//! [`launch`] makes the folder into which ranks write while the program runs. Then [`raw`] reads it, [`worlds`] finds out
-//! which processes belong together, and [`analysis`] makes a profile ([`schema`]) of it: with [`clocks`] in one time for
+//! [`launch`] makes the folder into which ranks write while the program runs. Then [`raw`] reads it, and [`analysis`] finds
+//! out which processes belong together, and makes a profile ([`schema`]): with [`clocks`] in one time for
 //! all, [`late`] finds the ranks that waited for others, [`places`] where calls are in the source. [`record`] writes and reads
 //! profiles, [`summary`] adds ranks up, `print` shows them. [`times`] and [`rails_over_time`] are what measurements take
 //! of one.
@@ -22,7 +22,6 @@ mod summary;
 mod test_ranks;
 pub mod times;
 mod unseen;
-mod worlds;
 
 use std::path::Path;
 

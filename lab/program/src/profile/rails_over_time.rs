@@ -7,7 +7,6 @@ use super::schema::{Profile, Series};
 /// Most steps: enough to see phases of a program, and little in a record.
 const MAX_STEPS: usize = 200;
 
-/// Bytes over time.
 #[derive(Debug, PartialEq)]
 pub struct RailsOverTime {
     /// Length of a step.

@@ -17,7 +17,6 @@ pub struct Raw {
     pub launch: Launch,
     /// Processes that called MPI, in the order in which they began.
     pub ranks: Vec<RawRank>,
-    /// Of hosts.
     pub hosts: Vec<Series>,
     /// Files that could not be read, and why.
     pub unreadable: Vec<String>,
@@ -33,9 +32,7 @@ pub struct Ended {
 
 /// The files of a process.
 pub struct RawRank {
-    /// Its counts.
     pub counts: Rank,
-    /// Over time.
     pub series: Option<Series>,
     /// When it was last seen, by its own clock.
     pub ended_ns: u64,

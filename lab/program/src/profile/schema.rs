@@ -70,11 +70,9 @@ pub struct Place {
     pub module: String,
     /// Address in it.
     pub offset: u64,
-    /// Function.
     pub function: Option<String>,
     /// Source file.
     pub file: Option<String>,
-    /// Line in it.
     pub line: Option<u32>,
 }
 
@@ -110,17 +108,14 @@ pub struct Rank {
     pub late: Late,
     /// Numbers of entries without a place in its tables.
     pub lost: Lost,
-    /// By call.
     pub calls: Vec<Call>,
     /// By place.
     pub sites: Vec<Site>,
-    /// By size.
     pub sizes: Vec<Size>,
     /// By the other rank.
     pub peers: Vec<Peer>,
     /// With ranks that are not in MPI_COMM_WORLD.
     pub foreign: Traffic,
-    /// By communicator.
     pub communicators: Vec<Communicator>,
     /// Over time.
     pub series: Option<Series>,
@@ -165,11 +160,9 @@ pub struct Late {
 /// Numbers of entries without a place in the tables of a rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
-    /// Requests.
     pub requests: u64,
     /// Call sites.
     pub sites: u64,
-    /// Communicators.
     pub communicators: u64,
 }
 
@@ -180,7 +173,6 @@ pub struct Counts {
     pub count: u64,
     /// Time in them.
     pub time_ns: u64,
-    /// The longest.
     pub longest_ns: u64,
     /// Bytes sent.
     pub sent: u64,
@@ -193,7 +185,6 @@ pub struct Counts {
 pub struct Call {
     /// `MPI_...`.
     pub call: String,
-    /// Its counts.
     #[serde(flatten)]
     pub counts: Counts,
     /// How many have failed.
@@ -209,7 +200,6 @@ pub struct Site {
     pub call: String,
     /// Position in the places of the world.
     pub place: usize,
-    /// Its counts.
     #[serde(flatten)]
     pub counts: Counts,
 }
@@ -237,7 +227,6 @@ pub struct Size {
     pub way: Way,
     /// The least size of the class.
     pub least: u64,
-    /// How many.
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
@@ -266,7 +255,6 @@ pub struct Peer {
     pub traffic: Traffic,
 }
 
-/// A communicator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Communicator {
     /// Equal on all its ranks.
@@ -308,7 +296,6 @@ pub struct Series {
 pub struct Column {
     /// Events that it counts.
     pub name: String,
-    /// The numbers.
     #[serde(with = "packed")]
     pub data: Vec<u32>,
 }

@@ -16,7 +16,6 @@ pub struct SiteSum {
     pub call: String,
     /// Position in the places of the world.
     pub place: usize,
-    /// Counts.
     pub counts: Counts,
 }
 

@@ -6,7 +6,6 @@ use fishplate_profile::read::{Event, Rank};
 
 use super::raw::RawRank;
 
-/// The number of a call.
 pub fn call(name: &str) -> usize {
     calls::table().iter().position(|call| call.name == name).unwrap()
 }

@@ -1,10 +1,7 @@
 //! The record of a measurement: JSON lines (docs/reference/record.md). `bench`, `simulation` and `validate` write
-//! records;
-//! `report`,
-//! `compare`, `experiments` and `validate` read them.
+//! records; `report`, `compare`, `experiments` and `validate` read them.
 
 mod conditions;
-mod keep;
 mod read;
 mod schema;
 pub mod write;

@@ -13,17 +13,13 @@ use super::schema::{Cell, Line, Link, Manifest, Rail, Rails, SCHEMA, Sample, Ski
 const KINDS: [&str; 7] = ["manifest", "link", "sample", "rails", "skipped", "cell", "statement"];
 
 /// A record in memory, lines in order by kind.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Record {
-    /// Its file.
     pub file: PathBuf,
     /// Its first line.
     pub manifest: Manifest,
-    /// Links.
     pub links: Vec<Link>,
-    /// Values.
     pub samples: Vec<Sample>,
-    /// Rails.
     pub rails: Vec<Rails>,
     /// Missing measurements.
     pub skipped: Vec<Skipped>,
@@ -63,18 +59,7 @@ pub fn read(file: &Path) -> Result<Record> {
 impl Record {
     /// A record with only a manifest.
     pub fn of(file: PathBuf, manifest: Manifest) -> Record {
-        Record {
-            file,
-            manifest,
-            links: Vec::new(),
-            samples: Vec::new(),
-            rails: Vec::new(),
-            skipped: Vec::new(),
-            cells: Vec::new(),
-            statements: Vec::new(),
-            torn: None,
-            whole_bytes: 0,
-        }
+        Record { file, manifest, ..Record::default() }
     }
 
     /// An empty record; `options`: those of its manifest.

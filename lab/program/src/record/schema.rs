@@ -10,7 +10,6 @@ use crate::testbed::Burst;
 /// Name of the schema in the manifest. The number behind the slash is the major version.
 pub const SCHEMA: &str = "fishplate-record/1";
 
-/// One line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Line {
@@ -18,7 +17,6 @@ pub enum Line {
     Manifest(Box<Manifest>),
     /// A link: asked and measured.
     Link(Link),
-    /// One value.
     Sample(Sample),
     /// The traffic of each rail in a cell.
     Rails(Rails),
@@ -31,7 +29,7 @@ pub enum Line {
 }
 
 /// Under which conditions was measured, and what was to be.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`SCHEMA`].
     pub schema: String,
@@ -42,7 +40,6 @@ pub struct Manifest {
     /// Title of the report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Where.
     pub machine: Machine,
     /// Load of the machine over the last minute, before anything was started.
     pub load: f64,
@@ -51,9 +48,7 @@ pub struct Manifest {
     /// Stack that the others are compared with; the first unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
-    /// Names of links.
     pub links: Vec<String>,
-    /// Benchmarks.
     pub benchmarks: Vec<Benchmark>,
     /// How often each stack has its turn.
     pub rounds: u32,
@@ -66,7 +61,7 @@ pub struct Manifest {
 }
 
 /// The machine of the measurements.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// Model of the processor.
     pub cpu: String,
@@ -90,7 +85,7 @@ pub struct Stack {
 }
 
 /// A benchmark of the matrix.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Benchmark {
     /// Name, as in the other lines.
     pub name: String,
@@ -110,7 +105,6 @@ pub struct Benchmark {
 pub struct Link {
     /// Name, as in the other lines.
     pub name: String,
-    /// Its rails.
     pub rails: Vec<Rail>,
     /// Part of one processor that the emulator took while the link was measured.
     #[serde(default)]
@@ -120,7 +114,6 @@ pub struct Link {
     pub storage: Option<Storage>,
 }
 
-/// Storage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Storage {
     /// As it was asked for.
@@ -137,7 +130,6 @@ pub struct Storage {
 /// A rail of a link. Absent values were not configured, or not measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rail {
-    /// Name.
     pub name: String,
     /// Asked rate in Mbit/s; absent: as fast as it goes.
     #[serde(default)]
@@ -163,7 +155,6 @@ pub struct Rail {
     /// Measured rate in Mbit/s.
     #[serde(default)]
     pub measured_mbit: Option<f64>,
-    /// Measured round trip.
     #[serde(default)]
     pub round_trip_us: Option<RoundTrip>,
 }
@@ -171,7 +162,6 @@ pub struct Rail {
 /// A measured round trip, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RoundTrip {
-    /// Mean.
     pub mean: f64,
     /// 99 of 100 are no longer.
     pub p99: f64,
@@ -188,13 +178,10 @@ pub enum Better {
 }
 
 /// One value of one round.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// Stack.
     pub stack: String,
-    /// Link.
     pub link: String,
-    /// Benchmark.
     pub benchmark: String,
     /// Round, from 0.
     pub round: u32,
@@ -205,12 +192,10 @@ pub struct Sample {
     pub size_bytes: Option<u64>,
     /// The measured quantity.
     pub metric: String,
-    /// In which unit.
     pub unit: String,
     /// The better direction; absent: by the unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Better>,
-    /// The value.
     pub value: f64,
     /// Values of single iterations: `min`, `p50`, `p90`, `p99`, `max`, `mean`.
     #[serde(default)]
@@ -229,15 +214,11 @@ pub struct Sample {
 /// The traffic of each rail in one cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rails {
-    /// Stack.
     pub stack: String,
-    /// Link.
     pub link: String,
-    /// Benchmark.
     pub benchmark: String,
     /// Round, from 0.
     pub round: u32,
-    /// The rails.
     pub rails: Vec<RailShare>,
     /// Length of the steps of what went over time, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -247,7 +228,6 @@ pub struct Rails {
 /// The traffic of one rail.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RailShare {
-    /// Name.
     pub name: String,
     /// Bytes sent.
     pub bytes: u64,
@@ -267,11 +247,8 @@ pub struct RailShare {
 /// Something of the matrix that is not measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Skipped {
-    /// Stack.
     pub stack: String,
-    /// Link.
     pub link: String,
-    /// Benchmark.
     pub benchmark: String,
     /// Why, in words.
     pub reason: String,
@@ -280,11 +257,8 @@ pub struct Skipped {
 /// A cell of the matrix that is complete in one round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// Stack.
     pub stack: String,
-    /// Link.
     pub link: String,
-    /// Benchmark.
     pub benchmark: String,
     /// Round, from 0.
     pub round: u32,

@@ -14,9 +14,7 @@ const SECONDS: &str = "s";
 /// A horizontal axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Axis {
-    /// Message size.
     Size,
-    /// Number of ranks.
     Ranks,
     /// One-way delay asked of the link; of its slowest rail, where they differ.
     LinkDelay,
@@ -78,7 +76,6 @@ impl Axis {
         }
     }
 
-    /// Its label.
     pub fn caption(&self) -> String {
         match self {
             Axis::Size => "message size".into(),

@@ -11,7 +11,6 @@ pub struct Gap {
     pub stack: String,
     /// Links, with commas.
     pub link: String,
-    /// Benchmark.
     pub benchmark: String,
     /// Why.
     pub reason: String,

@@ -20,8 +20,8 @@ use comparison::Comparison;
 use model::{Model, Panel, Points};
 
 pub use print::csv::render as csv;
-pub use print::html::{render as html, render_with as html_with};
 pub use print::markdown::render as markdown;
+pub use print::{render as html, render_with as html_with};
 
 /// How ratios and intervals come about, for readers.
 const METHOD: &str = "Ratios compare a stack with the reference in the same round, since stacks take turns within a \

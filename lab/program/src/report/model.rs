@@ -15,7 +15,6 @@ pub type Rounds = BTreeMap<(usize, u32), Value>;
 /// A value of one round.
 #[derive(Clone, Copy, Debug)]
 pub struct Value {
-    /// The value.
     pub value: f64,
     /// 99th percentile of the iterations.
     pub p99: Option<f64>,
@@ -37,7 +36,6 @@ pub struct Panel {
     pub benchmark: usize,
     /// The measured quantity.
     pub metric: String,
-    /// In which unit.
     pub unit: String,
     /// Index into [`Model::links`]; `None` when links are the axis.
     pub link: Option<usize>,
@@ -58,9 +56,7 @@ pub type Points = BTreeMap<Place, BTreeMap<usize, Rounds>>;
 pub struct Benchmark {
     /// As in the record.
     pub name: String,
-    /// For people.
     pub title: String,
-    /// Horizontal axis.
     pub axis: Axis,
 }
 

@@ -7,7 +7,6 @@ use super::Report;
 /// Bytes that one stack sent over one rail.
 #[derive(Default)]
 pub struct Sum {
-    /// Bytes.
     pub bytes: u64,
     /// TCP segments sent again.
     pub retransmitted: u64,

@@ -13,7 +13,6 @@ pub const OPTION: &str = "rpi";
 pub struct Asked {
     /// Program and arguments.
     pub command: Vec<String>,
-    /// Number of ranks.
     pub ranks: u32,
     /// Networks, in the order in which they were named.
     pub networks: Vec<AskedNetwork>,
@@ -28,7 +27,6 @@ pub struct Asked {
 /// A network of the question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AskedNetwork {
-    /// Its name.
     pub name: String,
     /// Description.
     pub what: String,

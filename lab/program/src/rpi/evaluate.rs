@@ -11,13 +11,11 @@ use crate::statistics::{CONFIDENCE, Interval, Quotient};
 
 /// All that a record says.
 pub struct Evaluation {
-    /// The question.
     pub asked: Asked,
     /// Networks, in the order of the question.
     pub networks: Vec<Rated>,
     /// Estimated run time on an ideal network; `None` without a run on the best network.
     pub bounds: Option<Bounds>,
-    /// Published results.
     pub published: Option<Published>,
     /// Failures and other caveats.
     pub notes: Vec<String>,
@@ -25,7 +23,6 @@ pub struct Evaluation {
 
 /// A network and its gain.
 pub struct Rated {
-    /// The network.
     pub network: AskedNetwork,
     /// Its runs: rounds, times.
     pub runs: Vec<(u32, Times)>,
@@ -44,7 +41,6 @@ pub enum Rpi {
     End,
     /// In percent.
     Percent {
-        /// Value.
         value: f64,
         /// Confidence interval at [`CONFIDENCE`]; `None` for a single run.
         interval: Option<(f64, f64)>,

@@ -28,9 +28,7 @@ const MAX_FAILURES: u32 = 2;
 
 /// The program to be run.
 pub struct Measurement {
-    /// The question.
     pub asked: Asked,
-    /// Its networks.
     pub networks: Vec<Network>,
     /// How many hosts emulated networks have, and what their losses are.
     pub plan: Plan,
@@ -127,12 +125,12 @@ impl Measurement {
             machine: conditions::machine(),
             load: conditions::load(),
             stacks,
-            reference: None,
             links: self.networks.iter().map(|network| network.name.clone()).collect(),
-            benchmarks: vec![record::Benchmark { name: program, title: None, axis: None, axis_unit: None }],
+            benchmarks: vec![record::Benchmark { name: program, ..Default::default() }],
             rounds: self.repeats,
             seeds: BTreeMap::from([("links".to_string(), self.plan.seed)]),
             options: BTreeMap::from([(OPTION.to_string(), serde_json::to_value(&self.asked)?)]),
+            ..Manifest::default()
         })
     }
 }

@@ -6,8 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::asked::AskedNetwork;
 use crate::bench::link::Link;
-use crate::bench::plan;
-use crate::bench::selection;
+use crate::bench::{plan, selection};
 use crate::mpi::stacks::{Catalog, Stack};
 
 /// A base, the best, and one to be rated.
@@ -18,18 +17,14 @@ const DEFAULT_STACK: &str = "fishplate-mpich";
 /// A network and what runs on it.
 #[derive(Clone)]
 pub struct Network {
-    /// Name of the network.
     pub name: String,
-    /// Where.
     pub place: Place,
-    /// The stack.
     pub stack: Stack,
 }
 
 /// Place of a network.
 #[derive(Clone)]
 pub enum Place {
-    /// It is emulated.
     Emulated(Link),
     /// It is there.
     Real(plan::Network),

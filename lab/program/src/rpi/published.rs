@@ -3,9 +3,7 @@
 /// A published RPI, in percent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Published {
-    /// From here.
     pub least: f64,
-    /// To here.
     pub greatest: f64,
 }
 
@@ -33,7 +31,6 @@ impl Published {
         PROGRAMS.iter().find(|(known, _)| *known == name).map(|(_, published)| *published)
     }
 
-    /// In words.
     pub fn words(&self) -> String {
         let Published { least, greatest } = self;
         if least == greatest { format!("about {least:.0} %") } else { format!("{least:.0} to {greatest:.0} %") }

@@ -62,5 +62,5 @@ fn start(application: &'static Application, words: &[&str], folder: Option<&Path
     command.args(&invocation.line[1..]);
     invocation.prepare(&mut command);
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-    programs::run_quietly(command, "")
+    programs::run_quietly(&mut command, "")
 }

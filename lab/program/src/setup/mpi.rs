@@ -35,6 +35,6 @@ fn try_out(wheels: &'static Wheels, folder: &Path) -> Result<String> {
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     // One rank needs no network.
     command.envs(wheels_variables(wheels)?).env("I_MPI_FABRICS", "shm");
-    let version = programs::run_quietly(command, "")?;
+    let version = programs::run_quietly(&mut command, "")?;
     Ok(version.trim().trim_end_matches('\0').split_whitespace().collect::<Vec<_>>().join(" "))
 }

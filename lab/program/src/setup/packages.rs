@@ -48,7 +48,7 @@ pub fn install(packages: &Packages, python: &str, try_out: &dyn Fn() -> Result<S
 fn index(folder: &Path) -> String {
     let mut pip = isolated(&folder.join("bin/python"));
     pip.args(["-m", "pip", "config", "get", "global.index-url"]);
-    let output = programs::run_quietly(pip, "").ok().map(|text| text.trim().to_string());
+    let output = programs::run_quietly(&mut pip, "").ok().map(|text| text.trim().to_string());
     let named = std::env::var("PIP_INDEX_URL").ok().or(output).filter(|url| url.contains("://"));
     named.unwrap_or_else(|| "https://pypi.org/simple".into())
 }

@@ -17,7 +17,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Begins.
     pub fn start(name: &str) -> Progress {
         let spinner = std::io::stderr().is_terminal().then(|| {
             let style = ProgressStyle::with_template("{spinner} {prefix}: {wide_msg}");

@@ -3,12 +3,13 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 use tempfile::TempDir;
 
 use super::progress::Progress;
-use super::{apt_lists, server};
+use super::server;
 use crate::mpi::stacks::packages::STAMP;
 use crate::say;
 use crate::storage::{Description, packages};
@@ -59,9 +60,8 @@ fn needed(described: &Description) -> Result<Vec<String>> {
     apt.args(["install", "--simulate", "--no-install-recommends"]);
     apt.args(["-o", "Dir::State::status=/dev/null", "-o", "Debug::NoLocking=1"]);
     apt.args(&described.packages).env("LC_ALL", "C");
-    let about =
-        || format!("apt does not know the packages ({}; storages are tried with Debian 12)", apt_lists::state());
-    let output = programs::run_quietly(apt, "").with_context(about)?;
+    let about = || format!("apt does not know the packages ({}; storages are tried with Debian 12)", state_of_lists());
+    let output = programs::run_quietly(&mut apt, "").with_context(about)?;
     let packages = output.lines().filter_map(installed);
     let wanted = packages.filter(|(name, _)| described.packages.contains(name) || is_library(name));
     Ok(wanted.map(|(name, version)| format!("{name}={version}")).collect())
@@ -90,7 +90,7 @@ fn fetch(progress: &Progress, versions: &[String]) -> Result<TempDir> {
     apt.current_dir(archives.path()).env("LC_ALL", "C");
     let problem = || {
         let server = archive(versions).map_or(String::new(), |url| format!("{}; ", server::reachability(&url)));
-        format!("cannot fetch from Debian's archive ({server}{})", apt_lists::state())
+        format!("cannot fetch from Debian's archive ({server}{})", state_of_lists())
     };
     progress.run(apt).with_context(problem)?;
     Ok(archives)
@@ -98,9 +98,9 @@ fn fetch(progress: &Progress, versions: &[String]) -> Result<TempDir> {
 
 /// Root's apt talks to the network as a user of its own, who can write there then. Where it has none it does so as root.
 fn give_to_apt(folder: &Path) {
-    let mut id = Command::new("id");
-    id.args(["-u", "_apt"]);
-    let user = programs::run_quietly(id, "").ok().and_then(|said| said.trim().parse().ok());
+    let user = programs::run_quietly(Command::new("id").args(["-u", "_apt"]), "")
+        .ok()
+        .and_then(|said| said.trim().parse().ok());
     // For others than root this fails, and their apt is nobody else.
     let _ = std::os::unix::fs::chown(folder, user, None);
 }
@@ -109,7 +109,7 @@ fn give_to_apt(folder: &Path) {
 fn archive(versions: &[String]) -> Option<String> {
     let mut apt = Command::new("apt-get");
     apt.args(["download", "--print-uris", "-o", "Debug::NoLocking=1"]).args(versions.first()).env("LC_ALL", "C");
-    let output = programs::run_quietly(apt, "").ok()?;
+    let output = programs::run_quietly(&mut apt, "").ok()?;
     Some(output.strip_prefix('\'')?.split('\'').next()?.to_string())
 }
 
@@ -118,17 +118,39 @@ fn unpack(archives: &Path, folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let entries = fs::read_dir(archives).with_context(|| format!("cannot read {}", archives.display()))?;
     for archive in entries.flatten() {
-        let mut dpkg = Command::new("dpkg-deb");
-        dpkg.arg("-x").arg(archive.path()).arg(folder);
-        programs::run_quietly(dpkg, "")?;
+        programs::run_quietly(Command::new("dpkg-deb").arg("-x").arg(archive.path()).arg(folder), "")?;
     }
     for old in MERGED.map(|name| folder.join(name)).into_iter().filter(|old| old.is_dir()) {
-        let mut copy = Command::new("cp");
-        copy.arg("-a").arg(&old).arg(folder.join("usr"));
-        programs::run_quietly(copy, "")?;
+        programs::run_quietly(Command::new("cp").arg("-a").arg(&old).arg(folder.join("usr")), "")?;
         fs::remove_dir_all(&old).with_context(|| format!("cannot remove {}", old.display()))?;
     }
     Ok(())
+}
+
+/// Folder of apt's lists.
+const LISTS: &str = "/var/lib/apt/lists";
+const DAY_S: u64 = 86_400;
+
+/// Short description of the state of apt's lists: how old they are.
+fn state_of_lists() -> String {
+    state_in(Path::new(LISTS), SystemTime::now())
+}
+
+fn state_in(folder: &Path, now: SystemTime) -> String {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    let lists = files.filter(|file| file.file_name().to_string_lossy().contains("_Packages"));
+    // Servers tell when a list was made; when it was fetched is when its place in the folder was last changed.
+    let fetched = lists.count() > 0;
+    let changed = fs::metadata(folder).and_then(|data| data.modified()).ok().filter(|_| fetched);
+    let age = changed.map(|changed| now.duration_since(changed).unwrap_or_default().as_secs() / DAY_S);
+    match age {
+        None => "apt has no lists of packages: `apt-get update`, as root, fetches them".into(),
+        Some(0) => "apt's lists of packages are of the last 24 hours".into(),
+        Some(days) => format!(
+            "apt's lists of packages are {days} day{} old: `apt-get update`, as root, fetches new ones",
+            if days == 1 { "" } else { "s" }
+        ),
+    }
 }
 
 #[cfg(test)]
@@ -141,5 +163,21 @@ mod tests {
         assert_eq!(installed(line).unwrap(), ("libnfs13".to_string(), "4.0.0-1+deb12u1".to_string()));
         assert_eq!(installed("Conf libaio1 (0.3.113-4 Debian:12.15/oldstable [amd64])"), None);
         assert!(is_library("libaio1") && !is_library("libc6") && !is_library("libperl5.36") && !is_library("adduser"));
+    }
+
+    use std::time::Duration;
+
+    #[test]
+    fn lists_have_an_age() {
+        let folder = tempfile::tempdir().unwrap();
+        let after = |days: u64| state_in(folder.path(), SystemTime::now() + Duration::from_secs(days * DAY_S));
+        fs::create_dir(folder.path().join("partial")).unwrap();
+        assert!(after(0).starts_with("apt has no lists of packages: "));
+        fs::write(folder.path().join("deb.debian.org_debian_dists_bookworm_main_binary-amd64_Packages.lz4"), "")
+            .unwrap();
+        assert_eq!(after(0), "apt's lists of packages are of the last 24 hours");
+        assert!(after(1).starts_with("apt's lists of packages are 1 day old: "));
+        assert!(after(30).starts_with("apt's lists of packages are 30 days old: "));
+        assert!(state_in(Path::new("/no/such"), SystemTime::now()).starts_with("apt has no lists"));
     }
 }

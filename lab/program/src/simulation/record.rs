@@ -17,7 +17,7 @@ pub fn manifest(title: &str, samples: &[Sample], seed: u64) -> Manifest {
         let mut seen = BTreeSet::new();
         names.into_iter().filter(|name| seen.insert(*name)).cloned().collect()
     };
-    let benchmark = |name| record::Benchmark { name, title: None, axis: None, axis_unit: None };
+    let benchmark = |name| record::Benchmark { name, ..Default::default() };
     let stack = |name| Stack { name, version: "a model".into() };
     Manifest {
         schema: SCHEMA.into(),
@@ -26,14 +26,11 @@ pub fn manifest(title: &str, samples: &[Sample], seed: u64) -> Manifest {
         title: Some(title.into()),
         machine: Machine {
             cpu: "modelled".into(),
-            cores: 0,
-            memory_bytes: 0,
             kernel: "virtual time".into(),
             hostname: "simulation".into(),
+            ..Machine::default()
         },
-        load: 0.0,
         stacks: unique(samples.iter().map(|sample| &sample.stack).collect()).into_iter().map(stack).collect(),
-        reference: None,
         links: unique(samples.iter().map(|sample| &sample.link).collect()),
         benchmarks: unique(samples.iter().map(|sample| &sample.benchmark).collect())
             .into_iter()
@@ -41,7 +38,7 @@ pub fn manifest(title: &str, samples: &[Sample], seed: u64) -> Manifest {
             .collect(),
         rounds: 1,
         seeds: BTreeMap::from([("simulation".into(), seed)]),
-        options: BTreeMap::new(),
+        ..Manifest::default()
     }
 }
 
@@ -73,17 +70,12 @@ pub fn sample(
         stack: stack.into(),
         link: link.into(),
         benchmark: named.into(),
-        round: 0,
         ranks,
         size_bytes: Some(size),
         metric: metric.into(),
         unit: unit.into(),
-        better: None,
         value,
-        percentiles: None,
-        iterations: None,
-        checked: false,
-        options: BTreeMap::new(),
+        ..Sample::default()
     }
 }
 
@@ -104,7 +96,6 @@ pub fn samples(curves: &[Curve]) -> Vec<Sample> {
     all
 }
 
-/// A judged row.
 pub fn statement(row: &Judged, why_not: Option<&str>) -> Statement {
     let verdict = match (row.holds(), row.fact.is_given()) {
         (true, true) => Verdict::ByConstruction,

@@ -31,9 +31,9 @@ pub fn doubling(first: u64, last: u64) -> Vec<u64> {
 
 fn size(text: &str) -> Result<u64> {
     let factor = match text.chars().last() {
-        Some('K') => 1 << 10,
-        Some('M') => 1 << 20,
-        Some('G') => 1 << 30,
+        Some('K' | 'k') => 1 << 10,
+        Some('M' | 'm') => 1 << 20,
+        Some('G' | 'g') => 1 << 30,
         _ => 1,
     };
     let digits = if factor == 1 { text } else { &text[..text.len() - 1] };
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn lists_and_ranges() {
-        assert_eq!(parse("1,64,1K,1M").unwrap(), [1, 64, 1024, 1 << 20]);
+        assert_eq!(parse("1,64,1K,1m").unwrap(), [1, 64, 1024, 1 << 20]);
         assert_eq!(parse("0,1:8").unwrap(), [0, 1, 2, 4, 8]);
         for (list, message) in
             [("x", "is no size"), ("8:4", "ends before"), ("0:8", "cannot begin with 0"), ("4G", "more than")]

@@ -22,7 +22,6 @@ const FUSE: &str = "/dev/fuse";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Asked {
-    /// Its description.
     pub described: Arc<Description>,
     /// Servers; nothing: as many as usual.
     servers: Option<usize>,

@@ -23,14 +23,12 @@ const BUILT_IN: [(&str, &str); 6] = [
 /// Seconds that a process may take to be ready.
 const USUAL_LIMIT_S: f64 = 20.0;
 
-/// A storage.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Description {
     /// Name in commands.
     #[serde(skip)]
     pub name: String,
-    /// Title.
     pub title: String,
     /// How programs reach it.
     pub reach: Reach,
@@ -68,13 +66,10 @@ pub enum Reach {
     Url(String),
 }
 
-/// A number of servers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Servers {
-    /// At least.
     pub least: usize,
-    /// At most.
     pub most: usize,
     /// Default number; absent: the minimum.
     pub usual: Option<usize>,
@@ -84,9 +79,7 @@ pub struct Servers {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Process {
-    /// Its name.
     pub name: String,
-    /// Where.
     pub on: Place,
     /// Folders that it needs, in its own folder in memory.
     #[serde(default)]
@@ -106,16 +99,12 @@ pub struct Process {
 /// Which hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Place {
-    /// Every server.
     #[serde(rename = "servers")]
     Servers,
-    /// One of them.
     #[serde(rename = "first server")]
     FirstServer,
-    /// Every client.
     #[serde(rename = "clients")]
     Clients,
-    /// One of them.
     #[serde(rename = "first client")]
     FirstClient,
 }
@@ -124,7 +113,6 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct File {
-    /// Where.
     pub path: String,
     /// Its beginning.
     #[serde(default)]

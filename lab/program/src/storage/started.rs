@@ -19,14 +19,12 @@ const LAST_LINES: usize = 5;
 /// TCP's state LISTEN in /proc/net/tcp.
 const LISTENING: &str = "0A";
 
-/// A process.
 pub struct Started {
     name: String,
     child: Child,
     log: PathBuf,
     /// How it is seen to be ready.
     ready: Ready,
-    /// Its mount point.
     mount: PathBuf,
     /// The process that holds its host, as /proc numbers it.
     host: u32,

@@ -40,7 +40,6 @@ pub struct Signals {
 
 /// How a program ended.
 pub struct Ended {
-    /// Its exit status.
     pub status: ExitStatus,
     /// The first signal that this program got while it waited.
     pub signal: Option<Signal>,

@@ -22,7 +22,7 @@ pub fn iproute2(name: &str) -> Result<PathBuf> {
 }
 
 /// Runs `command` with `input`, quietly unless it fails. Returns its output.
-pub fn run_quietly(mut command: Command, input: &str) -> Result<String> {
+pub fn run_quietly(command: &mut Command, input: &str) -> Result<String> {
     let shown = format!("{command:?}");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().with_context(|| format!("cannot run {shown}"))?;
@@ -59,12 +59,11 @@ mod tests {
     #[test]
     fn quoting_survives_a_shell() {
         for text in ["", "plain", "two words", "it's", "$HOME `x` \"q\" \\", "a\nb", "*", "~"] {
-            let mut shell = Command::new("sh");
-            shell.arg("-c").arg(format!("printf %s {}", shell_quote(text)));
-            assert_eq!(run_quietly(shell, "").unwrap(), text);
-            let mut shell = Command::new("sh");
-            shell.arg("-c").arg(format!("export X={}; printf %s \"$X\"", shell_quote_always(text)));
-            assert_eq!(run_quietly(shell, "").unwrap(), text);
+            let printed = format!("printf %s {}", shell_quote(text));
+            let exported = format!("export X={}; printf %s \"$X\"", shell_quote_always(text));
+            for script in [printed, exported] {
+                assert_eq!(run_quietly(Command::new("sh").arg("-c").arg(script), "").unwrap(), text);
+            }
         }
     }
 }

@@ -8,7 +8,6 @@ use nix::sys::stat::{Mode, umask};
 pub struct NotForOthers(Mode);
 
 impl NotForOthers {
-    /// From now on.
     pub fn new() -> NotForOthers {
         let before = umask(Mode::S_IWGRP | Mode::S_IWOTH);
         umask(before | Mode::S_IWGRP | Mode::S_IWOTH);

@@ -28,7 +28,6 @@ const LAST_INDEX: usize = 253;
 
 /// A running host.
 pub struct Host {
-    /// Its host name.
     pub name: String,
     index: usize,
     holder: Child,
@@ -74,7 +73,6 @@ impl Host {
         self.proc_id
     }
 
-    /// Its address on a rail.
     pub fn rail_address(&self, rail: usize) -> Ipv4Addr {
         address(rail as u8, self.index)
     }
@@ -100,7 +98,7 @@ impl Host {
     /// Runs an iproute2 program here with a batch of lines.
     pub fn batch(&self, tool: &str, lines: &str) -> Result<()> {
         let tool = programs::iproute2(tool)?;
-        programs::run_quietly(self.command(&[tool.into(), "-batch".into(), "-".into()]), lines)?;
+        programs::run_quietly(&mut self.command(&[tool.into(), "-batch".into(), "-".into()]), lines)?;
         Ok(())
     }
 }
@@ -138,9 +136,7 @@ pub fn hold(name: &str) -> Result<()> {
     let _ = mount(Some("sysfs"), "/sys", Some("sysfs"), MsFlags::empty(), None::<&str>);
     // Shared memory that another host could open would be no emulation; and it goes away with this process.
     let _ = mount(Some("tmpfs"), "/dev/shm", Some("tmpfs"), MsFlags::MS_NOSUID | MsFlags::MS_NODEV, None::<&str>);
-    let mut ip = Command::new(programs::iproute2("ip")?);
-    ip.args(["link", "set", "lo", "up"]);
-    programs::run_quietly(ip, "")?;
+    isolate::bring_up_loopback()?;
 
     let own = std::fs::read_link("/proc/self").context("cannot read /proc/self")?;
     say!("{}", own.display());

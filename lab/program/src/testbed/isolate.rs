@@ -17,8 +17,7 @@ use nix::unistd::{Uid, getgid, getuid};
 use tempfile::TempDir;
 
 use crate::system::child_process::Signals;
-use crate::system::private_folder;
-use crate::system::programs;
+use crate::system::{private_folder, programs};
 
 /// How the folder of a testbed begins.
 const FOLDER_PREFIX: &str = "fishplate-testbed-";
@@ -73,10 +72,10 @@ pub fn settle_alone() -> Result<()> {
     bring_up_loopback()
 }
 
-fn bring_up_loopback() -> Result<()> {
-    let mut ip = Command::new(programs::iproute2("ip")?);
-    ip.args(["link", "set", "lo", "up"]);
-    programs::run_quietly(ip, "").context("cannot bring up the loopback interface of a new network namespace")?;
+/// Brings up the loopback interface of a new network.
+pub fn bring_up_loopback() -> Result<()> {
+    programs::run_quietly(Command::new(programs::iproute2("ip")?).args(["link", "set", "lo", "up"]), "")
+        .context("cannot bring up the loopback interface of a new network namespace")?;
     Ok(())
 }
 

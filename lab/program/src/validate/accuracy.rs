@@ -12,7 +12,6 @@ pub const NINTH_GOAL: f64 = 0.12;
 pub struct Deviations {
     /// Points behind them.
     pub points: usize,
-    /// The median.
     pub median: f64,
     /// Nine of ten are no further off.
     pub ninth: f64,
@@ -45,7 +44,6 @@ fn quantile(sorted: &[f64], part: f64) -> Option<f64> {
 }
 
 impl Verdict {
-    /// Of these points.
     pub fn of(points: &[Point]) -> Verdict {
         let deviations = |wanted: &dyn Fn(Role) -> bool| {
             let chosen = points.iter().filter(|point| wanted(point.role)).map(Point::deviation);

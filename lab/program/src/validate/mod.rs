@@ -4,7 +4,6 @@
 
 mod accuracy;
 mod calibrate;
-mod machine;
 mod parameter;
 mod point;
 mod print;

@@ -22,7 +22,6 @@ pub enum Parameter {
 /// A parameter with the value that was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibrated {
-    /// Which.
     pub parameter: Parameter,
     /// In its unit.
     pub value: f64,
@@ -43,7 +42,6 @@ impl Parameter {
 }
 
 impl Calibrated {
-    /// Sets it.
     pub fn apply(&self, testbed: &mut Testbed) {
         let value = self.value;
         for stack in testbed.stack.values_mut() {

@@ -15,7 +15,6 @@ pub const STEADY: f64 = 0.12;
 pub enum Role {
     /// The model was set by it: it is no success.
     Calibration,
-    /// It was predicted.
     Predicted,
     /// It was predicted, and its own rounds differ too much to tell how well.
     Unsteady,
@@ -26,7 +25,6 @@ pub enum Role {
 pub struct Point {
     /// A sample of it, which has all that identifies it.
     pub sample: Sample,
-    /// The benchmark's program.
     pub program: String,
     /// End of the interval, in seconds, where it is one.
     pub time_s: Option<f64>,

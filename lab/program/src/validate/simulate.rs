@@ -1,15 +1,17 @@
 //! Simulation of the points that were measured.
 
+use std::rc::Rc;
+
 use anyhow::{Context, Result, anyhow};
 use fishplate_sim::models::time::Time;
-use fishplate_sim::suite::{Benchmark, Options, intervals, run, sweep};
-use fishplate_sim::testbed::Change;
+use fishplate_sim::suite::{Benchmark, Machine, Options, intervals, run, sweep};
+use fishplate_sim::testbed::{Change, Placement};
 
-use super::machine;
 use super::parameter::Calibrated;
 use super::point::Point;
 use crate::bench::Plan;
 use crate::lab::change;
+use crate::simulation::emulated;
 
 /// Bytes that go one way in the iterations that count, about: short messages are repeated more often.
 const BYTES: u64 = 32 << 20;
@@ -45,7 +47,7 @@ fn rails(plan: &Plan, link: &str) -> usize {
 pub fn value(plan: &Plan, calibrated: &[Calibrated], point: &Point) -> Result<f64> {
     let sample = &point.sample;
     let problem = || format!("{} on {} at {} bytes", sample.benchmark, sample.link, point.size());
-    let machine = machine::of(plan, calibrated, &sample.link, &sample.stack, sample.ranks).with_context(problem)?;
+    let machine = machine(plan, calibrated, &sample.link, &sample.stack, sample.ranks).with_context(problem)?;
     let window = options(point).window;
     if let Some(time_s) = point.time_s {
         let interval_s = sample.options.get("interval").and_then(|interval| interval.as_f64()).unwrap_or(1.0);
@@ -67,7 +69,7 @@ fn in_turn(plan: &Plan, calibrated: &[Calibrated], points: &[&Point]) -> Result<
     let Some(first) = points.first() else { return Ok(Vec::new()) };
     let sample = &first.sample;
     let problem = || format!("{} on {}", sample.benchmark, sample.link);
-    let machine = machine::of(plan, calibrated, &sample.link, &sample.stack, sample.ranks).with_context(problem)?;
+    let machine = machine(plan, calibrated, &sample.link, &sample.stack, sample.ranks).with_context(problem)?;
     let benchmark = benchmark(first)?;
     let turn = |point: &&Point| {
         let alone = options(point);
@@ -114,4 +116,20 @@ fn changes(plan: &Plan, benchmark: &str, interval_s: f64) -> Vec<Change> {
         Some(Change { at, rail: entry.target.rail, mbit })
     };
     entries.filter_map(changed).collect()
+}
+
+/// Emulated links have two hosts.
+const HOSTS: u32 = 2;
+/// Of the simulation.
+const SEED: u64 = 1;
+
+/// Ranks of a stack on a link of the plan.
+fn machine(plan: &Plan, calibrated: &[Calibrated], link: &str, stack: &str, ranks: u32) -> Result<Machine> {
+    let asked = plan.links.iter().find(|known| known.name == link);
+    let mut testbed = emulated::testbed(asked.with_context(|| format!("the plan has no link {link}"))?)?;
+    calibrated.iter().for_each(|set| set.apply(&mut testbed));
+    testbed.stack(stack).map_err(|error| anyhow!("{error}"))?;
+    // Hosts that are far from each other are clusters of their own.
+    let placement = Placement::new(ranks, ranks.div_ceil(HOSTS), testbed.cluster.len());
+    Ok(Machine { testbed: Rc::new(testbed), stack: stack.into(), placement, seed: SEED })
 }

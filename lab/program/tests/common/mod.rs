@@ -1,5 +1,6 @@
 //! The program as a user has it: in a folder `bin`, with a provider in `lib/fishplate` (an empty file here).
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -62,6 +63,11 @@ impl Installed {
     pub fn run(&self, args: &[&str]) -> Ran {
         Ran::of(self.command(args).output().unwrap())
     }
+
+    /// Runs it with a variable.
+    pub fn run_with(&self, (name, value): (&str, impl AsRef<OsStr>), args: &[&str]) -> Ran {
+        Ran::of(self.command(args).env(name, value).output().unwrap())
+    }
 }
 
 impl Ran {
@@ -69,6 +75,13 @@ impl Ran {
     pub fn of(output: Output) -> Ran {
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Ran { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+
+    /// Checks that it succeeded.
+    #[track_caller]
+    pub fn succeeds(self) -> Ran {
+        assert_eq!(self.code, Some(0), "{}", self.err);
+        self
     }
 
     /// Checks that it failed with a message holding all of `parts`.

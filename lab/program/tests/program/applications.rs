@@ -53,7 +53,7 @@ impl Fake {
 
     fn run(&self, args: &[&str]) -> Ran {
         let cache = self.fishplate.path("cache");
-        Ran::of(self.fishplate.command(args).env("FISHPLATE_CACHE", cache).output().unwrap())
+        self.fishplate.run_with(("FISHPLATE_CACHE", cache), args)
     }
 
     fn setup(&self, more: &[&str]) -> Ran {

@@ -24,13 +24,11 @@ fn settings_with_wrong_values() {
             args.extend(["--", "true"].iter().filter(|_| command == "run"));
             fishplate.run(&args).fails_saying(&[option, variable, "\"nonsense\"", allowed]);
         }
-        let mut command = fishplate.command(&["run", "--", "true"]);
-        let ran = Ran::of(command.env(variable, "nonsense").output().unwrap());
+        let ran = fishplate.run_with((variable, "nonsense"), &["run", "--", "true"]);
         ran.fails_saying(&[variable, "\"nonsense\"", allowed]);
     }
     for command in [&["run", "--", "true"][..], &["env"], &["rails"]] {
-        let mut command = fishplate.command(command);
-        let ran = Ran::of(command.env("FISHPLATE_PORTS", "50100-50000").output().unwrap());
+        let ran = fishplate.run_with(("FISHPLATE_PORTS", "50100-50000"), command);
         ran.fails_saying(&["FISHPLATE_PORTS", "\"50100-50000\"", "FIRST-LAST", "1024 to 65535"]);
     }
     fishplate.run(&["run", "--rails", "a,,b", "--", "true"]).fails_saying(&["--rails", "FISHPLATE_RAILS", "a,,b"]);
@@ -57,8 +55,7 @@ fn a_folder_whose_name_variables_cannot_hold() {
 #[test]
 fn unknown_rails() {
     let fishplate = Installed::new();
-    let mut rails = fishplate.command(&["rails"]);
-    Ran::of(rails.env("FISHPLATE_RAILS", "no-such0").output().unwrap()).fails_saying(&["no-such0", "there are", "lo"]);
+    fishplate.run_with(("FISHPLATE_RAILS", "no-such0"), &["rails"]).fails_saying(&["no-such0", "there are", "lo"]);
     // Other hosts may have it, so this only warns.
     let ran = fishplate.run(&["run", "--rails", "no-such0", "--", "true"]);
     assert_eq!(ran.code, Some(0));
@@ -103,11 +100,11 @@ fn commands_that_cannot_run() {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     fishplate.run(&["run", "--", "./not-executable"]).fails_saying(&["cannot run", "permission denied"]);
     fishplate.run(&["run"]).fails_saying(&["COMMAND"]);
-    let mut launcher = fishplate.command(&["run", "--", "mpiexec", "-n", "2", "true"]);
-    Ran::of(launcher.env("PATH", "/nowhere").output().unwrap()).fails_saying(&["mpiexec", "fishplate setup"]);
+    fishplate
+        .run_with(("PATH", "/nowhere"), &["run", "--", "mpiexec", "-n", "2", "true"])
+        .fails_saying(&["mpiexec", "fishplate setup"]);
     fs::write(fishplate.path("lib/fishplate/libfishplate-mpi.so"), "").unwrap();
-    let mut launcher = fishplate.command(&["profile", "--", "mpiexec", "-n", "2", "true"]);
-    Ran::of(launcher.env("PATH", "/nowhere").output().unwrap()).fails_saying(&[
+    fishplate.run_with(("PATH", "/nowhere"), &["profile", "--", "mpiexec", "-n", "2", "true"]).fails_saying(&[
         "mpiexec",
         "fishplate setup",
         "fishplate profile --mpi mpich",
@@ -122,8 +119,7 @@ fn missing_parts() {
     let fishplate = Installed::new();
     let empty = fishplate.path("cache");
     for args in [&["run", "--mpi", "mpich", "--", "true"][..], &["setup", "--where", "mpich"]] {
-        let mut command = fishplate.command(args);
-        let ran = Ran::of(command.env("FISHPLATE_CACHE", &empty).output().unwrap());
+        let ran = fishplate.run_with(("FISHPLATE_CACHE", &empty), args);
         ran.fails_saying(&["mpich is not set up", "fishplate setup --stack mpich"]);
     }
     fishplate.run(&["run", "--mpi", "lam", "--", "true"]).fails_saying(&["lam", "mpich", "openmpi"]);
@@ -136,8 +132,7 @@ fn stacks_that_cannot_be_used() {
     let file = fishplate.path("my.toml");
     let stacks = |text: &str, name: &str| {
         fs::write(&file, text).unwrap();
-        let mut command = fishplate.command(&["stacks", "--stacks", "my.toml", name]);
-        Ran::of(command.env("FISHPLATE_CACHE", fishplate.path("empty")).output().unwrap())
+        fishplate.run_with(("FISHPLATE_CACHE", fishplate.path("empty")), &["stacks", "--stacks", "my.toml", name])
     };
     stacks("[a]\nlauncher = \"srun\"\n", "lam").fails_saying(&["no stack \"lam\"", "mpich-tcp", "openmpi-tcp"]);
     stacks("[a]\n\nlaunch = 1\n", "a").fails_saying(&["my.toml, line 3", "launch"]);
@@ -158,7 +153,7 @@ fn setup_without_what_it_needs() {
     let setup = |args: &[&str], cache: &str| {
         let mut all = vec!["setup"];
         all.extend(args);
-        Ran::of(fishplate.command(&all).env("FISHPLATE_CACHE", cache).output().unwrap())
+        fishplate.run_with(("FISHPLATE_CACHE", cache), &all)
     };
     let cache = fishplate.path("cache").to_str().unwrap().to_string();
     setup(&["--python", "no-such-python"], &cache).fails_saying(&["no-such-python was not found", "--python"]);

@@ -19,8 +19,7 @@ fn a_topic_is_a_page_of_the_documentation() {
 #[test]
 fn topics_are_listed_and_proposed() {
     let fishplate = Installed::new();
-    let list = fishplate.run(&["help"]);
-    assert_eq!(list.code, Some(0), "{}", list.err);
+    let list = fishplate.run(&["help"]).succeeds();
     for part in ["  run  ", "  simulate  ", "  completion ", "  policies       Policies\n", "fishplate help TOPIC"] {
         assert!(list.out.contains(part), "no \"{part}\" in {}", list.out);
     }
@@ -53,8 +52,7 @@ fn completions_are_scripts_of_their_shells() {
 #[test]
 fn every_subcommand_has_a_manual_page() {
     let fishplate = Installed::new();
-    let ran = fishplate.run(&["write-manual", "man/man1"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    fishplate.run(&["write-manual", "man/man1"]).succeeds();
     let page = |name: &str| fs::read_to_string(fishplate.path("man/man1").join(name)).unwrap();
     assert!(page("fishplate.1").contains("fishplate\\-run"));
     assert!(page("fishplate-run.1").contains(".TH fishplate-run 1"));

@@ -22,9 +22,15 @@ impl Labs {
         Labs { fishplate, runtime }
     }
 
+    /// With one that is up; nothing where the machine cannot.
+    fn with(args: &[&str]) -> Option<Labs> {
+        let labs = Labs::new();
+        labs.up(args).then_some(labs)
+    }
+
     fn lab(&self, args: &[&str]) -> Ran {
         let args = [&["lab"], args].concat();
-        Ran::of(self.fishplate.command(&args).env("XDG_RUNTIME_DIR", &self.runtime).output().unwrap())
+        self.fishplate.run_with(("XDG_RUNTIME_DIR", &self.runtime), &args)
     }
 
     /// Starts a command in a lab, which ends when it is dropped.
@@ -36,10 +42,13 @@ impl Labs {
         )
     }
 
+    fn program(&self) -> String {
+        self.fishplate.path("bin/fishplate").to_str().unwrap().to_string()
+    }
+
     /// Its processes with this word in their command lines.
     fn processes(&self, word: &str) -> Vec<i32> {
-        let program = self.fishplate.path("bin/fishplate");
-        processes(|line| line.contains(program.to_str().unwrap()) && line.contains(word))
+        processes(|line| line.contains(&self.program()) && line.contains(word))
     }
 
     /// Waits until a lab whose processes are gone is reported as killed. A process that ends has no command line any
@@ -52,8 +61,7 @@ impl Labs {
 
     /// Mean round trip from the first host to an address of the second, in microseconds.
     fn round_trip_us(&self, address: &str) -> f64 {
-        let program = self.fishplate.path("bin/fishplate");
-        let program = program.to_str().unwrap();
+        let program = &self.program();
         let _reflector = self.start(&["exec", "node1", "--", program, "reflect-datagrams", address]);
         let ran = self.lab(&["exec", "--", program, "measure-round-trips", address, "0.3"]);
         let found: serde_json::Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}", ran.err));
@@ -120,10 +128,7 @@ impl Drop for Labs {
 
 #[test]
 fn a_lab_is_entered_and_changed_and_goes() {
-    let labs = Labs::new();
-    if !labs.up(&["--delay", "1ms"]) {
-        return;
-    }
+    let Some(labs) = Labs::with(&["--delay", "1ms"]) else { return };
     let ran = labs.lab(&["exec", "node1", "--", "sh", "-c", "hostname; echo $FISHPLATE_TESTBED_RAILS; exit 7"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(7), "node1\nr0,r1\n"), "{}", ran.err);
     labs.lab(&["up"]).fails_saying(&["lab lab is up already", "fishplate lab down lab"]);
@@ -159,10 +164,7 @@ fn mistakes_are_reported() {
 
 #[test]
 fn a_killed_daemon_leaves_nothing_and_is_reported() {
-    let labs = Labs::new();
-    if !labs.up(&["--delay", "1ms"]) {
-        return;
-    }
+    let Some(labs) = Labs::with(&["--delay", "1ms"]) else { return };
     let marker = format!("91{}.5", std::process::id());
     let mut running = labs.start(&["exec", "node1", "--", "sleep", &marker]);
     await_that("exec runs its command", || sleepers(&marker) == 1);
@@ -177,10 +179,7 @@ fn a_killed_daemon_leaves_nothing_and_is_reported() {
 
 #[test]
 fn a_killed_up_leaves_no_half_lab() {
-    let labs = Labs::new();
-    if !labs.up(&["--name", "probe", "--rails", "0"]) {
-        return;
-    }
+    let Some(labs) = Labs::with(&["--name", "probe", "--rails", "0"]) else { return };
     assert_eq!(labs.lab(&["down", "probe"]).code, Some(0));
     // Many hosts take long, so that there is a half lab.
     let up = labs.start(&["up", "--hosts", "16", "--unverified"]);
@@ -196,10 +195,7 @@ fn a_killed_up_leaves_no_half_lab() {
 
 #[test]
 fn a_killed_exec_ends_its_command_alone() {
-    let labs = Labs::new();
-    if !labs.up(&["--rails", "0"]) {
-        return;
-    }
+    let Some(labs) = Labs::with(&["--rails", "0"]) else { return };
     let marker = format!("92{}.5", std::process::id());
     let running = labs.start(&["exec", "--", "sleep", &marker]);
     await_that("exec runs its command", || sleepers(&marker) == 1);
@@ -210,10 +206,7 @@ fn a_killed_exec_ends_its_command_alone() {
 
 #[test]
 fn a_killed_emulator_is_reported() {
-    let labs = Labs::new();
-    if !labs.up(&["--delay", "1ms"]) {
-        return;
-    }
+    let Some(labs) = Labs::with(&["--delay", "1ms"]) else { return };
     let emulators = labs.processes("emulate-links");
     assert_eq!(emulators.len(), 1);
     kill_9(emulators[0]);
@@ -223,10 +216,7 @@ fn a_killed_emulator_is_reported() {
 
 #[test]
 fn a_schedule_is_kept_and_rails_get_delays_later() {
-    let labs = Labs::new();
-    if !labs.up(&["--rails", "100,100"]) {
-        return;
-    }
+    let Some(labs) = Labs::with(&["--rails", "100,100"]) else { return };
     labs.lab(&["set", "--schedule", "soon r0=1"]).fails_saying(&["soon r0=1", "a schedule reads like"]);
     labs.lab(&["set", "--schedule", "1s r7=1"]).fails_saying(&["no rail r7"]);
     let ran = labs.lab(&["set", "--schedule", "0.1s r0=delay=20ms; 0.2s r1=down; 9000s r1=up"]);
@@ -239,10 +229,10 @@ fn a_schedule_is_kept_and_rails_get_delays_later() {
 
 #[test]
 fn two_clusters_are_never_faster_than_asked() {
-    let labs = Labs::new();
-    if !labs.up(&["--clusters", "2", "--rails", "0,0", "--wan", "100,100", "--delay", "5ms,10ms"]) {
+    let Some(labs) = Labs::with(&["--clusters", "2", "--rails", "0,0", "--wan", "100,100", "--delay", "5ms,10ms"])
+    else {
         return;
-    }
+    };
     assert!(labs.round_trip_us("10.77.0.2") >= 10_000.0);
     assert!(labs.round_trip_us("10.77.1.2") >= 20_000.0);
     labs.lab(&["set", "north.r0=5"]).fails_saying(&["no rail north.r0", "c0-c1.r0"]);
@@ -252,14 +242,10 @@ fn two_clusters_are_never_faster_than_asked() {
 
 #[test]
 fn all_packets_are_lost_without_an_emulator() {
-    let labs = Labs::new();
-    if !labs.up(&["--rails", "100,100"]) {
-        return;
-    }
+    let Some(labs) = Labs::with(&["--rails", "100,100"]) else { return };
     assert_eq!(labs.lab(&["set", "r0=loss=1"]).code, Some(0));
     assert!(labs.processes("emulate-links").is_empty());
-    let program = labs.fishplate.path("bin/fishplate");
-    let program = program.to_str().unwrap();
+    let program = &labs.program();
     let reflector = labs.start(&["exec", "node1", "--", program, "reflect-datagrams", "10.77.0.2"]);
     let ran = labs.lab(&["exec", "--", program, "measure-round-trips", "10.77.0.2", "0.1"]);
     assert_ne!(ran.code, Some(0), "{}", ran.out);
@@ -271,12 +257,11 @@ fn all_packets_are_lost_without_an_emulator() {
 
 #[test]
 fn connections_between_clusters_are_reset() {
-    let labs = Labs::new();
-    if !labs.up(&["--clusters", "2", "--hosts", "2", "--rails", "0", "--wan", "100", "--delay", "1ms"]) {
+    let Some(labs) = Labs::with(&["--clusters", "2", "--hosts", "2", "--rails", "0", "--wan", "100", "--delay", "1ms"])
+    else {
         return;
-    }
-    let program = labs.fishplate.path("bin/fishplate");
-    let program = program.to_str().unwrap();
+    };
+    let program = &labs.program();
     let receive = ["exec", "node2", "--", program, "receive-streams", "--warm-up", "0", "1000", "10.77.0.3"];
     let _receiver = labs.start(&receive);
     let receives = || !labs.processes("receive-streams --warm-up").is_empty();

@@ -52,8 +52,7 @@ fn a_table_is_made_of_its_record() {
     let repository = Repository::new();
     repository.run(&["--check"]).fails_saying(&["tables differ from their records: `make numbers`"]);
     assert_eq!(repository.page(), PAGE);
-    let ran = repository.run(&[]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    repository.run(&[]).succeeds();
     let page = repository.page();
     let table = "<!-- numbers: rates -->\n\n| TCP | fast\\|er |\n|---|---|\n| 100 | 201 |\n\nUnit: MB/s; benchmark: \
         bandwidth; rails, Mbit/s: lan; message size: 64 KiB; medians over the rounds. Measured on 2026-01-02 on 2 \
@@ -152,8 +151,7 @@ fn records_in_the_repository_are_as_they_are_kept() {
         let name = file.file_name().unwrap().to_str().unwrap();
         let record = repository.folder.path().join(name);
         fs::write(&record, given).unwrap();
-        let ran = repository.run(&["--keep", record.to_str().unwrap()]);
-        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        repository.run(&["--keep", record.to_str().unwrap()]).succeeds();
         let kept = fs::read_to_string(repository.folder.path().join("docs/records").join(name)).unwrap();
         assert!(kept == text, "{name} is not as `make numbers RECORD={name}` writes it");
     }

@@ -12,18 +12,11 @@ use fishplate_trace::{Mode, Operation, Receive, Send};
 fn write(folder: &Path, rank: u32, ranks: u32, operations: &[Operation]) {
     fs::create_dir_all(folder).unwrap();
     let header = Header {
-        rank,
-        ranks,
         world: 1,
-        is_spawned: false,
         host: format!("node{rank}"),
         machine: format!("machine {rank}"),
         program: "/opt/app/bin/heat".into(),
-        library: String::new(),
-        processors: 1,
-        overhead_ns: 0,
-        host_id: None,
-        processor_mask: Vec::new(),
+        ..Header::synthetic(rank, ranks)
     };
     let file = File::create(folder.join(format!("node{rank}.1.trace"))).unwrap();
     let mut writer = Writer::begin(file, OwnTail::new(), &header).unwrap();
@@ -42,12 +35,30 @@ fn two_ranks(folder: &Path) {
     write(folder, 1, 2, &[Operation::Receive(receive)]);
 }
 
+/// Predictions, as JSON has them.
+#[track_caller]
+fn predicted(fishplate: &Installed, args: &[&str]) -> serde_json::Value {
+    let ran = fishplate.run(&[&["predict"], args, &["--json"]].concat()).succeeds();
+    serde_json::from_str(&ran.out).unwrap()
+}
+
+/// Run time on the only network.
+#[track_caller]
+fn run_s(fishplate: &Installed, args: &[&str]) -> f64 {
+    predicted(fishplate, args)[0]["run_s"].as_f64().unwrap()
+}
+
+/// Each of these fails with a message.
+#[track_caller]
+fn fail_saying(fishplate: &Installed, cases: &[(&[&str], &str)]) {
+    cases.iter().for_each(|(args, wanted)| fishplate.run(args).fails_saying(&[wanted]));
+}
+
 #[test]
 fn a_program_on_three_networks() {
     let fishplate = Installed::new();
     two_ranks(&fishplate.path("run"));
-    let ran = fishplate.run(&["predict", "run", "one=1000", "two=1000+1000", "ib-2x400", "--sensitivity"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let ran = fishplate.run(&["predict", "run", "one=1000", "two=1000+1000", "ib-2x400", "--sensitivity"]).succeeds();
     assert!(ran.out.contains("heat, 2 ranks, 1 on a node, 6 calls; computation as elapsed time"), "{}", ran.out);
     let run_ms = |name: &str| -> f64 {
         let line = ran.out.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
@@ -69,9 +80,7 @@ fn faster_processors_and_other_parameters() {
     let fishplate = Installed::new();
     two_ranks(&fishplate.path("run"));
     let run_s = |options: &[&str]| -> f64 {
-        let ran = fishplate.run(&[&["predict", "run", "eth-100g-wan", "--json"], options].concat());
-        assert_eq!(ran.code, Some(0), "{}", ran.err);
-        let found: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        let found = predicted(&fishplate, &[&["run", "eth-100g-wan"], options].concat());
         let parts = found[0]["critical_path"].as_object().unwrap();
         let sum: f64 = parts.values().map(|part| part.as_f64().unwrap()).sum();
         assert!((sum - found[0]["run_s"].as_f64().unwrap()).abs() < 1e-9, "{found}");
@@ -87,9 +96,7 @@ fn a_sweep() {
     let fishplate = Installed::new();
     two_ranks(&fishplate.path("run"));
     let sweeps = ["--sweep", "wan.delay_us=0,10000", "--sweep", "wan.mbit=10000,100000"];
-    let ran = fishplate.run(&[&["predict", "run", "eth-100g-wan", "--json"], &sweeps[..]].concat());
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
-    let found: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let found = predicted(&fishplate, &[&["run", "eth-100g-wan"], &sweeps[..]].concat());
     let runs: Vec<(&str, f64)> = found
         .as_array()
         .unwrap()
@@ -136,8 +143,7 @@ fn a_page() {
     let fishplate = Installed::new();
     two_ranks(&fishplate.path("run"));
     let networks = ["one=1000", "two=1000+250", "three=1000+1000"];
-    let ran = fishplate.run(&[&["predict", "run"], &networks[..], &["--page", "page.html"]].concat());
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let ran = fishplate.run(&[&["predict", "run"], &networks[..], &["--page", "page.html"]].concat()).succeeds();
     assert!(
         ran.out.contains("RPI: share of the gain of three over one that each network has, in MPI and in run time"),
         "{}",
@@ -211,9 +217,7 @@ fn unpredictable_calls_are_reported() {
         (&["trace", "stat", "empty"], "empty: there is no file of a rank"),
         (&["profile", "--trace", "run", "--", "true"], "--trace run: there are traces already: remove them, or choose"),
     ];
-    for (args, wanted) in cases {
-        fishplate.run(args).fails_saying(&[wanted]);
-    }
+    fail_saying(&fishplate, cases);
 }
 
 #[test]
@@ -230,11 +234,7 @@ fn a_program_in_goal() {
     fs::write(fishplate.path("circle.goal"), program("s requires c\nc requires s")).unwrap();
     fs::write(fishplate.path("wrong.goal"), "num_ranks 1\nrank 0 {\nsend 5b to 3\n}\n").unwrap();
     fs::write(fishplate.path("other"), "hello").unwrap();
-    let run_s = |file: &str| -> f64 {
-        let ran = fishplate.run(&["predict", file, "one=1000", "--json"]);
-        let found: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
-        found[0]["run_s"].as_f64().unwrap()
-    };
+    let run_s = |file: &str| run_s(&fishplate, &[file, "one=1000"]);
     // 83.6 ms for the message, 1 ms for the computation, of which a shaper makes some good.
     let (after, beside) = (run_s("after.goal"), run_s("beside.goal"));
     assert!((0.084..0.087).contains(&after) && beside < after - 0.0003, "{after} {beside}");
@@ -253,18 +253,12 @@ fn a_program_in_goal() {
 fn traces_of_simgrid() {
     let fishplate = Installed::new();
     two_ranks(&fishplate.path("run"));
-    let ran = fishplate.run(&["trace", "export", "run", "--format", "ti", "--output", "app.ti"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    fishplate.run(&["trace", "export", "run", "--format", "ti", "--output", "app.ti"]).succeeds();
     assert_eq!(fs::read_to_string(fishplate.path("app.ti")).unwrap(), "app.0.txt\napp.1.txt\n");
     let sender = fs::read_to_string(fishplate.path("app.0.txt")).unwrap();
     // A trace has times in steps of 0.1 %.
     assert_eq!(sender, "0 init\n0 compute 1000059\n0 send 1 7 10000000\n0 compute 1000059\n0 finalize\n");
-    let run_s = |what: &[&str]| -> f64 {
-        let found = fishplate.run(&[&["predict"], what, &["eth-100g-wan", "--json"]].concat());
-        assert_eq!(found.code, Some(0), "{}", found.err);
-        let found: serde_json::Value = serde_json::from_str(&found.out).unwrap();
-        found[0]["run_s"].as_f64().unwrap()
-    };
+    let run_s = |what: &[&str]| run_s(&fishplate, &[what, &["eth-100g-wan"]].concat());
     let (own, again) = (run_s(&["run"]), run_s(&["app.ti", "--flops", "1e9"]));
     assert!((again / own - 1.0).abs() < 1e-6, "{own} {again}");
     // Of 2 ms of computation 1 ms less.
@@ -285,25 +279,18 @@ fn traces_of_simgrid() {
         ),
         (&["trace", "export", "run", "--format", "ti", "-o", "no/x.ti"], "cannot write no/x.0.txt: No such file"),
     ];
-    for (args, wanted) in cases {
-        fishplate.run(args).fails_saying(&[wanted]);
-    }
+    fail_saying(&fishplate, cases);
 }
 
 #[test]
 fn a_trace_in_goal_takes_as_long() {
     let fishplate = Installed::new();
     two_ranks(&fishplate.path("run"));
-    let ran = fishplate.run(&["trace", "export", "run", "--output", "run.goal"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    fishplate.run(&["trace", "export", "run", "--output", "run.goal"]).succeeds();
     let text = fs::read_to_string(fishplate.path("run.goal")).unwrap();
     assert!(text.starts_with("num_ranks 2\n\nrank 0 {\nl0: calc "), "{text}");
     assert!(text.contains("l1: send 10000000b to 1 tag 0\nl1 requires l0\n"), "{text}");
-    let run_s = |what: &str| -> f64 {
-        let found = fishplate.run(&["predict", what, "one=1000", "--json"]).out;
-        let found: serde_json::Value = serde_json::from_str(&found).unwrap();
-        found[0]["run_s"].as_f64().unwrap()
-    };
+    let run_s = |what: &str| run_s(&fishplate, &[what, "one=1000"]);
     assert!((run_s("run.goal") / run_s("run") - 1.0).abs() < 0.001);
     fishplate
         .run(&["trace", "export", "run", "-o", "no/such/file"])

@@ -83,8 +83,7 @@ fn files_of_a_killed_profile_are_read() {
     // The host was looked at for two seconds.
     write_series(&left.join("node0.4026.rails"), 0, &["eth0 sent".into(), "eth0 received".into()], 200);
     fs::write(left.join("node0.9.rank"), "torn").unwrap();
-    let ran = fishplate.run(&["profile", "--read", "left.ranks"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let ran = fishplate.run(&["profile", "--read", "left.ranks"]).succeeds();
     for part in [
         "! rank 2 did not call MPI_Finalize: was outside of MPI for the last 1.70 s",
         "! ranks 0-1, 3 did not call MPI_Finalize: were in MPI_Barrier at 0x401234 for up to the last 1.60 s",
@@ -104,12 +103,10 @@ fn a_record_that_cannot_be_written_does_not_lose_anything() {
     assert_eq!(ran.code, Some(4), "{}", ran.err);
     assert!(ran.err.contains("cannot write") && ran.err.contains("profile.json"), "{}", ran.err);
     assert!(ran.err.contains("profile.ranks: `fishplate profile --read "), "{}", ran.err);
-    let ran = fishplate.run(&["profile", "--read", "profile.ranks", "-o", "other.json"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let ran = fishplate.run(&["profile", "--read", "profile.ranks", "-o", "other.json"]).succeeds();
     assert!(ran.err.contains("app: 2 ranks") && fishplate.path("other.json").exists(), "{}", ran.err);
     // A folder that is left does not keep the next run from its work.
-    let ran = profile(&fishplate, &["-o", "profile.json/y.json"], "true");
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    profile(&fishplate, &["-o", "profile.json/y.json"], "true").succeeds();
     fs::remove_dir_all(fishplate.path("profile.json")).unwrap();
     let ran = profile(&fishplate, &[], "true");
     assert!(
@@ -135,8 +132,7 @@ fn variables_reach_the_program_and_others_are_unchanged() {
     let (fishplate, _) = installed();
     let script =
         "printf '%s\\n' \"$LD_PRELOAD\" \"$FISHPLATE_PROFILE\" \"$OMPI_MCA_mca_base_env_list\" \"$FI_PROVIDER\"";
-    let mut command = fishplate.command(&["profile", "-o", "x.json", "--", "sh", "-c", script]);
-    let ran = Ran::of(command.env("LD_PRELOAD", "libdl.so.2").output().unwrap());
+    let ran = fishplate.run_with(("LD_PRELOAD", "libdl.so.2"), &["profile", "-o", "x.json", "--", "sh", "-c", script]);
     let library = fishplate.path("lib/fishplate/libfishplate-mpi.so");
     let expected = [
         format!("{}:libdl.so.2", library.display()),

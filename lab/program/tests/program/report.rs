@@ -48,8 +48,7 @@ fn points_as_csv() {
 fn everything_as_markdown() {
     let fishplate = Installed::new();
     records::write(&fishplate.path("r.jsonl"), &lines());
-    let ran = fishplate.run(&["report", "r.jsonl", "--markdown", "-"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let ran = fishplate.run(&["report", "r.jsonl", "--markdown", "-"]).succeeds();
     for line in [
         "# Two &lt;stacks>",
         "| benchmark | on | at | tcp | fast\\|er |",
@@ -74,8 +73,7 @@ fn rails_over_time_are_on_the_page_where_a_record_has_them() {
         rails["step_s"] = step_s;
         rails["rails"][0]["sent_over_time"] = json!([0, 500_000]);
         records::write(&fishplate.path("r.jsonl"), &lines);
-        let ran = fishplate.run(&["report", "r.jsonl"]);
-        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        fishplate.run(&["report", "r.jsonl"]).succeeds();
         fs::read_to_string(fishplate.path("report.html")).unwrap()
     };
     let told = page(json!(0.5));
@@ -89,8 +87,7 @@ fn the_same_record_gives_the_same_page_whatever_its_name() {
     let fishplate = Installed::new();
     for name in ["a", "b"] {
         records::write(&fishplate.path(&format!("{name}.jsonl")), &lines());
-        let ran = fishplate.run(&["report", &format!("{name}.jsonl"), "-o", &format!("{name}.html")]);
-        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        fishplate.run(&["report", &format!("{name}.jsonl"), "-o", &format!("{name}.html")]).succeeds();
     }
     let page = fs::read_to_string(fishplate.path("a.html")).unwrap();
     assert_eq!(page, fs::read_to_string(fishplate.path("b.html")).unwrap());
@@ -106,8 +103,7 @@ fn a_killed_writer_costs_its_last_line_only() {
     let file = fishplate.path("r.jsonl");
     records::write(&file, &lines());
     OpenOptions::new().append(true).open(&file).unwrap().write_all(b"{\"kind\": \"sam").unwrap();
-    let ran = fishplate.run(&["report", "r.jsonl"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let ran = fishplate.run(&["report", "r.jsonl"]).succeeds();
     assert!(ran.err.contains("r.jsonl, line 15: the last line is torn"), "{}", ran.err);
     assert!(fs::read_to_string(fishplate.path("report.html")).unwrap().contains("line 15 was not complete"));
 }

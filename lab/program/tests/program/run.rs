@@ -68,8 +68,7 @@ fn every_format_says_the_same() {
     let fishplate = Installed::new();
     let file = fishplate.path("lib/fishplate").display().to_string();
     let env = |format: &str, stats: &str| {
-        let ran = fishplate.run(&["env", "--rails", "r0,r1", "--stats", stats, "--format", format]);
-        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let ran = fishplate.run(&["env", "--rails", "r0,r1", "--stats", stats, "--format", format]).succeeds();
         ran.out
     };
     let json: serde_json::Value = serde_json::from_str(&env("json", "/a b's")).unwrap();
@@ -124,8 +123,7 @@ fn counters_become_a_table() {
     };
     let script =
         format!("printf '%s\\n' '{}' '{}' >> \"$FISHPLATE_STATS\"", line("r0", 8_000_000), line("r1", 2_000_000));
-    let ran = fishplate.run(&["run", "--", "sh", "-c", &script]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let ran = fishplate.run(&["run", "--", "sh", "-c", &script]).succeeds();
     for part in ["r0", "8.00 MB", "80.0 %", "4.00 MB/s", "20.0 %", "20.5 ms", "81.0 us", "1 process on 1 host"] {
         assert!(ran.err.contains(part), "no \"{part}\" in {}", ran.err);
     }
@@ -202,10 +200,7 @@ fn a_stack_of_modules_loads_them_around_the_command() {
     let stack = "[site]\nmodules = [\"mpi/5\"]\nlauncher = \"hydra\"\nfishplate = true\n";
     std::fs::write(fishplate.path("site.toml"), stack).unwrap();
 
-    let run = |args: &[&str]| {
-        let mut command = fishplate.command(args);
-        common::Ran::of(command.env("HOME", fishplate.path("")).output().unwrap())
-    };
+    let run = |args: &[&str]| fishplate.run_with(("HOME", fishplate.path("")), args);
     let ran = run(&["run", "--stacks", "site.toml", "--mpi", "site", "--", "mpiexec", "-n", "2"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(0), "fishplate -n 2\n"), "{}", ran.err);
     let env = run(&["env", "--stacks", "site.toml", "--mpi", "site"]);
@@ -232,8 +227,7 @@ fn a_stack_keeps_the_collective_operations_of_its_own_environment() {
     std::fs::write(fishplate.path("two.toml"), format!("[plain]\n{about}\n[own]\n{about}{own}")).unwrap();
     let setting = |subcommand: &str, stack: &str, more: &[&str]| {
         let args = [&[subcommand, "--stacks", "two.toml", "--mpi", stack], more, &["--", "mpiexec"]].concat();
-        let ran = common::Ran::of(fishplate.command(&args).env("FISHPLATE_COLLECTIVES", "shared").output().unwrap());
-        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let ran = fishplate.run_with(("FISHPLATE_COLLECTIVES", "shared"), &args).succeeds();
         ran.out.trim().to_string()
     };
     for subcommand in ["run", "profile"] {

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 
-use crate::common::{Installed, Ran};
+use crate::common::Installed;
 
 /// Whether a testbed with this storage comes up here; says so where it does not.
 fn available(fishplate: &Installed, storage: &str) -> bool {
@@ -42,8 +42,7 @@ fn a_folder_of_the_users_is_left_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let storage = format!("path:{}", folder.path().display());
     let script = "echo hello > $FISHPLATE_STORAGE/f";
-    let ran = fishplate.run(&["testbed", "--storage", &storage, "--", "sh", "-c", script]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    fishplate.run(&["testbed", "--storage", &storage, "--", "sh", "-c", script]).succeeds();
     assert_eq!(fs::read_to_string(folder.path().join("f")).unwrap(), "hello\n");
 }
 
@@ -108,8 +107,8 @@ fn impossible_descriptions_are_reported() {
     testbed("glusterfs:servers=2").fails_saying(&["storage glusterfs: 2 servers and at least one client are 3 hosts"]);
     testbed("path:/no/such/folder").fails_saying(&["storage path:/no/such/folder", "is no folder"]);
     testbed("nfs:fast").fails_saying(&["no option fast", "servers=N, size_mib=N, mptcp"]);
-    let mut command = fishplate.command(&["testbed", "--storage", "moosefs:servers=1", "--", "true"]);
-    let ran = Ran::of(command.env("FISHPLATE_CACHE", "/no/such/cache").output().unwrap());
+    let ran = fishplate
+        .run_with(("FISHPLATE_CACHE", "/no/such/cache"), &["testbed", "--storage", "moosefs:servers=1", "--", "true"]);
     ran.fails_saying(&["storage moosefs is not set up here", "`fishplate setup --storage moosefs` does that"]);
     fishplate.run(&["setup", "--storage", "nsf"]).fails_saying(&["--storage", "no storage \"nsf\""]);
     let bench = ["bench", "--hosts", "a,b", "--storage", "tmpfs", "--benchmarks", "latency"];

@@ -91,8 +91,7 @@ fn bursts_are_those_asked_for() {
     let bursts = |options: &[&str]| {
         let show =
             ["--rails", "1000", "--schedule", "0.1s r0=500", "--", "sh", "-c", "sleep 0.3; tc class show dev r0"];
-        let mut command = fishplate.command(&[&["testbed"], options, &show].concat());
-        let ran = Ran::of(command.env("PATH", &path).output().unwrap());
+        let ran = fishplate.run_with(("PATH", &path), &[&["testbed"], options, &show].concat());
         assert!(ran.out.contains("rate 500Mbit"), "{}{}", ran.out, ran.err);
         ran.out
     };

@@ -5,7 +5,6 @@
 //! and then it is timed. The same case over the best of its rails alone, and what rates and processors allow, stand beside
 //! it.
 
-mod allowed;
 mod before;
 mod case;
 mod machine;
@@ -21,6 +20,7 @@ pub use before::Before;
 pub use case::Case;
 pub use pattern::Pattern;
 pub use selection::Selection;
+pub(crate) use selection::or_all;
 pub use table::{Row, Summary, header, judge, summary};
 
 use crate::testbed::Testbed;

@@ -79,7 +79,8 @@ fn sizes() -> impl Iterator<Item = u64> {
     std::iter::successors(Some(SIZES.0), |size| Some(2 * size)).take_while(|size| *size <= SIZES.1)
 }
 
-fn or_all<T: Clone>(asked: &[T], all: impl Iterator<Item = T>) -> Vec<T> {
+/// What was asked for; without that, all.
+pub(crate) fn or_all<T: Clone>(asked: &[T], all: impl Iterator<Item = T>) -> Vec<T> {
     if asked.is_empty() { all.collect() } else { asked.to_vec() }
 }
 

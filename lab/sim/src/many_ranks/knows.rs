@@ -59,7 +59,6 @@ fn learned(knowledge: &Knowledge, Change { at, before, with }: Change, rank: usi
     (told >= TELLS).then(since)
 }
 
-/// The looks in a window.
 fn looks(knowledge: &Knowledge, (from, to): Window) -> &[Look] {
     let all = knowledge.looks();
     let [from, to] = [from, to].map(|time| all.partition_point(|look| look.at <= time));

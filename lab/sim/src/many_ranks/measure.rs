@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use super::case::Case;
+use super::case::{Case, Knows};
 use super::knows::{Change, changed};
 use super::parts::{Part, Parts};
 use super::pattern::Step;
@@ -12,7 +12,7 @@ use crate::history;
 use crate::models::time::Time;
 use crate::mpi::knowledge::Knowledge;
 use crate::mpi::program::{self, Mpi, Task};
-use crate::testbed::{self, Placement};
+use crate::testbed::{self, Placement, Testbed};
 
 /// Numbers of messages after which the time counts.
 const FIRST: [u64; 3] = [1, 10, 100];
@@ -40,7 +40,7 @@ impl Ending {
 /// # Errors
 /// When ranks wait for ever.
 pub fn measure(case: &Case, seed: u64) -> Result<Row, String> {
-    let (testbed, parts) = (super::machine::testbed(case)?, Parts::of(case));
+    let (testbed, parts) = (machine(case)?, Parts::of(case));
     let stack = testbed.stack(&testbed.default_stack)?;
     let placement = Placement::new(case.ranks(), case.per_host, 1);
     let mut world = testbed::changing_world(&testbed, stack, &placement, seed, &parts.changes(case))?;
@@ -132,4 +132,27 @@ fn row(case: &Case, parts: Parts, knowledge: &Knowledge, (first_ms, events): ([f
         rank_age_s: seconds(looks().map(|look| look.rank_age).max()),
         events,
     }
+}
+
+/// The machine of a case: hosts with shaped rails, behind a switch whose ports have the rails' rates.
+///
+/// # Errors
+/// When the testbed that it is made of is not as it was.
+fn machine(case: &Case) -> Result<Rc<Testbed>, String> {
+    let mut testbed = history::shaped(&case.rails)?;
+    for (rail, mbit) in testbed.rail.iter_mut().zip(&case.rails) {
+        let emulated = rail.emulated.as_mut().ok_or("the rail is not emulated")?;
+        emulated.switched = true;
+        if matches!(case.knows, Knows::Told | Knows::Fixed) {
+            emulated.told_mbit.value = (*mbit).into();
+        }
+    }
+    if case.knows == Knows::Fixed {
+        for stack in testbed.stack.values_mut() {
+            stack.multiplexing = Some("weighted-round-robin".into());
+            stack.striping = Some("weighted".into());
+            stack.without_padding = true;
+        }
+    }
+    Ok(Rc::new(testbed))
 }

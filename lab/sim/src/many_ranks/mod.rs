@@ -7,7 +7,6 @@
 
 mod case;
 mod knows;
-mod machine;
 mod measure;
 mod parts;
 mod pattern;
@@ -19,4 +18,4 @@ pub use knows::Changed;
 pub use measure::measure;
 pub use pattern::Pattern;
 pub use selection::Selection;
-pub use table::{Row, header};
+pub use table::{HEADER, Row};

@@ -2,6 +2,7 @@
 
 use super::case::{Case, Knows};
 use super::pattern::Pattern;
+use crate::history::or_all;
 
 /// Hosts and ranks on each.
 const HOSTS: [(u32, u32); 1] = [(2, 16)];
@@ -42,8 +43,4 @@ impl Selection {
         }
         cases
     }
-}
-
-fn or_all<T: Clone>(asked: &[T], all: impl Iterator<Item = T>) -> Vec<T> {
-    if asked.is_empty() { all.collect() } else { asked.to_vec() }
 }

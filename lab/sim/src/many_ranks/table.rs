@@ -35,59 +35,9 @@ pub struct Row {
 }
 
 /// The titles over rows.
-pub fn header() -> String {
-    let line = |cells: [&str; 19]| {
-        let [pattern, hosts, rails, bytes, knows, one, ten, hundred, rest @ ..] = cells;
-        let [start, steady, half, again, cut, back, padding, slower, faster, age, rank] = rest;
-        format!(
-            "{pattern:<8} {hosts:>6} {rails:<19} {bytes:>7} {knows:<8} | {one:>6} {ten:>6} {hundred:>6} | {start:>4} \
-             {steady:>4} {half:>4} {again:>4} {cut:>4} {back:>4} | {padding:>9} | {slower:>16} {faster:>16} | {age:>4} {rank:>4}"
-        )
-    };
-    let over = line([
-        "",
-        "",
-        "",
-        "",
-        "",
-        "first",
-        "n, ms",
-        "",
-        "good",
-        "put",
-        "",
-        "",
-        "",
-        "",
-        "padding",
-        "slower, ms",
-        "faster, ms",
-        "age,",
-        "s",
-    ]);
-    let titles = [
-        "pattern",
-        "hosts",
-        "rails",
-        "bytes",
-        "knows",
-        "1",
-        "10",
-        "100",
-        "0",
-        "full",
-        "half",
-        "full",
-        "cut",
-        "back",
-        "0    full",
-        "first last lost",
-        "first last lost",
-        "conn",
-        "rank",
-    ];
-    format!("{over}\n{}", line(titles))
-}
+pub const HEADER: &str = "\
+                                                     |  first  n, ms        | good  put                     |   padding |       slower, ms       faster, ms | age,    s
+pattern   hosts rails                 bytes knows    |      1     10    100 |    0 full half full  cut back | 0    full |  first last lost  first last lost | conn rank";
 
 impl std::fmt::Display for Row {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -6,7 +6,6 @@ pub mod flow;
 pub mod network;
 pub mod path;
 pub mod shaper;
-mod slab;
 pub mod socket;
 pub mod station;
 pub mod time;

@@ -37,7 +37,6 @@ pub struct Chain {
     spent: Spent,
     /// Messages that it went over.
     messages: u64,
-    /// The rank where it is.
     rank: u32,
     last: Option<Rc<Node>>,
 }

@@ -58,12 +58,10 @@ impl Flows {
         debug_assert_eq!(flow, at(*first, *count - 1));
     }
 
-    /// The flow of a subchannel.
     pub fn of(&self, subchannel: SubchannelId) -> FlowId {
         at(self.0[subchannel.vc.0 as usize].0, subchannel.index)
     }
 
-    /// All subchannels with their flows.
     pub fn iter(&self) -> impl Iterator<Item = (SubchannelId, FlowId)> {
         let of = |(vc, (first, count)): (u32, &(FlowId, u8))| {
             let (vc, first) = (VcId(vc), *first);

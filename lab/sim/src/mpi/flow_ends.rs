@@ -16,13 +16,9 @@ const NEVER: Time = Time(u64::MAX);
 /// Where a flow begins and ends.
 #[derive(Clone, Debug)]
 pub struct FlowEnds {
-    /// The sending process.
     pub from: u32,
-    /// Its subchannel.
     pub from_subchannel: SubchannelId,
-    /// The receiving process.
     pub to: u32,
-    /// Its subchannel.
     pub to_subchannel: SubchannelId,
     /// Counted frames that the receiver's adapter or kernel has acknowledged.
     pub acknowledged: u32,
@@ -54,7 +50,6 @@ enum Carried {
     Message(u32),
     /// The data of a matched receive.
     Receive(u64),
-    /// A write.
     Write(u64),
 }
 

@@ -6,7 +6,6 @@ pub const ANSWER: u64 = 1 << 62;
 /// The asking rank, in the immediate data of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// The sender.
     pub rank: u32,
     /// Which of its synchronous sends.
     pub number: u32,

@@ -23,7 +23,6 @@ pub struct Communicator {
 
 /// Its ranks, by host as well.
 pub struct Members {
-    /// All of them.
     pub group: Group,
     /// Ranks of each host, and the first of each host, where hosts matter.
     by_host: Option<(BTreeMap<u32, Group>, Group)>,
@@ -86,7 +85,6 @@ impl ByHost<'_> {
 }
 
 impl Communicator {
-    /// Its ranks.
     pub fn members(&self) -> &Rc<Members> {
         &self.members
     }

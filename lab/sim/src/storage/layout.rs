@@ -14,9 +14,7 @@ pub struct Piece {
 /// The part of an access on one server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Part {
-    /// Which server.
     pub server: u32,
-    /// How much.
     pub bytes: u64,
     /// In how many places of its local file: its stripes of one piece follow each other there.
     pub places: u64,

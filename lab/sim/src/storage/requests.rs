@@ -38,7 +38,6 @@ pub(super) enum Message {
     Request,
     /// The server waits for data, or has none left to send.
     Answer,
-    /// Data.
     Data,
 }
 
@@ -63,7 +62,6 @@ impl FileSystem {
         self.storage.servers.value as u32
     }
 
-    /// The rank of a server.
     pub(super) fn rank_of(&self, server: u32) -> u32 {
         self.clients + server
     }

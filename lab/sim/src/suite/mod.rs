@@ -1,6 +1,5 @@
 //! The benchmark suite on modelled machines: its benchmarks, options and values are those of `bench/`.
 
-mod atomic;
 mod benchmark;
 mod collective;
 mod competing_traffic;

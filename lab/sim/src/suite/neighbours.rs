@@ -21,7 +21,6 @@ pub(crate) struct Neighbour {
 }
 
 impl Neighbourhood {
-    /// The neighbours of a rank.
     pub(crate) fn of(self, rank: u32, ranks: u32) -> Vec<Neighbour> {
         match self {
             Neighbourhood::Grid(dimensions) => in_grid(rank, &extents(ranks, dimensions)),

@@ -7,7 +7,7 @@ use fishplate_collectives::ClusterMap;
 use super::benchmark::{Benchmark, Unit};
 use super::options::{Machine, Options, Outcome};
 use super::timing::Measurements;
-use super::{atomic, collective, exchange, files, one_sided, patterns};
+use super::{collective, exchange, files, one_sided, patterns};
 use crate::mpi::program::{self, Mpi, Task};
 use crate::testbed;
 
@@ -111,7 +111,7 @@ async fn one(
         Nhop => exchange::nhop(mpi, options, found).await,
         DisplacedRing => exchange::displaced_ring(mpi, options, found).await,
         PutLatency | GetLatency | AccumulateLatency => one_sided::latency(benchmark, mpi, options, found).await,
-        FetchAndOp | CompareAndSwap => atomic::run(benchmark, mpi, options, found).await,
+        FetchAndOp | CompareAndSwap => one_sided::atomic(benchmark, mpi, options, found).await,
         PutBandwidth | GetBandwidth | PutBibandwidth | GetBibandwidth => {
             one_sided::bandwidth(benchmark, mpi, options, found).await;
         }

@@ -89,7 +89,6 @@ impl Connection {
         Connection { ends, rail, is_additional, is_silent: false, flows, scheduled: [None; 2] }
     }
 
-    /// The host at an end, and its subchannel.
     pub fn at(&self, end: End) -> (HostId, SubchannelId) {
         let ConnectionEnd { host, subchannel, .. } = self.ends[end.0];
         (host, subchannel)

@@ -39,10 +39,8 @@ impl Run {
     }
 }
 
-/// Some contents.
 #[derive(Clone, Debug)]
 pub enum Data {
-    /// As they are.
     Bytes(Vec<u8>),
     /// As runs, none empty, none that could be one with its neighbour.
     Runs(Runs),
@@ -78,7 +76,6 @@ impl Data {
         }
     }
 
-    /// These bytes.
     pub fn of_bytes(contents: Contents, bytes: &[u8]) -> Data {
         match contents {
             Contents::Bytes => Data::Bytes(bytes.to_vec()),

@@ -7,7 +7,6 @@ use super::world::{Event, World};
 use crate::events::{Duration, Time};
 
 impl World {
-    /// A fault begins.
     pub(super) fn fault(&mut self, fault: Fault) {
         let text = fault.to_string();
         self.trace.note(self.queue.now(), &Note::Fault(&text));

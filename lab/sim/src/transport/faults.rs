@@ -6,7 +6,6 @@ use super::ids::HostId;
 use super::shape::Shape;
 use crate::events::{Duration, Random, Time};
 
-/// The longest silence.
 const MAX_SILENCE: Duration = Duration::s(300);
 
 /// The longest time from the end of a connection that is given back to a cut of its path.
@@ -228,7 +227,6 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Two hosts.
 fn pair(random: &mut Random, shape: Shape) -> (HostId, HostId) {
     let a = random.below(shape.hosts as u64 - 1);
     let b = random.range(a + 1, shape.hosts as u64);

@@ -6,7 +6,6 @@ use fishplate_engine::{Extent, Payload, Source};
 use super::data::{Contents, Data};
 use super::memory::Memory;
 
-/// An encoded header.
 #[derive(Clone, Copy, Debug)]
 pub struct Encoded {
     bytes: [u8; MAX_HEADER_LEN],
@@ -21,7 +20,6 @@ impl Encoded {
         Encoded { bytes, len }
     }
 
-    /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
@@ -73,7 +71,6 @@ pub struct Segment {
     pub number: u64,
     /// If a frame begins here.
     pub header: Option<Encoded>,
-    /// Payload.
     pub data: Data,
     /// In its place, where the payload is in the sender's memory.
     pub lent: Option<Payload>,

@@ -17,14 +17,11 @@ pub struct End(pub usize);
 /// One direction of a connection, by the end that sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FlowId {
-    /// Of which connection.
     pub connection: ConnectionId,
-    /// The sending end.
     pub from: End,
 }
 
 impl End {
-    /// Both.
     pub const BOTH: [End; 2] = [End(0), End(1)];
 
     /// The one at the other side.

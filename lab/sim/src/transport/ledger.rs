@@ -9,7 +9,6 @@ use fishplate_engine::{
 use super::data::Data;
 use super::ids::HostId;
 
-/// A send.
 #[derive(Clone, Debug)]
 pub struct Send {
     pub from: HostId,
@@ -29,7 +28,6 @@ pub struct Send {
     pub claimed: bool,
 }
 
-/// A receive.
 #[derive(Clone, Debug)]
 pub struct Receive {
     pub host: HostId,
@@ -130,7 +128,6 @@ pub struct Ledger {
     promised: BTreeSet<Context>,
     /// Sends whose completions their users have received.
     pub ended_sends: u64,
-    /// Receives that have ended.
     pub ended_receives: u64,
 }
 

@@ -31,7 +31,6 @@ const MAX_POLL_DELAY: Duration = Duration::ms(20);
 #[derive(Debug)]
 struct Slot {
     segment: Segment,
-    /// Bytes of the ring.
     ring_bytes: u64,
     /// Counted frames up to its end, modulo 2^32.
     frames: u32,

@@ -2,8 +2,8 @@
 
 use crate::events::{Duration, Random};
 
-/// How commands are mixed: relative frequencies, and sizes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How commands are mixed: relative frequencies, and sizes. By default users do nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mix {
     /// All together.
     pub commands: u64,
@@ -45,22 +45,6 @@ pub(super) enum Kind {
 }
 
 impl Mix {
-    /// Users do nothing.
-    pub const NOTHING: Mix = Mix {
-        commands: 0,
-        sends: 0,
-        receives: 0,
-        multi_receives: 0,
-        peeks: 0,
-        claims: 0,
-        cancels: 0,
-        accesses: 0,
-        ends: 0,
-        to_self: 0,
-        longest: 0,
-        pause: Duration::ZERO,
-    };
-
     /// Some mix: each kind may be frequent, rare, or not there at all.
     pub fn draw(random: &mut Random) -> Mix {
         let mut frequency = |usual: u64| usual * random.pick(&[0, 1, 1, 1, 2, 5]);
@@ -108,7 +92,6 @@ impl Mix {
 
 /// The users' operations on counters.
 pub(super) struct Counting {
-    /// Draws them.
     pub random: Random,
     /// Number of counter operations per hundred commands.
     pub percent: u64,

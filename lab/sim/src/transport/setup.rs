@@ -67,7 +67,7 @@ impl Setup {
             socket,
             shared_memory: None,
             contents: Contents::Origins,
-            mix: Mix::NOTHING,
+            mix: Mix::default(),
             faults: Vec::new(),
             changes: Vec::new(),
             hostile: None,

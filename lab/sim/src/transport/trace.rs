@@ -112,7 +112,6 @@ impl Trace {
         self.hash.finish()
     }
 
-    /// The lines.
     pub fn into_log(self) -> String {
         self.log.unwrap_or_default()
     }

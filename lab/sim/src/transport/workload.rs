@@ -14,7 +14,6 @@ const TAGS: u64 = 4;
 const IGNORED: u64 = 0xff00;
 /// Where the limit of eager messages is looked for if it is automatic, in bytes.
 const USUAL_LIMIT: u64 = 65_536;
-/// Any tag.
 const ANY_TAG: Space = Space::Tagged { tag: 0, ignore: u64::MAX };
 
 impl World {

@@ -60,7 +60,6 @@ pub(super) enum Event {
     Shared(ConnectionId),
 }
 
-/// One host.
 pub(super) struct Host {
     pub engine: Engine,
     /// By peer, then by number of the subchannel.
@@ -92,7 +91,6 @@ pub(super) struct Host {
     pub commands_left: u64,
 }
 
-/// A simulation.
 pub(super) struct World {
     pub setup: Setup,
     pub queue: EventQueue<Event>,
@@ -102,7 +100,6 @@ pub(super) struct World {
     pub chance: Random,
     /// Likewise for shared memory.
     pub sharing: Random,
-    /// The users' counters.
     pub counting: Counting,
     pub hosts: Vec<Host>,
     pub memories: Vec<Memory>,
@@ -123,9 +120,8 @@ pub(super) struct World {
     pub short: u64,
     /// Receives so far, where completions are only counted.
     pub observed: Option<u64>,
-    /// The first violation.
     pub violation: Option<Violation>,
-    oracles: Vec<Box<dyn Oracle>>,
+    oracles: Vec<Oracle>,
 }
 
 impl World {
@@ -368,8 +364,8 @@ impl World {
         };
         let scene = Scene { ledger: &self.ledger, memories: &self.memories, quiet: &quiet };
         for oracle in &mut self.oracles {
-            if let Err(what) = oracle.observe(observation, scene) {
-                self.violation = Some(Violation { oracle: oracle.name(), what });
+            if let Err(what) = (oracle.observe)(observation, scene) {
+                self.violation = Some(Violation { oracle: oracle.name, what });
                 return;
             }
         }

@@ -329,6 +329,14 @@ fn both_ends(testbed: &str, trace: &Arc<Trace>) -> Vec<(f64, f64)> {
     ends.map(|(replayed, goal)| (replayed.end.as_ns() / 1e3, goal.end.as_ns() / 1e3)).collect()
 }
 
+/// Each rank comes to its end in GOAL when it does in the trace, but for some microseconds.
+#[track_caller]
+fn assert_near(ends: Vec<(f64, f64)>, most_us: fn(f64) -> f64) {
+    for (replayed, goal) in ends {
+        assert!((replayed - goal).abs() < most_us(replayed), "{replayed} {goal}");
+    }
+}
+
 #[test]
 fn a_synchronous_send_is_one_in_goal_too() {
     let late = program(2, |rank| match rank {
@@ -337,9 +345,7 @@ fn a_synchronous_send_is_one_in_goal_too() {
     });
     let ends = both_ends("ib-2x400", &late);
     assert!(ends[0].1 > 70.0, "{ends:?}");
-    for (replayed, goal) in ends {
-        assert!((replayed - goal).abs() < 5.0, "{replayed} {goal}");
-    }
+    assert_near(ends, |_| 5.0);
 }
 
 #[test]
@@ -348,9 +354,7 @@ fn what_is_sent_in_goal_is_on_its_way_before_what_is_computed_next() {
         0 => vec![send(1, 1, 8, Some(0)), wait(&[]), wait(&[]), wait(&[0])],
         _ => vec![receive(Some(0), Some(1), 8, None)],
     });
-    for (replayed, goal) in both_ends("ib-2x400", &trace) {
-        assert!((replayed - goal).abs() < 5.0, "{replayed} {goal}");
-    }
+    assert_near(both_ends("ib-2x400", &trace), |_| 5.0);
 }
 
 #[test]
@@ -360,9 +364,7 @@ fn what_comes_in_goal_while_a_rank_computes_last_is_received() {
         0 => vec![synchronous(1, 8, Some(0)), wait(&[]), wait(&[]), wait(&[0])],
         _ => vec![wait(&[]), receive(Some(0), Some(3), 8, None)],
     });
-    for (replayed, goal) in both_ends("emulated", &trace) {
-        assert!((replayed - goal).abs() < 0.3 * replayed, "{replayed} {goal}");
-    }
+    assert_near(both_ends("emulated", &trace), |us| 0.3 * us);
 }
 
 #[test]
@@ -386,9 +388,7 @@ fn what_comes_after_a_wait_in_goal_comes_after_all_that_was_before_it() {
             send(0, 4, 8, None),
         ],
     });
-    for (replayed, goal) in both_ends("ib-2x400", &trace) {
-        assert!((replayed - goal).abs() < 5.0, "{replayed} {goal}");
-    }
+    assert_near(both_ends("ib-2x400", &trace), |_| 5.0);
 }
 
 #[test]
@@ -403,9 +403,7 @@ fn collective_operations_under_way_are_beside_the_program_in_goal_too() {
         let turn = |number| begin.clone().chain(ring.clone()).chain(order(number));
         (0..4).flat_map(turn).collect()
     });
-    for (replayed, goal) in both_ends("ib-2x400", &trace) {
-        assert!((replayed - goal).abs() < 0.2 * replayed, "{replayed} {goal}");
-    }
+    assert_near(both_ends("ib-2x400", &trace), |us| 0.2 * us);
 }
 
 #[test]

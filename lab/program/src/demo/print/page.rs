@@ -9,7 +9,6 @@ use crate::output::page::units::size as size_name;
 use crate::output::page::{self, bars};
 use crate::statistics::Spread;
 
-/// The page.
 pub fn render(results: &Results) -> String {
     let stacks: Vec<String> = results.stacks.iter().map(|stack| stack.name.clone()).collect();
     let body = html! {

@@ -17,11 +17,8 @@ const OVERHEAD: f64 = 2.0;
 
 /// One of the two hosts.
 pub struct End<'a> {
-    /// Its name.
     pub host: &'a str,
-    /// Its rails.
     pub rails: &'a rails::Facts,
-    /// Its kernel.
     pub kernel: &'a kernel::Facts,
 }
 

@@ -23,7 +23,6 @@ pub struct Facts {
     pub selective_acknowledgements: Option<u8>,
 }
 
-/// Asks this host's.
 pub fn gather() -> Facts {
     Facts {
         most_send_buffer: last_number("net/ipv4/tcp_wmem"),

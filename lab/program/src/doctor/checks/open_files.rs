@@ -15,9 +15,7 @@ const OTHERS: u64 = 200;
 pub struct Facts {
     /// Files that a process may have open at most: ranks raise the soft limit to it by themselves.
     pub hard: Option<u64>,
-    /// Its cores.
     pub cores: u64,
-    /// Its rails.
     pub rails: u64,
 }
 

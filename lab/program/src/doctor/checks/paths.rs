@@ -11,13 +11,9 @@ const CHECK: &str = "paths";
 
 /// A trial from one host to another.
 pub struct Crossing<'a> {
-    /// From this host.
     pub from: &'a str,
-    /// Its rails.
     pub rails_here: &'a rails::Facts,
-    /// To that one.
     pub to: &'a str,
-    /// Its rails.
     pub rails_there: &'a rails::Facts,
     /// Whether some rail leads the other way: then programs run, as connections carry both ways.
     pub leads_back: bool,
@@ -202,27 +198,31 @@ mod tests {
         Outcome::Failed { failure, host_answers }
     }
 
-    fn judged(trials: &[PairTrial], ports: Option<&str>, strict: bool) -> Vec<String> {
-        let rail = rails::InterfaceFacts {
-            name: "r0".into(),
-            has_strict_rp_filter: strict,
-            ..rails::InterfaceFacts::default()
-        };
-        let rails_there = &rails::Facts { interfaces: vec![rail], error: None };
-        let ports = ports.map(|ports| ports.parse().unwrap());
-        let crossing = Crossing {
+    fn crossing<'a>([rails_here, rails_there]: [&'a rails::Facts; 2], trials: &'a [PairTrial]) -> Crossing<'a> {
+        Crossing {
             from: "a",
-            rails_here: &rails::Facts::default(),
+            rails_here,
             to: "b",
             rails_there,
             leads_back: false,
             trials,
             port: 50007,
-            ports,
+            ports: None,
             uses_datagrams: true,
-        };
+        }
+    }
+
+    /// Facts of one interface.
+    fn facts(name: &str, more: rails::InterfaceFacts) -> rails::Facts {
+        rails::Facts { interfaces: vec![rails::InterfaceFacts { name: name.into(), ..more }], error: None }
+    }
+
+    fn judged(trials: &[PairTrial], ports: Option<&str>, strict: bool) -> Vec<String> {
+        let there = facts("r0", rails::InterfaceFacts { has_strict_rp_filter: strict, ..Default::default() });
+        let here = rails::Facts::default();
+        let ports = ports.map(|ports| ports.parse().unwrap());
         let text = |f: Finding| format!("{:?}: {} -> {}", f.severity, f.found, f.to_do.unwrap_or_default());
-        judge(&crossing).into_iter().map(text).collect()
+        judge(&Crossing { ports, ..crossing([&here, &there], trials) }).into_iter().map(text).collect()
     }
 
     #[test]
@@ -233,31 +233,15 @@ mod tests {
 
     #[test]
     fn interfaces_that_are_no_rails_are_named_with_reasons() {
-        let facts = |name: &str, is_in_reserve| rails::Facts {
-            interfaces: vec![rails::InterfaceFacts {
-                name: name.into(),
-                reason: Some("a tunnel".into()),
-                is_in_reserve,
-                ..rails::InterfaceFacts::default()
-            }],
-            error: None,
+        let tunnel = |name, is_in_reserve| {
+            let reason = Some("a tunnel".into());
+            facts(name, rails::InterfaceFacts { reason, is_in_reserve, ..Default::default() })
         };
-        let (rails_here, rails_there) = (&facts("tun0", false), &facts("wg0", true));
-        let crossing = |trials| Crossing {
-            from: "a",
-            rails_here,
-            to: "b",
-            rails_there,
-            leads_back: false,
-            trials,
-            port: 50007,
-            ports: None,
-            uses_datagrams: true,
-        };
+        let rails = [&tunnel("tun0", false), &tunnel("wg0", true)];
         let others = "; no rails of a: tun0: a tunnel; no rails of b: wg0: a tunnel (in reserve)";
         let silent = [pair("r0", fails(Failure::Silence, false))];
         for trials in [&silent[..], &[]] {
-            let found = judge(&crossing(trials)).remove(0).found;
+            let found = judge(&crossing(rails, trials)).remove(0).found;
             assert!(found.ends_with(others), "{found}");
         }
     }
@@ -303,18 +287,7 @@ mod tests {
     fn connections_that_can_be_made_from_the_other_side_alone_are_enough() {
         let trials = [pair("r0", fails(Failure::Silence, true))];
         let rails = rails::Facts::default();
-        let (rails_here, rails_there) = (&rails, &rails);
-        let way = Crossing {
-            from: "a",
-            rails_here,
-            to: "b",
-            rails_there,
-            leads_back: true,
-            trials: &trials,
-            port: 9,
-            ports: None,
-            uses_datagrams: true,
-        };
+        let way = Crossing { leads_back: true, ..crossing([&rails, &rails], &trials) };
         assert_eq!(judge(&way)[0].severity, Severity::Warning);
     }
 

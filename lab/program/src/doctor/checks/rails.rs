@@ -25,11 +25,9 @@ pub struct Facts {
 /// One of its interfaces, or a path over one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterfaceFacts {
-    /// Its name.
     pub name: String,
     /// Whether it leads to other hosts.
     pub is_loopback: bool,
-    /// Its addresses.
     pub addresses: Vec<IpAddr>,
     /// Mbit/s, where the driver says.
     pub speed_mbps: Option<u64>,

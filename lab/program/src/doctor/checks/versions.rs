@@ -9,7 +9,6 @@ const CHECK: &str = "versions";
 /// Versions on a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
-    /// Of the program.
     pub program: String,
     /// Of the wire format.
     pub wire: u16,

@@ -41,7 +41,6 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// All of them.
     pub fn all(&self) -> Result<Vec<Stack>> {
         self.described.iter().map(|(name, _)| self.find(name)).collect()
     }

@@ -14,7 +14,6 @@ use crate::descriptions;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RailUse {
-    /// All rails.
     #[default]
     All,
     /// One: the best is passed to it.
@@ -27,7 +26,6 @@ pub enum RailUse {
 pub struct Description {
     /// Takes over everything that is not given here from this stack, except where its programs come from.
     pub like: Option<String>,
-    /// Title.
     pub title: Option<String>,
     /// Programs from this one of `fishplate setup`.
     pub wheels: Option<String>,

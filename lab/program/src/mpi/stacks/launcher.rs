@@ -25,9 +25,7 @@ pub enum Launcher {
 /// A program to start.
 #[derive(Clone, Debug, Default)]
 pub struct Job {
-    /// Number of ranks.
     pub ranks: usize,
-    /// Where.
     pub hosts: Hosts,
     /// Which rank goes where.
     pub spread: Spread,
@@ -57,12 +55,12 @@ pub struct Hosts {
 }
 
 /// Which rank goes to which host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Spread {
-    /// As many in a row on each as it takes: 0 0 1 1.
+    /// Consecutive ranks on each host
     #[default]
     Blocks,
-    /// One on each in turn: 0 1 0 1.
+    /// One rank on each host in turn
     InTurn,
 }
 

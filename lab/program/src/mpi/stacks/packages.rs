@@ -18,7 +18,6 @@ const HASHES: &str = include_str!("../../../stacks/packages.txt");
 pub struct Packages {
     /// Name in commands.
     pub name: &'static str,
-    /// Title.
     pub title: &'static str,
     /// pip's requirements, with all that they depend on; the first names the folder.
     pub requirements: &'static [String],

@@ -66,9 +66,8 @@ impl Source {
         match self {
             Source::Wheels(wheels) => wheels.programs().map(|_| ()),
             Source::Modules(modules) => {
-                let mut shell = Command::new("bash");
-                shell.arg("-lc").arg(format!("{} && command -v {}", load(modules), programs::shell_quote(name)));
-                let found = programs::run_quietly(shell, "").is_ok();
+                let line = format!("{} && command -v {}", load(modules), programs::shell_quote(name));
+                let found = programs::run_quietly(Command::new("bash").arg("-lc").arg(line), "").is_ok();
                 ensure!(found, "stack {stack}: `module load {}` does not bring {name}", modules.join(" "));
                 Ok(())
             }

@@ -11,12 +11,10 @@ use super::template::{self, Values};
 use super::wheels::{self, Wheels};
 use crate::mpi::provider_library;
 
-/// A stack.
 #[derive(Clone, Debug)]
 pub struct Stack {
     /// Name in commands.
     pub name: String,
-    /// Title.
     pub title: String,
     /// Source of its programs.
     pub source: Source,

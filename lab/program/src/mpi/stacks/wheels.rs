@@ -20,7 +20,6 @@ pub struct Wheels {
     /// Name in commands.
     #[serde(skip)]
     pub name: String,
-    /// Title.
     pub title: String,
     /// pip's requirements, with all that they depend on; the first names the folder.
     pub requirements: Vec<String>,
@@ -60,7 +59,6 @@ pub fn find(name: &str) -> Result<&'static Wheels> {
 }
 
 impl Wheels {
-    /// Its packages.
     pub fn packages(&'static self) -> Packages {
         Packages {
             name: &self.name,

@@ -17,9 +17,7 @@ const LETTER: f64 = 7.6;
 pub struct Bar<'a> {
     /// The stack's position, which gives colour and mark.
     pub stack: usize,
-    /// Its name.
     pub name: &'a str,
-    /// Its value.
     pub spread: Spread,
 }
 
@@ -48,15 +46,12 @@ pub fn values(title: &str, width: f64, unit: &str, bars: &[Bar]) -> Markup {
 
 /// A part of a whole.
 pub struct Part {
-    /// What it is.
     pub name: String,
     /// How much of the whole, 0 to 1.
     pub share: f64,
 }
 
-/// A whole.
 pub struct Whole {
-    /// What it is.
     pub name: String,
     /// The class of its colour; empty for none.
     pub class: String,

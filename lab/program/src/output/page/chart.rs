@@ -58,7 +58,6 @@ pub struct Horizontal<'a> {
 pub struct Line<'a> {
     /// The stack's position, which gives colour and mark.
     pub stack: usize,
-    /// Its name.
     pub name: &'a str,
     /// Values by place.
     pub points: Vec<(f64, Spread)>,
@@ -66,9 +65,7 @@ pub struct Line<'a> {
 
 /// A level line.
 pub struct Level<'a> {
-    /// Where.
     pub value: f64,
-    /// Its name.
     pub name: &'a str,
     /// Its class in the style.
     pub class: &'a str,
@@ -93,7 +90,6 @@ impl Frame {
 }
 
 impl Chart<'_> {
-    /// The picture.
     pub fn draw(&self) -> Markup {
         let (width, height) = self.size;
         let right = width - if self.named { RIGHT_NAMED } else { RIGHT };

@@ -47,7 +47,6 @@ impl Steps {
         }
     }
 
-    /// As a series.
     pub fn series(&self, host: &str) -> Series {
         let data = [
             self.in_mpi_ns.iter().map(|ns| ns.div_ceil(1000) as u32).collect(),

@@ -26,7 +26,6 @@ pub fn of_profile(profile: &Profile) -> Vec<String> {
     lines
 }
 
-/// Of a program.
 pub fn of_world(world: &World) -> Vec<String> {
     let mut lines = unseen::absent(world);
     lines.extend(ends(world));

@@ -17,7 +17,6 @@ use crate::report::rail_sums::{Sum, Sums, sums};
 /// Width and height of a chart; two stand side by side.
 const SIZE: (f64, f64) = (560.0, 330.0);
 
-/// All benchmarks.
 pub fn benchmarks(report: &Report) -> Markup {
     let model = &report.model;
     html! {

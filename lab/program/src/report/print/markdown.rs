@@ -8,7 +8,6 @@ use crate::output::page::chart;
 use crate::report::model::Place;
 use crate::report::{METHOD, Report, missing};
 
-/// The text.
 pub fn render(report: &Report) -> String {
     let mut text = format!("# {}\n", escape(&report.title));
     section(&mut text, "Summary", &summary(report));

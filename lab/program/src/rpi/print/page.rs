@@ -21,7 +21,6 @@ const AXIS: f64 = 58.0;
 const MIN_PERCENT: f64 = -25.0;
 const MAX_PERCENT: f64 = 125.0;
 
-/// The page.
 pub fn render(evaluation: &Evaluation, record: &Record) -> String {
     let title = format!("Gain of {} from better networks", evaluation.asked.program());
     let body = html! {

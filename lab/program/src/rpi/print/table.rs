@@ -9,7 +9,6 @@ use crate::rpi::evaluate::{Evaluation, Rated};
 pub const TITLES: [&str; 9] =
     ["network", "run, s", "in MPI", "most", "late", "computing", "and late", "RPI", "by run time"];
 
-/// The table.
 pub fn render(evaluation: &Evaluation) -> String {
     let mut table = text::table(&TITLES, 1);
     for rated in &evaluation.networks {

@@ -14,7 +14,6 @@ fn simulated(stack: &str) -> String {
     format!("{stack}, simulated")
 }
 
-/// The page.
 pub fn render(validation: &Validation, record: &Record) -> Result<String> {
     let report = Report::of(vec![both(validation, record)], None, None)?;
     Ok(report::html_with(&report, &section(validation)))

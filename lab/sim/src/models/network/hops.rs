@@ -14,7 +14,7 @@ const RESEND_AFTER_NS: f64 = 1_000_000.0;
 impl Network {
     /// A piece arrives at its next hop, or at the receiver.
     pub(super) fn submit(&mut self, events: &mut impl Events, name: u32) {
-        let Some(chunk) = self.chunks.get(name).copied() else { return };
+        let Some(chunk) = self.chunks.get(name as usize).copied() else { return };
         let Some(hop) = self.hop(&chunk) else { return self.arrived(events, name) };
         let (flow, bytes) = (chunk.flow, u64::from(chunk.bytes));
         match hop.place {
@@ -114,7 +114,7 @@ impl Network {
     fn begin(&mut self, events: &mut impl Events, station: u32, job: Job) {
         let now = events.now();
         events.enter(now + job.service, NetworkEvent::Served(station));
-        let Some(chunk) = self.chunks.get(job.chunk).copied() else { return };
+        let Some(chunk) = self.chunks.get(job.chunk as usize).copied() else { return };
         if let Some(hop) = self.hop(&chunk)
             && hop.cut_through
         {
@@ -125,7 +125,7 @@ impl Network {
     }
 
     fn served(&mut self, events: &mut impl Events, name: u32) {
-        let Some(chunk) = self.chunks.get(name).copied() else { return };
+        let Some(chunk) = self.chunks.get(name as usize).copied() else { return };
         if let Some(hop) = self.hop(&chunk) {
             self.left(events, name, &hop);
             self.go_on(events, name, events.now() + hop.latency);
@@ -133,7 +133,7 @@ impl Network {
     }
 
     fn go_on(&mut self, events: &mut impl Events, name: u32, at: Time) {
-        if let Some(chunk) = self.chunks.get_mut(name) {
+        if let Some(chunk) = self.chunks.get_mut(name as usize) {
             chunk.hop += 1;
         }
         if at == events.now() {
@@ -153,8 +153,8 @@ impl Network {
         if !hop.leaves {
             return;
         }
-        let Some(chunk) = self.chunks.get(name).copied() else { return };
-        let Some(message) = self.messages.get_mut(chunk.message) else { return };
+        let Some(chunk) = self.chunks.get(name as usize).copied() else { return };
+        let Some(message) = self.messages.get_mut(chunk.message as usize) else { return };
         let piece = u64::from(chunk.bytes);
         message.left += piece;
         let (flow, bytes, token) = (message.flow, message.bytes, message.token);
@@ -195,7 +195,7 @@ impl Network {
         let now = events.now();
         self.links[number as usize].due = None;
         while let Some(delivery) = self.links[number as usize].link.deliver(now.link_instant()) {
-            let Some(chunk) = self.chunks.get(delivery.token).copied() else { continue };
+            let Some(chunk) = self.chunks.get(delivery.token as usize).copied() else { continue };
             let Some(hop) = self.hop(&chunk) else { continue };
             self.left(events, delivery.token, &hop);
             self.go_on(events, delivery.token, now + hop.latency);
@@ -205,8 +205,8 @@ impl Network {
 
     /// A piece has arrived at the receiver.
     fn arrived(&mut self, events: &mut impl Events, name: u32) {
-        let Some(chunk) = self.chunks.remove(name) else { return };
-        let Some(message) = self.messages.get_mut(chunk.message) else { return };
+        let Some(chunk) = self.chunks.try_remove(name as usize) else { return };
+        let Some(message) = self.messages.get_mut(chunk.message as usize) else { return };
         let begins = message.arrived == 0;
         message.arrived += u64::from(chunk.bytes);
         let whole = message.arrived == message.bytes;
@@ -215,7 +215,7 @@ impl Network {
         }
         let (flow, token) = (message.flow, message.token);
         if whole {
-            self.messages.remove(chunk.message);
+            self.messages.try_remove(chunk.message as usize);
             self.notices.push(Notice::Delivered(flow, token));
         } else if begins && self.has_socket(flow) {
             self.notices.push(Notice::Begun(flow, token));

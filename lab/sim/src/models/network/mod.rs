@@ -5,13 +5,13 @@ mod sending;
 mod traffic;
 
 use fishplate_link::Link;
+use slab::Slab;
 
 use super::adapter::Adapter;
 use super::calendar::Calendar;
 use super::flow::{Flow, FlowId, Message};
 use super::path::{Path, Place};
 use super::shaper::Shaper;
-use super::slab::Slab;
 use super::station::Station;
 use super::time::Time;
 use traffic::TrafficTable;

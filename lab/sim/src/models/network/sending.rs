@@ -26,7 +26,7 @@ impl Network {
         let piece = piece.min(u64::from(u32::MAX));
         let message = Message { token, flow, bytes, group, cut: 0, arrived: 0, piece, left: 0 };
         let traffic = self.traffic.begin(state);
-        traffic.queue.push_back(self.messages.insert(message));
+        traffic.queue.push_back(self.messages.insert(message) as u32);
         traffic.socket.iter_mut().for_each(|socket| socket.offer(bytes));
         let adapter = state.path.out.adapter;
         self.join_round(flow);
@@ -102,7 +102,7 @@ impl Network {
         let state = &self.flows[flow.0 as usize];
         let traffic = self.traffic.of(state)?;
         let name = *traffic.queue.front()?;
-        let message = self.messages.get(name)?;
+        let message = self.messages.get(name as usize)?;
         let taken = traffic.socket.as_ref().map_or(u64::MAX, Socket::uncut);
         let bytes = message.piece.min(message.bytes - message.cut).min(taken);
         let first = (message.cut == 0).then_some(message.group);
@@ -114,7 +114,7 @@ impl Network {
     /// Cuts a piece of a message off.
     fn cut(&mut self, events: &mut impl Events, flow: FlowId, name: u32, bytes: u64) -> Option<u32> {
         let state = &mut self.flows[flow.0 as usize];
-        let message = self.messages.get_mut(name)?;
+        let message = self.messages.get_mut(name as usize)?;
         let first = message.cut == 0;
         let packets = state.path.terms.packets(message.cut, bytes) as u32;
         message.cut += bytes;
@@ -128,7 +128,8 @@ impl Network {
             traffic.queue.pop_front();
         }
         let bytes = bytes as u32;
-        Some(self.chunks.insert(Chunk { message: name, flow, bytes, packets, hop: 0, first, cut: events.now() }))
+        let chunk = Chunk { message: name, flow, bytes, packets, hop: 0, first, cut: events.now() };
+        Some(self.chunks.insert(chunk) as u32)
     }
 
     pub(super) fn acknowledged(&mut self, events: &mut impl Events, flow: FlowId, bytes: u32, token: Option<u32>) {

@@ -2,7 +2,6 @@
 //! `fishplate_collectives` over several.
 
 mod allgather;
-mod allreduce;
 mod alltoall;
 mod barrier;
 mod broadcast;
@@ -11,11 +10,10 @@ mod reduce;
 mod scheduled;
 
 pub use allgather::{recursive_doubling, ring};
-pub use allreduce::{allreduce, rabenseifner};
 pub use alltoall::{alltoall, bruck, pairwise};
 pub use barrier::{barrier, barrier_by_host};
 pub use broadcast::{Broadcast, broadcast};
-pub use reduce::{reduce, scan};
+pub use reduce::{allreduce, rabenseifner, reduce, scan};
 pub use scheduled::scheduled;
 
 use std::collections::BTreeMap;

@@ -28,7 +28,6 @@ impl World {
         self.free_frames.push(frame);
     }
 
-    /// Flows over a rail.
     fn flows_over(&self, rail: usize) -> Vec<FlowId> {
         let is_over = |flow: &usize| {
             let ends = &self.ends[*flow];

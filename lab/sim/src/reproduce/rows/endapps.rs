@@ -4,41 +4,28 @@ use super::super::experiments::{Experiments, Ranks, Setting, Values};
 use crate::suite::{Benchmark, Options};
 
 const SIZES: [u64; 10] = [1, 64, 1 << 10, 4 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 1 << 20];
-const NATIVE: [(&str, &str); 4] = [("TCP", "native-tcp"), ("EFSockets", "native-ef"), ("SDP", "sdp"), ("VAPI", "vapi")];
-const MPI: [(&str, &str); 3] = [("TCP", "tcp"), ("EFSockets", "ef-sockets"), ("InfiniBand", "mvapich2")];
+pub const NATIVE: [(&str, &str); 4] =
+    [("TCP", "native-tcp"), ("EFSockets", "native-ef"), ("SDP", "sdp"), ("VAPI", "vapi")];
+pub const MPI: [(&str, &str); 3] = [("TCP", "tcp"), ("EFSockets", "ef-sockets"), ("InfiniBand", "mvapich2")];
 
-fn latency(experiments: &Experiments, figure: &'static str, stacks: &[(&str, &str)]) -> Result<Values, String> {
+pub fn latency(experiments: &Experiments, figure: &'static str, stacks: &[(&str, &str)]) -> Result<Values, String> {
     let mut found = Values::new();
     for (name, stack) in stacks {
-        let setting = Setting { testbed: "endapps-2006", stack, with: &[], ranks: Ranks::PAIR };
-        let curve = experiments.curve(figure, &setting, Benchmark::Latency, (&SIZES[..5], &Options::default()))?;
+        let curve = experiments.curve(figure, &on(stack), Benchmark::Latency, (&SIZES[..5], &Options::default()))?;
         found.insert(format!("{name}, us"), curve[0]);
     }
     Ok(found)
 }
 
-fn throughput(experiments: &Experiments, figure: &'static str, stacks: &[(&str, &str)]) -> Result<Values, String> {
+pub fn throughput(experiments: &Experiments, figure: &'static str, stacks: &[(&str, &str)]) -> Result<Values, String> {
     let mut found = Values::new();
     for (name, stack) in stacks {
-        let setting = Setting { testbed: "endapps-2006", stack, with: &[], ranks: Ranks::PAIR };
-        let curve = experiments.curve(figure, &setting, Benchmark::Bandwidth, (&SIZES, &Options::default()))?;
+        let curve = experiments.curve(figure, &on(stack), Benchmark::Bandwidth, (&SIZES, &Options::default()))?;
         found.insert(format!("{name}, Mbps"), curve.into_iter().fold(0.0, f64::max) * 8.0);
     }
     Ok(found)
 }
 
-pub fn native_latency(experiments: &Experiments) -> Result<Values, String> {
-    latency(experiments, "figure 5a", &NATIVE)
-}
-
-pub fn native_throughput(experiments: &Experiments) -> Result<Values, String> {
-    throughput(experiments, "figure 5b", &NATIVE)
-}
-
-pub fn mpi_latency(experiments: &Experiments) -> Result<Values, String> {
-    latency(experiments, "figure 6a", &MPI)
-}
-
-pub fn mpi_throughput(experiments: &Experiments) -> Result<Values, String> {
-    throughput(experiments, "figure 6b", &MPI)
+fn on(stack: &str) -> Setting<'_> {
+    Setting { testbed: "endapps-2006", stack, with: &[], ranks: Ranks::PAIR }
 }

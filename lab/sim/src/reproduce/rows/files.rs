@@ -1,6 +1,7 @@
 //! The papers' rows of file systems: PVFS of endapps-2006, NFS of wan-2008.
 
 use super::super::experiments::{Experiments, Ranks, Setting, Values, values};
+use super::endapps;
 use crate::models::time::Time;
 use crate::suite::{Benchmark, FileAccess, Options, Pattern};
 
@@ -82,7 +83,7 @@ pub fn search_gain(experiments: &Experiments) -> Result<Values, String> {
 }
 
 pub fn search_network(experiments: &Experiments) -> Result<Values, String> {
-    let mut found = super::endapps::native_throughput(experiments)?;
+    let mut found = endapps::throughput(experiments, "figure 5b", &endapps::NATIVE)?;
     let used = mbps(search(experiments, "sdp")?) / f64::from(CLIENTS);
     let part = used / found["SDP, Mbps"];
     found.insert("used by a process over SDP, Mbps".into(), used);

@@ -9,6 +9,7 @@ mod pecnit;
 mod wan;
 
 use super::experiments::{Experiments, Values};
+use crate::suite::Benchmark::{Bandwidth, Bibandwidth};
 
 /// A row.
 pub struct Row {
@@ -32,10 +33,10 @@ const W: &str = "wan-2008";
 /// All rows.
 pub const ROWS: &[Row] = &[
     row("M1", M, multirail::smallest_latency),
-    row("M2", M, multirail::one_rail),
-    row("M3", M, multirail::one_rail_both_ways),
-    row("M4", M, multirail::two_rails),
-    row("M5", M, multirail::two_rails_both_ways),
+    row("M2", M, |all| multirail::peak(all, "figure 7", &multirail::ORIGINAL, Bandwidth)),
+    row("M3", M, |all| multirail::peak(all, "figure 8", &multirail::ORIGINAL, Bibandwidth)),
+    row("M4", M, |all| multirail::peak(all, "figure 7", &multirail::MULTIRAIL, Bandwidth)),
+    row("M5", M, |all| multirail::peak(all, "figure 8", &multirail::MULTIRAIL, Bibandwidth)),
     row("M6", M, multirail::large_latency),
     row("M7", M, multirail::small_messages),
     row("M8", M, multirail::smp),
@@ -47,10 +48,10 @@ pub const ROWS: &[Row] = &[
     row("M14", M, multirail::unequal_rails),
     row("M15", M, multirail::unequal_rails_both_ways),
     row("M16", M, multirail::disturbed),
-    row("E1", E, endapps::native_latency),
-    row("E2", E, endapps::native_throughput),
-    row("E3", E, endapps::mpi_latency),
-    row("E4", E, endapps::mpi_throughput),
+    row("E1", E, |all| endapps::latency(all, "figure 5a", &endapps::NATIVE)),
+    row("E2", E, |all| endapps::throughput(all, "figure 5b", &endapps::NATIVE)),
+    row("E3", E, |all| endapps::latency(all, "figure 6a", &endapps::MPI)),
+    row("E4", E, |all| endapps::throughput(all, "figure 6b", &endapps::MPI)),
     row("E5", E, applications::nas_shares),
     row("E6", E, applications::nas_messages),
     row("E7", E, applications::nas_rpi),

@@ -5,8 +5,8 @@ use crate::models::time::Time;
 use crate::suite::{Benchmark, Disturbance, Options, over_time};
 
 const TESTBED: &str = "multirail-2004";
-const ORIGINAL: Setting = Setting { testbed: TESTBED, stack: "original", with: &[], ranks: Ranks::PAIR };
-const MULTIRAIL: Setting = Setting { stack: "multirail", ..ORIGINAL };
+pub const ORIGINAL: Setting = Setting { testbed: TESTBED, stack: "original", with: &[], ranks: Ranks::PAIR };
+pub const MULTIRAIL: Setting = Setting { stack: "multirail", ..ORIGINAL };
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const SIZES: [u64; 12] =
@@ -18,36 +18,20 @@ const SLOW: (&str, &str) = ("rail.1.link.mbit", "2000");
 /// Adaptive weights take some messages to follow.
 const LONG: u32 = 12;
 
-fn peak(
+pub fn peak(
     experiments: &Experiments,
     figure: &'static str,
     setting: &Setting,
     benchmark: Benchmark,
-) -> Result<f64, String> {
+) -> Result<Values, String> {
     let curve = experiments.curve(figure, setting, benchmark, (&SIZES, &Options::default()))?;
-    Ok(curve.into_iter().fold(0.0, f64::max))
+    Ok(values([("peak, MB/s", curve.into_iter().fold(0.0, f64::max))]))
 }
 
 pub fn smallest_latency(experiments: &Experiments) -> Result<Values, String> {
     let options = Options { size: 1, ..Options::default() };
     let of = |setting| experiments.value(setting, Benchmark::Latency, &options);
     Ok(values([("original, us", of(&ORIGINAL)?), ("multirail, us", of(&MULTIRAIL)?)]))
-}
-
-pub fn one_rail(experiments: &Experiments) -> Result<Values, String> {
-    Ok(values([("peak, MB/s", peak(experiments, "figure 7", &ORIGINAL, Benchmark::Bandwidth)?)]))
-}
-
-pub fn one_rail_both_ways(experiments: &Experiments) -> Result<Values, String> {
-    Ok(values([("peak, MB/s", peak(experiments, "figure 8", &ORIGINAL, Benchmark::Bibandwidth)?)]))
-}
-
-pub fn two_rails(experiments: &Experiments) -> Result<Values, String> {
-    Ok(values([("peak, MB/s", peak(experiments, "figure 7", &MULTIRAIL, Benchmark::Bandwidth)?)]))
-}
-
-pub fn two_rails_both_ways(experiments: &Experiments) -> Result<Values, String> {
-    Ok(values([("peak, MB/s", peak(experiments, "figure 8", &MULTIRAIL, Benchmark::Bibandwidth)?)]))
 }
 
 pub fn large_latency(experiments: &Experiments) -> Result<Values, String> {

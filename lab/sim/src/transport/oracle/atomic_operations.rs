@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fishplate_engine::{Completion, Failure, Operation};
 
-use super::{Observation, Oracle, Scene, must};
+use super::{Observation, Scene, must};
 use crate::transport::arithmetic::number;
 use crate::transport::ids::HostId;
 use crate::transport::ledger::{Command, Count};
@@ -18,12 +18,8 @@ pub struct Counts {
     last: BTreeMap<(HostId, HostId), (u64, u64)>,
 }
 
-impl Oracle for Counts {
-    fn name(&self) -> &'static str {
-        "counts"
-    }
-
-    fn observe(&mut self, observation: Observation<'_>, scene: Scene<'_>) -> Result<(), String> {
+impl Counts {
+    pub fn observe(&mut self, observation: Observation<'_>, scene: Scene<'_>) -> Result<(), String> {
         match observation {
             // Writes by a peer belong to no command.
             Observation::Completed(_, completion) if completion.operation == Operation::RemoteWrite => Ok(()),
@@ -35,9 +31,7 @@ impl Oracle for Counts {
             _ => Ok(()),
         }
     }
-}
 
-impl Counts {
     fn completed(
         &mut self,
         host: HostId,

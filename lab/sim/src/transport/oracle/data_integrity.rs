@@ -3,30 +3,22 @@
 
 use fishplate_engine::{Completion, Failure, Operation};
 
-use super::{Observation, Oracle, Scene, must};
+use super::{Observation, Scene, must};
 use crate::transport::data::Data;
 use crate::transport::ids::HostId;
 use crate::transport::ledger::{Access, Command, MARGIN, Receive, Send, Target, is_loss};
 use crate::transport::memory::InvalidAccess;
 
-pub struct Content;
-
-impl Oracle for Content {
-    fn name(&self) -> &'static str {
-        "content"
-    }
-
-    fn observe(&mut self, observation: Observation<'_>, scene: Scene<'_>) -> Result<(), String> {
-        match observation {
-            Observation::InvalidAccess(host, InvalidAccess::Write(extent))
-                if !scene.ledger.hostile_hosts.contains(&host) =>
-            {
-                Err(format!("{host} writes to memory that its user has back: {extent:?}"))
-            }
-            Observation::Completed(host, completion) => completed(host, completion, scene),
-            Observation::Finished => finished(scene),
-            _ => Ok(()),
+pub fn observe(observation: Observation<'_>, scene: Scene<'_>) -> Result<(), String> {
+    match observation {
+        Observation::InvalidAccess(host, InvalidAccess::Write(extent))
+            if !scene.ledger.hostile_hosts.contains(&host) =>
+        {
+            Err(format!("{host} writes to memory that its user has back: {extent:?}"))
         }
+        Observation::Completed(host, completion) => completed(host, completion, scene),
+        Observation::Finished => finished(scene),
+        _ => Ok(()),
     }
 }
 

@@ -2,23 +2,15 @@
 
 use fishplate_engine::{Completion, Failure, Operation};
 
-use super::{Observation, Oracle, Scene, must};
+use super::{Observation, Scene, must};
 use crate::transport::ids::HostId;
 use crate::transport::ledger::{Access, Command, Ledger, Peek, Receive, Send, Target, is_loss, peer};
 
-pub struct Once;
-
-impl Oracle for Once {
-    fn name(&self) -> &'static str {
-        "completes-once"
-    }
-
-    fn observe(&mut self, observation: Observation<'_>, scene: Scene<'_>) -> Result<(), String> {
-        match observation {
-            Observation::Completed(host, completion) => completed(host, completion, scene.ledger),
-            Observation::Finished => finished(scene.ledger),
-            _ => Ok(()),
-        }
+pub fn observe(observation: Observation<'_>, scene: Scene<'_>) -> Result<(), String> {
+    match observation {
+        Observation::Completed(host, completion) => completed(host, completion, scene.ledger),
+        Observation::Finished => finished(scene.ledger),
+        _ => Ok(()),
     }
 }
 

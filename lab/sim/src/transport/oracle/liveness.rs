@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Observation, Oracle, Scene, must};
+use super::{Observation, Scene, must};
 use crate::transport::ids::HostId;
 use crate::transport::ledger::{Receive, Send, accepts, peer};
 
@@ -12,12 +12,8 @@ pub struct Progress {
     lost: BTreeSet<(HostId, HostId)>,
 }
 
-impl Oracle for Progress {
-    fn name(&self) -> &'static str {
-        "progress"
-    }
-
-    fn observe(&mut self, observation: Observation<'_>, scene: Scene<'_>) -> Result<(), String> {
+impl Progress {
+    pub fn observe(&mut self, observation: Observation<'_>, scene: Scene<'_>) -> Result<(), String> {
         match observation {
             Observation::Endless => Err("it never ends".into()),
             Observation::Lost(host, peer) => {
@@ -35,9 +31,7 @@ impl Oracle for Progress {
             _ => Ok(()),
         }
     }
-}
 
-impl Progress {
     fn nobody_waits_for_lost_peers(&self, scene: Scene<'_>) -> Result<(), String> {
         let ledger = scene.ledger;
         let goes_on = |host: HostId| !ledger.hostile_hosts.contains(&host) && !ledger.closed.contains(&host);

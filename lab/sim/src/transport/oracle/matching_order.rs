@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fishplate_engine::{Completion, Context, Envelope, Operation, Pattern};
 
-use super::{Observation, Oracle, Scene, must};
+use super::{Observation, Scene, must};
 use crate::transport::ids::HostId;
 use crate::transport::ledger::{Command, Ledger, Send, accepts, is_loss, peer};
 
@@ -14,12 +14,8 @@ pub struct Order {
     reported: BTreeMap<(HostId, HostId), u64>,
 }
 
-impl Oracle for Order {
-    fn name(&self) -> &'static str {
-        "matches-in-order"
-    }
-
-    fn observe(&mut self, observation: Observation<'_>, scene: Scene<'_>) -> Result<(), String> {
+impl Order {
+    pub fn observe(&mut self, observation: Observation<'_>, scene: Scene<'_>) -> Result<(), String> {
         match observation {
             Observation::Completed(host, completion) if completion.operation == Operation::Recv => {
                 self.received(host, completion, scene.ledger)
@@ -28,9 +24,7 @@ impl Oracle for Order {
             _ => Ok(()),
         }
     }
-}
 
-impl Order {
     fn received(&mut self, host: HostId, completion: &Completion, ledger: &Ledger) -> Result<(), String> {
         let Some(Command::Receive(receive)) = ledger.get(completion.context) else { return Ok(()) };
         let Some((id, message)) = completion.data.and_then(|id| Some((id, ledger.send(id)?))) else { return Ok(()) };

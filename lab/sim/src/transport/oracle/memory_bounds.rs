@@ -1,32 +1,22 @@
 //! Invariant 5: memory held for a peer is bounded by what it was granted and asked for, whatever that peer sends.
 
-use super::{Observation, Oracle, Scene, must};
+use super::{Observation, Scene, must};
 use crate::transport::ids::HostId;
 use crate::transport::memory::InvalidAccess;
 
-pub struct Bounds;
-
-impl Oracle for Bounds {
-    fn name(&self) -> &'static str {
-        "bounds"
-    }
-
-    fn observe(&mut self, observation: Observation<'_>, scene: Scene<'_>) -> Result<(), String> {
-        match observation {
-            Observation::Held { host, peer, granted_bytes, requested_bytes, may_request } => {
-                let held = scene.memories[host.0].held_for(peer);
-                must(requested_bytes <= may_request, || format!("{host} requests {requested_bytes} bytes of {peer}"))?;
-                must(held <= granted_bytes, || format!("{host} keeps {held} bytes for {peer}, of {granted_bytes}"))
-            }
-            // Acknowledgements are meaningless at a host that does not send its engine's frames.
-            Observation::InvalidAccess(host, InvalidAccess::Bounce(id))
-                if !scene.ledger.hostile_hosts.contains(&host) =>
-            {
-                Err(format!("{host} uses {id:?} out of its life"))
-            }
-            Observation::Finished => finished(scene),
-            _ => Ok(()),
+pub fn observe(observation: Observation<'_>, scene: Scene<'_>) -> Result<(), String> {
+    match observation {
+        Observation::Held { host, peer, granted_bytes, requested_bytes, may_request } => {
+            let held = scene.memories[host.0].held_for(peer);
+            must(requested_bytes <= may_request, || format!("{host} requests {requested_bytes} bytes of {peer}"))?;
+            must(held <= granted_bytes, || format!("{host} keeps {held} bytes for {peer}, of {granted_bytes}"))
         }
+        // Acknowledgements are meaningless at a host that does not send its engine's frames.
+        Observation::InvalidAccess(host, InvalidAccess::Bounce(id)) if !scene.ledger.hostile_hosts.contains(&host) => {
+            Err(format!("{host} uses {id:?} out of its life"))
+        }
+        Observation::Finished => finished(scene),
+        _ => Ok(()),
     }
 }
 

@@ -26,9 +26,7 @@ pub enum Observation<'a> {
     InvalidAccess(HostId, InvalidAccess),
     /// Payload of unexpected messages is kept.
     Held {
-        /// Where.
         host: HostId,
-        /// For whom.
         peer: HostId,
         /// Credit granted to the peer.
         granted_bytes: u64,
@@ -42,15 +40,9 @@ pub enum Observation<'a> {
     /// A host gives a peer up.
     Lost(HostId, HostId),
     /// A frame that is counted arrives over a connection after its sender's LEAVE.
-    SentAfterLeave {
-        /// From whom.
-        from: HostId,
-        /// To whom.
-        to: HostId,
-    },
+    SentAfterLeave { from: HostId, to: HostId },
     /// A connection ends that both sides have retired.
     Retired {
-        /// At whose end.
         host: HostId,
         /// The host at the other end.
         peer: HostId,
@@ -59,16 +51,13 @@ pub enum Observation<'a> {
     },
     /// The retirement of a connection is not complete at the end of the run.
     NotRetired {
-        /// At whose end.
         host: HostId,
         /// The host at the other end.
         peer: HostId,
     },
     /// A host has sent as many messages as it could to one that does not receive.
     Flooded {
-        /// From whom.
         from: HostId,
-        /// To whom.
         to: HostId,
         /// Messages.
         sent: u64,
@@ -94,13 +83,13 @@ pub struct Scene<'a> {
     pub quiet: &'a [bool],
 }
 
-/// Checks one invariant.
-pub trait Oracle {
-    /// Name of the invariant.
-    fn name(&self) -> &'static str;
+/// Is shown each observation in turn. An error says how one violates the invariant.
+type Observe = dyn FnMut(Observation<'_>, Scene<'_>) -> Result<(), String>;
 
-    /// Checks an observation. An error says how it violates the invariant.
-    fn observe(&mut self, observation: Observation<'_>, scene: Scene<'_>) -> Result<(), String>;
+/// Checks the invariant of this name.
+pub struct Oracle {
+    pub name: &'static str,
+    pub observe: Box<Observe>,
 }
 
 /// An invariant does not hold.
@@ -119,17 +108,21 @@ impl fmt::Display for Violation {
 }
 
 /// One of each.
-pub fn all() -> Vec<Box<dyn Oracle>> {
-    vec![
-        Box::new(fault_isolation::Conduct),
-        Box::new(exactly_once::Once),
-        Box::new(send_buffer_use::Lease),
-        Box::new(data_integrity::Content),
-        Box::new(matching_order::Order::default()),
-        Box::new(atomic_operations::Counts::default()),
-        Box::new(memory_bounds::Bounds),
-        Box::new(liveness::Progress::default()),
-    ]
+pub fn all() -> Vec<Oracle> {
+    let mut order = matching_order::Order::default();
+    let mut counts = atomic_operations::Counts::default();
+    let mut progress = liveness::Progress::default();
+    let all: [(&str, Box<Observe>); 8] = [
+        ("conduct", Box::new(fault_isolation::observe)),
+        ("completes-once", Box::new(exactly_once::observe)),
+        ("lease", Box::new(send_buffer_use::observe)),
+        ("content", Box::new(data_integrity::observe)),
+        ("matches-in-order", Box::new(move |observation, scene| order.observe(observation, scene))),
+        ("counts", Box::new(move |observation, scene| counts.observe(observation, scene))),
+        ("bounds", Box::new(memory_bounds::observe)),
+        ("progress", Box::new(move |observation, scene| progress.observe(observation, scene))),
+    ];
+    all.map(|(name, observe)| Oracle { name, observe }).into()
 }
 
 /// `Err` with this text unless it holds.

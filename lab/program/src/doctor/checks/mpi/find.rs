@@ -15,12 +15,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const FOLDERS: [&str; 6] =
     ["lib", "lib64", "lib/release", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu", "lib64/openmpi/lib"];
 
-/// An MPI.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Its launcher.
     pub launcher: PathBuf,
-    /// Its library.
     pub library: PathBuf,
 }
 

@@ -11,8 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Wanted;
 use crate::say;
-use crate::system::child_process;
-use crate::system::private_folder;
+use crate::system::{child_process, private_folder};
 
 /// How long an MPI may take to start and to end. Most take a second.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -41,13 +40,11 @@ pub enum Outcome {
 /// An MPI that has started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Started {
-    /// Its version text.
     pub version: String,
     /// Whether it has loaded Fishplate: then there are counters of it.
     pub has_loaded: bool,
     /// The file of its libfabric, if that is apart from it.
     pub libfabric: Option<String>,
-    /// The version of that.
     pub libfabric_version: Option<String>,
 }
 

@@ -7,7 +7,6 @@ use crate::profile::packed;
 /// Bits of a number's fraction; the rest are its power of two.
 const FRACTION_BITS: u32 = 10;
 
-/// Arrays, and where each is.
 #[derive(Default)]
 pub struct Arrays {
     bytes: Vec<u8>,
@@ -18,7 +17,6 @@ pub struct Arrays {
 pub struct Place {
     /// Its first byte.
     at: usize,
-    /// Number of elements.
     length: usize,
     /// Bytes of an element.
     width: usize,
@@ -41,7 +39,6 @@ impl Arrays {
         Place { at, length: (self.bytes.len() - at) / 2, width: 2 }
     }
 
-    /// All of them.
     pub fn packed(&self) -> String {
         packed::pack(&self.bytes)
     }

@@ -34,7 +34,6 @@ fn group_name(group: Group) -> String {
     format!("{group}, transfer and overhead")
 }
 
-/// The bars.
 pub fn markup(world: &World) -> Markup {
     let mut ranks: Vec<&Rank> = world.ranks.iter().collect();
     let is_part = ranks.len() > LONGEST_WAITING + SHORTEST_WAITING;

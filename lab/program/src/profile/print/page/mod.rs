@@ -31,7 +31,6 @@ struct Description {
     matrix: Option<matrix::Matrix>,
 }
 
-/// The page.
 pub fn render(profile: &Profile) -> String {
     let mut worlds = summary::by_time(profile);
     let left_out = worlds.len().saturating_sub(MAX_WORLDS);

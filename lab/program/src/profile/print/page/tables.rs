@@ -8,7 +8,6 @@ use crate::profile::print::findings;
 use crate::profile::schema::{Counts, End, Place, Rank, World};
 use crate::profile::summary;
 
-/// Most rows.
 const MAX_ROWS: usize = 60;
 
 /// Over all ranks.
@@ -68,7 +67,6 @@ fn titles(first: &[&str], numbers: &[&str]) -> Markup {
 
 const COUNTS: [&str; 7] = ["calls", "time", "of MPI", "mean", "longest", "sent", "received"];
 
-/// By call.
 pub fn calls(world: &World) -> Markup {
     let in_mpi = total(world, |rank| rank.in_mpi_ns);
     html! {
@@ -82,7 +80,6 @@ pub fn calls(world: &World) -> Markup {
     }
 }
 
-/// By place.
 pub fn sites(world: &World) -> Markup {
     let in_mpi = total(world, |rank| rank.in_mpi_ns);
     let all = summary::sites(world);
@@ -107,7 +104,6 @@ fn full(place: &Place) -> String {
     format!("{}{}+{:#x}", source.unwrap_or_default(), place.module, place.offset)
 }
 
-/// By communicator.
 pub fn communicators(world: &World) -> Markup {
     let all = summary::communicators(world);
     html! {
