@@ -2,59 +2,40 @@
 
 use fishplate_engine::ProcessorCost;
 
-/// Calls with at most [`SHORT`] bytes show the time of a call, calls with at least [`LONG`] that of a byte.
-const SHORT: u64 = 2 << 10;
-const LONG: u64 = 16 << 10;
-/// One of this number of short calls is timed.
-const SHORT_EACH: u32 = 16;
-/// Weight of a call's measurement.
-const CALL_WEIGHT: f32 = 1.0 / 16.0;
-/// Weights of a byte's measurement above the estimate, and below: low above it, as a long call may have waited for the kernel.
-const BYTE_WEIGHTS: [f32; 2] = [1.0 / 32.0, 1.0 / 4.0];
-/// A measurement counts as at most the estimate times this, as the process may have been descheduled.
+/// One of this number of calls is timed. A prime: each call of a repeated pattern has its turn.
+const TIMED_EACH: u32 = 17;
+/// Not if it carries less than the longest of these calls divided by this: a short call beside long ones, as for an
+/// acknowledgement, does the kernel's work for these too.
+const MIN_PART: u64 = 8;
+/// Weight of a measurement.
+const WEIGHT: f32 = 1.0 / 16.0;
+/// A measurement counts as at most the expected time times this, as the process may have been descheduled.
 const MAX_FACTOR: f32 = 4.0;
 
-/// Cost of the calls of one direction, in nanoseconds.
+/// Cost of the calls of one direction, in nanoseconds: a call of n bytes takes `call_ns` + n `byte_ns`.
 #[derive(Clone, Copy, Debug)]
 pub struct CallCost {
     call_ns: f32,
     byte_ns: f32,
-    short_calls: u32,
 }
 
 impl CallCost {
     /// Assumed costs, until they are measured.
     pub fn new() -> CallCost {
         let ProcessorCost { call_ns, byte_ns } = ProcessorCost::default();
-        CallCost { call_ns: call_ns / 2.0, byte_ns, short_calls: 0 }
+        CallCost { call_ns: call_ns / 2.0, byte_ns }
     }
 
-    /// Whether a call that is likely to carry `bytes` is to be timed.
-    #[inline]
-    pub fn wants(&mut self, bytes: u64) -> bool {
-        if bytes >= LONG {
-            return true;
-        }
-        self.short_calls = self.short_calls.wrapping_add(1);
-        self.short_calls.is_multiple_of(SHORT_EACH)
-    }
-
-    /// One call has carried `bytes` and took `ns`.
+    /// One call has carried `bytes` and took `ns`. The error of the expected time is divided between its two parts by their
+    /// squares (normalized least mean squares): short calls show the first, long ones the second.
     pub fn sample(&mut self, bytes: u64, ns: u64) {
-        let (known, shown, weights) = if bytes <= SHORT {
-            (&mut self.call_ns, ns as f32, [CALL_WEIGHT; 2])
-        } else if bytes >= LONG {
-            let rest_ns = ns as f32 - self.call_ns;
-            // The kernel has only copied the bytes: the window was full.
-            if rest_ns <= 0.0 {
-                return;
-            }
-            (&mut self.byte_ns, rest_ns / bytes as f32, BYTE_WEIGHTS)
-        } else {
-            return;
-        };
-        let weight = weights[usize::from(shown < *known)];
-        *known += (shown.min(*known * MAX_FACTOR) - *known) * weight;
+        let bytes = bytes as f32;
+        let of_bytes_ns = bytes * self.byte_ns;
+        let expected_ns = self.call_ns + of_bytes_ns;
+        let error_ns = (ns as f32).min(expected_ns * MAX_FACTOR) - expected_ns;
+        let scale = WEIGHT * error_ns / (self.call_ns * self.call_ns + of_bytes_ns * of_bytes_ns);
+        self.call_ns += scale * self.call_ns * self.call_ns;
+        self.byte_ns += scale * of_bytes_ns * self.byte_ns;
     }
 }
 
@@ -66,11 +47,33 @@ pub struct ProcessorTime {
     /// Receiving.
     pub receive: CallCost,
     reported: ProcessorCost,
+    /// Calls since the last one that was timed, and the longest of them, in bytes.
+    calls: u32,
+    longest: u64,
 }
 
 impl ProcessorTime {
     pub fn new() -> ProcessorTime {
-        ProcessorTime { send: CallCost::new(), receive: CallCost::new(), reported: ProcessorCost::default() }
+        ProcessorTime {
+            send: CallCost::new(),
+            receive: CallCost::new(),
+            reported: ProcessorCost::default(),
+            calls: 0,
+            longest: 0,
+        }
+    }
+
+    /// Whether a call that is likely to carry `bytes` is to be timed.
+    #[inline]
+    pub fn wants(&mut self, bytes: u64) -> bool {
+        self.calls += 1;
+        self.longest = self.longest.max(bytes);
+        if self.calls < TIMED_EACH {
+            return false;
+        }
+        let is_timed = bytes >= self.longest / MIN_PART;
+        (self.calls, self.longest) = (0, 0);
+        is_timed
     }
 
     /// The cost, if it differs clearly from the last one returned: of a call, the sum of both directions, as one end sends a piece
@@ -108,6 +111,14 @@ mod tests {
     }
 
     #[test]
+    fn a_processor_that_is_slower_shows_in_calls_of_one_length() {
+        let mut cost = CallCost::new();
+        (0..1000).for_each(|_| cost.sample(8192, 10_000));
+        let took_ns = cost.call_ns + 8192.0 * cost.byte_ns;
+        assert!((took_ns - 10_000.0).abs() < 100.0 && cost.call_ns > 5_000.0, "{cost:?}");
+    }
+
+    #[test]
     fn a_process_that_did_not_run_for_a_while_does_not_make_calls_expensive() {
         let mut cost = CallCost::new();
         (0..1000).for_each(|_| cost.sample(100, 4_000));
@@ -118,17 +129,23 @@ mod tests {
     }
 
     #[test]
-    fn long_calls_that_are_shorter_than_a_call_say_nothing_of_the_bytes() {
+    fn costs_stay_above_zero_whatever_calls_take() {
         let mut cost = CallCost::new();
-        (0..1000).for_each(|_| cost.sample(100, 10_000));
-        (0..1000).for_each(|_| cost.sample(20_000, 6_000));
-        assert_eq!(cost.byte_ns, ProcessorCost::default().byte_ns);
+        (0..10_000u64).for_each(|at| cost.sample(at % 7 * 20_000, at % 3));
+        assert!(cost.call_ns > 0.0 && cost.byte_ns > 0.0, "{cost:?}");
     }
 
     #[test]
-    fn few_short_calls_are_timed_and_all_long_ones() {
-        let mut cost = CallCost::new();
-        assert_eq!((0..160).filter(|_| cost.wants(8)).count(), 10);
-        assert_eq!((0..160).filter(|_| cost.wants(LONG)).count(), 160);
+    fn few_calls_are_timed_and_no_short_ones_beside_long_ones() {
+        let mut time = ProcessorTime::new();
+        assert_eq!((0..170).filter(|_| time.wants(8)).count(), 10);
+        let mut timed = [0, 0];
+        for _ in 0..170 {
+            [64 << 10, 64]
+                .into_iter()
+                .zip(&mut timed)
+                .for_each(|(bytes, timed)| *timed += u32::from(time.wants(bytes)));
+        }
+        assert_eq!(timed, [10, 0]);
     }
 }

@@ -52,12 +52,14 @@ impl Spread {
         let mut finish_ns = latest_ns;
         // The processors of either end carry all bytes, whatever subchannels these use.
         let processor = views[best].processor;
-        let ends_ns = |finish_ns: f64| finish_ns.max(processor.bytes(len));
+        let least_ns = processor.bytes(len) + views[best].latency_ns() as f64;
+        let ends_ns = |finish_ns: f64| finish_ns.max(least_ns);
         for other in others {
             taken.push(other);
             let with_ns = common_ns(&taken, len as f64);
             let error_ns = RATE_ERROR * (with_ns - views[other.position].latency_ns() as f64);
-            if ends_ns(finish_ns) - ends_ns(with_ns) > processor.call() + error_ns {
+            let piece_ns = processor.piece(other.delivered(with_ns)).max(0.0);
+            if ends_ns(finish_ns) - ends_ns(with_ns) > piece_ns + error_ns {
                 finish_ns = with_ns;
             } else {
                 taken.pop();
@@ -158,7 +160,7 @@ mod tests {
         let cost = ProcessorCost { call_ns: 11_000.0, ..ProcessorCost::default() };
         let slow: Vec<View> = fast.iter().map(|view| View { processor: cost, ..*view }).collect();
         let parts = |len| Spread::of(len, &slow, None).parts;
-        assert_eq!((parts(16 << 10), parts(32 << 10)), (1, 2), "a call takes 11 us, half of the bytes 7 and 13");
+        assert_eq!((parts(32 << 10), parts(64 << 10)), (1, 2), "two calls take 22 us, half of the bytes 13 and 26");
     }
 
     #[test]

@@ -43,7 +43,7 @@ impl Endpoint {
             // The data of a deferred read came before the last poll.
             let was_in_set = link.in_poll_set && !link.read_deferred;
             let (held, missing) = (link.receive.held(), link.receive.missing());
-            let started = self.processor_time.receive.wants(missing).then(|| self.clock.now());
+            let started = self.processor_time.wants(missing).then(|| self.clock.now());
             let filled = link.receive.fill(link.socket.as_fd(), &self.memory, &mut self.bounces);
             if let (Some(started), Ok(_)) = (started, &filled) {
                 let took_ns = self.clock.now().since_ns(started);

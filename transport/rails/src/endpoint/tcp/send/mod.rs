@@ -45,7 +45,7 @@ impl Endpoint {
         }
         tcp.flushes += 1;
         let waiting = link.transmit.len();
-        let started = self.processor_time.send.wants(waiting).then(|| self.clock.now());
+        let started = self.processor_time.wants(waiting).then(|| self.clock.now());
         let flushed = link.transmit.flush(link.socket.as_fd(), &self.memory);
         if let Some(started) = started {
             let took_ns = self.clock.now().since_ns(started);
