@@ -34,8 +34,8 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Spreads `len` bytes over `views`, which must not be empty. To use another subchannel than `current`, if there is one, costs an
-    /// acknowledgement of its own.
+    /// Spreads `len` bytes over `views`, which must not be empty. To use another subchannel than `current`, if there is one, costs
+    /// one more piece.
     pub fn of(len: u64, views: &[View], current: Option<usize>) -> Spread {
         let is_current = |at: usize| current.is_none_or(|current| current == at);
         let alone_ns = |at: usize| views[at].finish_ns(len) + change_ns(&views[at], is_current(at));
@@ -80,7 +80,7 @@ impl Spread {
 
 /// How much later a message arrives over a subchannel that is not the current one, in nanoseconds.
 pub fn change_ns(view: &View, is_current: bool) -> f64 {
-    if is_current { 0.0 } else { view.processor.call() }
+    if is_current { 0.0 } else { view.processor.piece(0.0) }
 }
 
 /// When `lines` together have delivered `len` bytes.
