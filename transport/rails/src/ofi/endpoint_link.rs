@@ -4,10 +4,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fishplate_engine::wire::Header;
 use fishplate_engine::{Payload, RailId, Source, SubchannelId, Transmit};
+use fishplate_link_core::{BounceBuffers, Common, Ending, Link, Places};
 
 use super::Rail;
-use crate::bounce_buffers::BounceBuffers;
-use crate::link_kind::{Common, Ending, Link, Places};
 
 /// A rail, which its links share.
 pub type SharedRail = Arc<Mutex<Rail>>;

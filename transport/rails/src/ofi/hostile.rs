@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use fishplate_engine::wire::Header;
 use fishplate_engine::{BounceId, Payload, Placement, Region};
+use fishplate_link_core::{BounceBuffers, Places, UserMemory};
 
 use super::description::Description;
 use super::link::Failure;
@@ -12,9 +13,6 @@ use super::rail::{Names, News, Rail};
 use super::record::Preamble;
 use super::simulated::{Access, Mood, Network, SharedNetwork, SimulatedPort};
 use super::transport::{RECORD, SENDS};
-use crate::bounce_buffers::BounceBuffers;
-use crate::link_kind::Places;
-use crate::sys::memory::UserMemory;
 use crate::sys::ofi::{LentPiece, Provider};
 
 pub use super::receiver::BadRecord;

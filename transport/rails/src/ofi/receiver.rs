@@ -4,12 +4,10 @@ use std::collections::VecDeque;
 
 use fishplate_engine::wire::{Header, MAX_HEADER_LEN, Malformed, decode};
 use fishplate_engine::{BounceId, Extent, Payload, Placement};
+use fishplate_link_core::{BounceBuffers, Destination, UserMemory};
 
 use super::record::{Kind, RemotePiece};
 use super::transport::Transport;
-use crate::bounce_buffers::BounceBuffers;
-use crate::link::Destination;
-use crate::sys::memory::UserMemory;
 use crate::sys::ofi::{PeerAddress, Posted, Provider, Remote};
 
 /// Longest payload that comes in several records, in bytes: messages and pieces that are not lent are shorter.

@@ -4,13 +4,11 @@ use std::collections::VecDeque;
 
 use fishplate_engine::wire::MAX_HEADER_LEN;
 use fishplate_engine::{Payload, Source, Transmit};
+use fishplate_link_core::{Held, Places, WaitingFrame, overlaps};
 
 use super::record::{Kind, LinkKey, MAX_PAYLOAD, MAX_PIECES, PIECE, PREAMBLE, Preamble, RemotePiece};
 use super::transport::{Transport, memory_hint};
-use crate::link_kind::Places;
-use crate::sys::memory::overlaps;
 use crate::sys::ofi::{LentPiece, PeerAddress, Provider};
-use crate::waiting_frame::{Held, WaitingFrame};
 
 /// Unacknowledged numbered records, at most: the receiver has this number of buffers for them for each link.
 pub const CREDITS: u32 = 32;
@@ -163,7 +161,7 @@ impl<P: Provider> Sender<P> {
         acks: Acks,
         places: Places<'_>,
     ) -> bool {
-        let len = frame.payload.content().len();
+        let len = frame.payload.content().payload_len();
         // A payload that is read remotely has no checksum.
         let may_lend = frame.may_lend && !self.cannot_lend && !transport.is_checked;
         if len > MAX_COPIED && frame.done == 0 && may_lend {

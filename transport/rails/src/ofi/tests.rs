@@ -2,12 +2,10 @@
 
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{BounceId, Envelope, MessageSeq, Payload, Placement, Source, SubchannelId, Transmit, VcId};
+use fishplate_link_core::{BounceBuffers, Places, UserMemory};
 
 use super::wanted::Wanted;
 use super::{Failure, News, Rail};
-use crate::bounce_buffers::BounceBuffers;
-use crate::link_kind::Places;
-use crate::sys::memory::UserMemory;
 use crate::sys::ofi::{Library, Offer, one_at_a_time};
 
 /// Providers that are tried: those that need no adapter. (Not `shm`: both its ends in one process end that, in libfabric 2.5. Not

@@ -3,9 +3,9 @@
 use ofi_abi::FI_ENOMEM;
 
 use super::record::{MAX_PAYLOAD, PREAMBLE};
-use crate::checksum::{CHECK_LEN, Checksum};
 use crate::sys::ofi::{Buffer, Error, PeerAddress, Posted, Provider};
 use fishplate_engine::wire::MAX_HEADER_LEN;
+use fishplate_link_core::{CHECK_LEN, Checksum};
 
 /// Bytes of the longest record, with its checksum.
 pub const RECORD: usize = PREAMBLE + MAX_HEADER_LEN + MAX_PAYLOAD + CHECK_LEN;

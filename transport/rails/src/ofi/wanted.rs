@@ -1,9 +1,9 @@
 //! The words of FISHPLATE_RAILS that name domains of libfabric providers, such as `verbs:mlx5_0`.
 
+use fishplate_link_core::matches;
 use std::fmt;
 use std::net::IpAddr;
 
-use crate::pattern::matches;
 pub use crate::sys::ofi::EndpointKind;
 
 /// A domain of a provider.

@@ -14,11 +14,11 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use fishplate_engine::{Instant, RailId, VcId};
+use fishplate_link_core::Counts;
 use slab::Slab;
 
 use super::Endpoint;
 use super::status_page::rail_without_address;
-use crate::link_kind::Counts;
 use crate::live::{self, State};
 use crate::ofi::adapters::{Adapter, SYSFS};
 use crate::ofi::wanted::{Wanted, named, names_interfaces};

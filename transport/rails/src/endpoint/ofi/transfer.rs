@@ -1,11 +1,13 @@
 //! Frames over links of providers.
 
 use fishplate_engine::{Instant, Transmit};
+use fishplate_link_core::{Link, Places};
 
 use super::{EndId, OfiLinks};
 use crate::endpoint::Endpoint;
+use crate::endpoint::link_id::LinkId;
 use crate::endpoint::send::BUDGET;
-use crate::link_kind::{CHANGED, Link, LinkId, Places};
+use crate::link::CHANGED;
 use crate::ofi::{Failure, News, OfiLink, lock};
 
 impl Endpoint {

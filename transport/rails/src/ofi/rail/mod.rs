@@ -12,13 +12,12 @@ use std::time::{Duration, Instant};
 
 use fishplate_engine::wire::Header;
 use fishplate_engine::{Payload, Transmit};
+use fishplate_link_core::{BounceBuffers, Places};
 use slab::Slab;
 
 use super::link::{Failure, Link};
 use super::sender::Sender;
 use super::transport::Transport;
-use crate::bounce_buffers::BounceBuffers;
-use crate::link_kind::Places;
 use crate::sys::ofi::{Buffer, EndpointKind, Error, Event, Offer, Port, Posted, Provider};
 
 /// How long to wait for the end of remote reads before the endpoint is closed instead.

@@ -1,13 +1,11 @@
 //! Completions of a rail, the news of links that follow from them, and queued sends and reads.
 
 use fishplate_engine::Placement;
+use fishplate_link_core::{BounceBuffers, Places, UserMemory};
 
 use super::{News, Rail};
-use crate::bounce_buffers::BounceBuffers;
-use crate::link_kind::Places;
 use crate::ofi::link::{Failure, Greeting};
 use crate::ofi::record::{Kind, Preamble};
-use crate::sys::memory::UserMemory;
 use crate::sys::ofi::{Buffer, Error, Event, Provider};
 
 impl<P: Provider> Rail<P> {

@@ -1,12 +1,13 @@
 //! Set-up of the links of a rail.
 
+use fishplate_link_core::random;
+
 use super::Rail;
 use crate::ofi::description::Description;
 use crate::ofi::link::{Failure, Greeting, Link};
 use crate::ofi::record::LinkKey;
 use crate::ofi::sender::{BARE, CREDITS, Sender};
 use crate::ofi::transport::RECORD;
-use crate::random::random;
 use crate::sys::ofi::{ConnectionEvent, Error, PeerAddress, Provider, Request};
 
 /// Receive buffers for each link.

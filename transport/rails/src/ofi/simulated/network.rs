@@ -6,9 +6,9 @@ use std::rc::Rc;
 
 use fastrand::Rng;
 use fishplate_engine::{Extent, Payload, Region};
+use fishplate_link_core::UserMemory;
 
 use super::happens;
-use crate::sys::memory::UserMemory;
 use crate::sys::ofi::{Buffer, Error, Event, Remote};
 
 /// How far the time goes on when a caller waits for it, in nanoseconds, and after how many looks in vain.

@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use fishplate_engine::{Extent, Payload};
+use fishplate_link_core::UserMemory;
 use ofi_abi::{FI_EADDRNOTAVAIL, FI_ENOMEM};
 
 use super::happens;
 use super::network::{Into, Read, Registered, SharedNetwork};
-use crate::sys::memory::UserMemory;
 use crate::sys::ofi::{Buffer, Error, Event, LentPiece, PeerAddress, Posted, Provider, Remote};
 
 /// Completions that are taken at a time, as from a real one.

@@ -5,9 +5,9 @@ use std::sync::OnceLock;
 
 use fastrand::Rng;
 use fishplate_engine::{Extent, Payload, Region};
+use fishplate_link_core::UserMemory;
 
 use crate::ofi::simulated::Access;
-use crate::sys::memory::UserMemory;
 
 /// Bytes around each piece, which must not be accessed.
 const GUARD: u64 = 32;

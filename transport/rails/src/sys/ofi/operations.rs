@@ -6,6 +6,7 @@ use std::ptr::null_mut;
 use std::time::Instant;
 
 use fishplate_engine::Payload;
+use fishplate_link_core::UserMemory;
 use ofi_abi::{FI_ADDR_UNSPEC, FI_EAGAIN, FI_EAVAIL, fi_cq_err_entry, fi_cq_msg_entry};
 
 use super::Error;
@@ -16,7 +17,6 @@ use super::operation::{Event, Operation, Posted, Remote, What};
 use super::port::{Endpoints, Port};
 use super::provider::{Connected, Provider};
 use super::registration::{LentPiece, Registration, Use, lend, register_own};
-use crate::sys::memory::UserMemory;
 
 /// Completions that one call reads.
 const BATCH: usize = 16;

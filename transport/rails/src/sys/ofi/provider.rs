@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use fishplate_engine::Payload;
+use fishplate_link_core::UserMemory;
 
 use super::{Buffer, ConnectionEvent, Error, Event, LentPiece, PeerAddress, Posted, Remote, Request};
-use crate::sys::memory::UserMemory;
 
 /// An endpoint of a provider.
 pub trait Provider {

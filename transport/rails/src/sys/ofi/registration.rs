@@ -5,13 +5,12 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 
 use fishplate_engine::Payload;
+use fishplate_link_core::{UserMemory, random};
 use ofi_abi::{FI_ENOKEY, FI_MR_LOCAL, FI_MR_PROV_KEY, FI_MR_VIRT_ADDR, FI_READ, FI_RECV, FI_REMOTE_READ, FI_SEND};
 
 use super::Error;
 use super::domain::Domain;
 use super::object::Object;
-use crate::random::random;
-use crate::sys::memory::UserMemory;
 
 /// Keys that are tried where this side chooses them, as one may be in use.
 const MAX_TRIES: usize = 8;

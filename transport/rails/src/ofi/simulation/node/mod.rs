@@ -10,12 +10,9 @@ use fishplate_engine::wire::Header;
 use fishplate_engine::{
     Completion, Config, Engine, Instant, MemoryAction, Payload, Placement, RailId, Source, SubchannelId, Transmit, VcId,
 };
+use fishplate_link_core::{BounceBuffers, Destination, Places, UserMemory};
 
-use crate::bounce_buffers::BounceBuffers;
-use crate::link::Destination;
-use crate::link_kind::Places;
 use crate::ofi::simulated::SharedNetwork;
-use crate::sys::memory::UserMemory;
 use rails::SimulatedRail;
 
 /// Bytes that a link takes at a time.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use fishplate_engine::{Instant, RailId, SubchannelId, VcId};
+use fishplate_link_core::Places;
 
 use super::{BUDGET, Node, Over};
-use crate::link_kind::Places;
 use crate::ofi::rail::{Names, Rail};
 use crate::ofi::simulated::{SharedNetwork, SimulatedPort};
 use crate::ofi::{Answer, Description, Failure, News};

@@ -10,7 +10,7 @@
 /// Records in one direction that were not taken yet, at most.
 pub const SLOTS: u32 = 256;
 /// Length of a slot, in bytes.
-pub const SLOT: usize = 64;
+pub(crate) const SLOT: usize = 64;
 /// Bytes of a record in its slot.
 pub const IN_SLOT: usize = SLOT - 8;
 /// Length of a ring of bytes: as long as possible within 256 KiB for a pair of endpoints.
@@ -23,9 +23,9 @@ const WORDS: usize = 4096;
 /// Length of the rings of one direction.
 const DIRECTION: usize = SLOTS as usize * SLOT + BYTES;
 /// Entries of a table: a page of them.
-pub const EXPOSED: usize = 64;
+pub(crate) const EXPOSED: usize = 64;
 /// Length of an entry, in bytes: a cache line.
-pub const EXPOSURE: usize = 64;
+pub(crate) const EXPOSURE: usize = 64;
 /// Offset of the tables.
 const TABLES: usize = WORDS + 2 * DIRECTION;
 /// Length of the shared memory.
@@ -34,9 +34,9 @@ pub const LEN: usize = TABLES + 2 * EXPOSED * EXPOSURE;
 /// Distance of words that are written by different sides, or at different times: processors fetch two cache lines at once.
 const APART: usize = 128;
 /// Offset of the nonce: a random number, written once, by which both sides verify that they map the same memory.
-pub const NONCE_AT: usize = 0;
+pub(crate) const NONCE_AT: usize = 0;
 /// Length of the nonce.
-pub const NONCE_LEN: usize = 16;
+pub(crate) const NONCE_LEN: usize = 16;
 
 /// The two sides of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,12 +72,12 @@ impl Side {
     }
 
     /// Offset of entry `number` in its table.
-    pub fn exposure(self, number: usize) -> usize {
+    pub(crate) fn exposure(self, number: usize) -> usize {
         TABLES + (self as usize * EXPOSED + number % EXPOSED) * EXPOSURE
     }
 
     /// Offset of the destination (address and length, as the kernel takes them) of this side's write into the peer's memory.
-    pub fn target(self) -> usize {
+    pub(crate) fn target(self) -> usize {
         self.word(Word::Piece) + 16
     }
 
@@ -126,7 +126,7 @@ pub mod kind {
 }
 
 /// Bytes of the ring that a record of `len` bytes takes.
-pub fn in_ring(len: usize) -> usize {
+pub(crate) fn in_ring(len: usize) -> usize {
     len.saturating_sub(IN_SLOT).next_multiple_of(SLOT)
 }
 
@@ -136,7 +136,7 @@ pub fn describe(kind: u32, len: usize) -> u32 {
 }
 
 /// Kind and length in the second word of a slot.
-pub fn described(word: u32) -> (u32, usize) {
+pub(crate) fn described(word: u32) -> (u32, usize) {
     (word >> 24, (word & 0xff_ffff) as usize)
 }
 

@@ -29,11 +29,13 @@ impl BounceBuffers {
     }
 
     /// The buffer called `id`; empty if there is none.
+    #[inline]
     pub fn get(&self, id: BounceId) -> &[u8] {
         self.buffers.get(id.0 as usize).map_or(&[], Vec::as_slice)
     }
 
     /// The buffer called `id`.
+    #[inline]
     pub fn get_mut(&mut self, id: BounceId) -> Option<&mut Vec<u8>> {
         self.buffers.get_mut(id.0 as usize)
     }

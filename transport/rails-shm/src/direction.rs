@@ -6,13 +6,11 @@ use std::sync::atomic::Ordering;
 
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{BounceId, Envelope, MessageSeq, Payload, Placement, Source};
+use fishplate_link_core::{BounceBuffers, Places, UserMemory};
 
-use super::layout::{LEN, NONCE_AT, NONCE_LEN, Side, Word, kind};
-use super::receiver::{BadRecord, Placed, Receiver, Record};
-use super::sender::{NeverSent, Sender};
-use crate::bounce_buffers::BounceBuffers;
-use crate::link_kind::Places;
-use crate::sys::memory::UserMemory;
+use crate::layout::{LEN, NONCE_AT, NONCE_LEN, Side, Word, kind};
+use crate::receiver::{BadRecord, Placed, Receiver, Record};
+use crate::sender::{NeverSent, Sender};
 use crate::sys::process_memory::{Known, Process};
 use crate::sys::shared_memory::SharedMemory;
 

@@ -6,13 +6,11 @@ use std::sync::atomic::Ordering;
 
 use fishplate_engine::wire::{Header, MAX_HEADER_LEN, Urgency, header_len};
 use fishplate_engine::{Extent, Payload, Source};
+use fishplate_link_core::{Content, Held, Places, UserMemory, WaitingFrame, overlaps};
 
-use super::layout::{BYTES, IN_SLOT, MAX_PAYLOAD, SLOTS, Side, Sleep, Word, describe, in_ring, kind, tag};
-use crate::link_kind::Places;
-use crate::sys::memory::{UserMemory, overlaps};
+use crate::layout::{BYTES, IN_SLOT, MAX_PAYLOAD, SLOTS, Side, Sleep, Word, describe, in_ring, kind, tag};
 use crate::sys::process_memory::MAX_PIECES;
 use crate::sys::shared_memory::SharedMemory;
-use crate::waiting_frame::{Content, Held, WaitingFrame};
 
 /// Shortest payload that is lent, in bytes, where the peer can read this process's memory: the system call takes as long as copying
 /// it twice.
@@ -61,7 +59,7 @@ pub struct Sender {
 
 impl Sender {
     /// The sender of one side of a link.
-    pub fn new(memory: Arc<SharedMemory>, side: Side) -> Sender {
+    pub(crate) fn new(memory: Arc<SharedMemory>, side: Side) -> Sender {
         Sender {
             memory,
             side,
@@ -94,6 +92,7 @@ impl Sender {
     }
 
     /// Whether frames are queued.
+    #[inline]
     pub fn is_blocked(&self) -> bool {
         !self.waiting.is_empty()
     }
@@ -179,7 +178,7 @@ impl Sender {
     }
 
     /// Copies queued bytes in the memory `ended`, which becomes invalid. False if the peer may still read there.
-    pub fn detach(&mut self, ended: &Payload, places: Places<'_>) -> bool {
+    pub(crate) fn detach(&mut self, ended: &Payload, places: Places<'_>) -> bool {
         self.waiting.iter_mut().for_each(|frame| frame.detach(ended, places));
         !self.has_lent(ended)
     }
@@ -207,6 +206,7 @@ impl Sender {
     }
 
     /// Whether the peer has to be woken; it counts as awake from then on. `is_last`: see [`Sender::unrung`].
+    #[inline]
     pub fn must_ring(&mut self, is_last: bool) -> bool {
         self.unrung &= !is_last;
         let at = self.side.peer().word(Word::Sleep);
@@ -231,7 +231,7 @@ impl Sender {
     /// Writes a frame from offset `done` of its payload on, as far as there is room. True once all of it is written.
     #[inline]
     fn write(&mut self, header: &Header, content: Content<'_>, lend: bool, done: &mut u64, places: Places<'_>) -> bool {
-        let len = content.len();
+        let len = content.payload_len();
         if lend && *done == 0 {
             return self.write_lent(header, content);
         }

@@ -1,7 +1,7 @@
 //! The interface between an endpoint and a link of any kind: one subchannel to a peer.
 //!
-//! [`Link`] has the operations that all kinds share; set-up, polling and reading of each kind are in `endpoint/` under its name.
-//! `docs/internals/architecture.md` says what a new kind needs.
+//! [`Link`] has the operations that all kinds share; set-up, polling and reading of each kind are in `endpoint/` of
+//! `fishplate-rails`, under its name.
 
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, Payload, RailId, SubchannelId};
@@ -9,23 +9,13 @@ use fishplate_engine::{Instant, Payload, RailId, SubchannelId};
 use crate::bounce_buffers::BounceBuffers;
 use crate::sys::memory::UserMemory;
 
-/// An open link of an endpoint: its kind, and its key among those of that kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkId {
-    /// A TCP connection, with its datagrams.
-    Tcp(usize),
-    /// Memory that a peer of this host shares.
-    Memory(usize),
-    /// An endpoint of a libfabric provider.
-    Ofi(usize),
-}
-
 /// State that links of all kinds have.
 pub struct Common {
     /// The engine's name for it.
     pub subchannel: SubchannelId,
     /// Its rail, or the number under which its kind is counted.
     pub rail: RailId,
+    /// What it has carried so far.
     pub counts: Counts,
     /// The peer has sent its goodbye.
     pub goodbye_received: bool,
@@ -119,9 +109,6 @@ pub trait Link {
     }
 }
 
-/// Message for a frame with a wrong checksum.
-pub const CHANGED: &str = "a frame was changed on its way: its checksum is wrong";
-
 /// How a peer has ended a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
@@ -144,6 +131,7 @@ impl Ending {
 /// The memory of payloads in this process.
 #[derive(Clone, Copy)]
 pub struct Places<'a> {
+    /// The user's.
     pub memory: &'a UserMemory,
     /// Copies.
     pub bounces: &'a BounceBuffers,
@@ -185,7 +173,7 @@ impl Counts {
 }
 
 /// Whether a frame is a message, an access or a piece of one, not protocol.
-pub fn carries_data(body: &Body) -> bool {
+fn carries_data(body: &Body) -> bool {
     matches!(
         body,
         Body::Eager { .. } | Body::EarlyData { .. } | Body::Stripe { .. } | Body::Write { .. } | Body::Atomic { .. }

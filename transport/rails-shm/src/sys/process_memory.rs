@@ -3,8 +3,8 @@
 use std::io;
 
 use fishplate_engine::Payload;
+use fishplate_link_core::UserMemory;
 
-use super::memory::UserMemory;
 use super::shared_memory::SharedMemory;
 
 /// Pieces on either side of one call, at most.

@@ -1,22 +1,4 @@
-//! Links in shared memory between two endpoints of one host, beside those over their network.
-//!
-//! [`SharedMemoryLink`] is one subchannel: a `sender`, a `receiver`, and a socket between the two processes, by which
-//! either notices the end of the other and wakes it. Beside these, each side has a table of memory that the other one may
-//! access by itself (`exposed`), and does so (`direct`). [`layout`] says what is where in the memory, `setup` how two
-//! endpoints come to share it. Docs: `docs/internals/shared-memory.md`.
-
-mod direct;
-#[cfg(any(test, feature = "hostile-input"))]
-pub mod direction;
-mod exposed;
-mod exposure;
-pub mod layout;
-mod receiver;
-mod sender;
-pub(crate) mod setup;
-#[cfg(test)]
-mod tests;
-mod threads;
+//! A link in shared memory: both of its halves, the peer's direct accesses and this side's, and the socket with the bells.
 
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -26,18 +8,16 @@ use std::sync::atomic::Ordering;
 
 use fishplate_engine::wire::Header;
 use fishplate_engine::{Payload, RailId, Source, SubchannelId};
+use fishplate_link_core::{BounceBuffers, Common, Ending, Link, Places};
 use rustix::net::{SendFlags, send};
 
-use crate::bounce_buffers::BounceBuffers;
-use crate::link_kind::{Common, Ending, Link, Places};
+use crate::direct::Direct;
+use crate::exposed::{Exposed, Stuck};
+use crate::layout::{Side, Sleep, Word};
+use crate::receiver::Receiver;
+use crate::sender::Sender;
+use crate::setup::Shared;
 use crate::sys::shared_memory::SharedMemory;
-use direct::Direct;
-use exposed::{Exposed, Stuck};
-use layout::{Side, Sleep, Word};
-
-pub use layout::kind;
-pub use receiver::{BadRecord, Placed, Receiver, Record};
-pub use sender::{NeverSent, Sender};
 
 /// A link in shared memory.
 pub struct SharedMemoryLink {
@@ -62,8 +42,8 @@ pub struct SharedMemoryLink {
 
 impl SharedMemoryLink {
     /// A link that both sides have proven.
-    pub fn new(shared: setup::Shared, subchannel: SubchannelId, rail: RailId) -> SharedMemoryLink {
-        let setup::Shared { memory, side, socket, process } = shared;
+    pub fn new(shared: Shared, subchannel: SubchannelId, rail: RailId) -> SharedMemoryLink {
+        let Shared { memory, side, socket, process } = shared;
         SharedMemoryLink {
             common: Common::new(subchannel, rail),
             sender: Sender::new(memory.clone(), side),
@@ -103,6 +83,7 @@ impl SharedMemoryLink {
     }
 
     /// Rings if the peer sleeps and there is something for it. `is_last`: there is no later check before more is sent.
+    #[inline]
     pub fn ring_if_asleep(&mut self, is_last: bool) {
         if self.sender.must_ring(is_last) {
             self.ring();

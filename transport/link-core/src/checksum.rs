@@ -13,6 +13,7 @@ pub struct Checksum(u32);
 
 impl Checksum {
     /// Of these bytes.
+    #[inline]
     pub fn of(bytes: &[u8]) -> Checksum {
         let mut checksum = Checksum::default();
         checksum.add(bytes);
@@ -26,6 +27,7 @@ impl Checksum {
     }
 
     /// Its bytes on the wire.
+    #[inline]
     pub fn encode(self) -> [u8; CHECK_LEN] {
         self.0.to_le_bytes()
     }

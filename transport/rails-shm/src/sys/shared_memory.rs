@@ -6,9 +6,8 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use fishplate_engine::Payload;
+use fishplate_link_core::UserMemory;
 use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
-
-use super::memory::UserMemory;
 
 /// Seals that keep the other process from changing the length of the memory.
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW);

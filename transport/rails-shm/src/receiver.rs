@@ -7,11 +7,9 @@ use std::sync::atomic::Ordering;
 
 use fishplate_engine::wire::{Header, MAX_HEADER_LEN, Malformed, decode, header_len};
 use fishplate_engine::{Payload, Placement, ProtocolViolation};
+use fishplate_link_core::{BounceBuffers, Destination, UserMemory};
 
-use super::layout::{BYTES, IN_SLOT, MAX_PAYLOAD, SLOT, Side, Word, described, in_ring, kind, tag};
-use crate::bounce_buffers::BounceBuffers;
-use crate::link::Destination;
-use crate::sys::memory::UserMemory;
+use crate::layout::{BYTES, IN_SLOT, MAX_PAYLOAD, SLOT, Side, Word, described, in_ring, kind, tag};
 use crate::sys::process_memory::{Known, MAX_PIECES, Piece, Process};
 use crate::sys::shared_memory::SharedMemory;
 
@@ -78,7 +76,7 @@ pub enum Placed {
 
 impl Receiver {
     /// `side`: this one.
-    pub fn new(memory: Arc<SharedMemory>, side: Side, process: Option<Process>) -> Receiver {
+    pub(crate) fn new(memory: Arc<SharedMemory>, side: Side, process: Option<Process>) -> Receiver {
         let (destination, done, len) = (Destination::Discard, 0, 0);
         let next_at = side.peer().slot(0);
         Receiver { memory, side, next: 0, next_at, bytes: 0, published: 0, destination, done, len, process }
@@ -257,12 +255,12 @@ impl Receiver {
     }
 
     /// Drops the rest of the present payload.
-    pub fn discard(&mut self) {
+    pub(crate) fn discard(&mut self) {
         self.destination = Destination::Discard;
     }
 
     /// Whether a payload has come in part.
-    pub fn is_within_frame(&self) -> bool {
+    pub(crate) fn is_within_frame(&self) -> bool {
         self.len > 0
     }
 

@@ -3,12 +3,14 @@
 use fishplate_engine::wire::Header;
 use fishplate_engine::{Payload, Source};
 
-use crate::link_kind::Places;
+use crate::link::Places;
 use crate::sys::memory::overlaps;
 
 /// A queued frame.
 pub struct WaitingFrame {
+    /// Its header.
     pub header: Header,
+    /// Its payload, which may be empty.
     pub payload: Held,
     /// Its payload may be lent to the peer.
     pub may_lend: bool,
@@ -43,6 +45,8 @@ impl WaitingFrame {
 }
 
 impl Held {
+    /// For sending it.
+    #[inline]
     pub fn content(&self) -> Content<'_> {
         match self {
             Held::Where(source) => Content::Where(source),
@@ -53,7 +57,8 @@ impl Held {
 
 impl Content<'_> {
     /// Length in bytes.
-    pub fn len(&self) -> u64 {
+    #[inline]
+    pub fn payload_len(&self) -> u64 {
         match self {
             Content::Where(source) => source.len(),
             Content::Copied(bytes) => bytes.len() as u64,
@@ -76,7 +81,7 @@ impl Content<'_> {
 
     /// A copy of all of it.
     pub fn copied(self, places: Places<'_>) -> Held {
-        let len = self.len() as usize;
+        let len = self.payload_len() as usize;
         let mut copy = Vec::with_capacity(len);
         self.for_each(0, len, places, |bytes| copy.extend_from_slice(bytes));
         Held::Copied(copy)

@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::direction::{Direction, RECEIVER, SENDER};
-use super::layout::{BYTES, LEN, MAX_PAYLOAD, SLOTS, Word, describe, kind};
-use super::sender::NeverSent;
+use crate::direction::{Direction, RECEIVER, SENDER};
+use crate::layout::{BYTES, LEN, MAX_PAYLOAD, SLOTS, Word, describe, kind};
+use crate::sender::NeverSent;
 
 fn contents(len: usize, seed: u32) -> Vec<u8> {
     (0..len as u32).map(|at| (at.wrapping_mul(31) ^ at >> 8 ^ seed.wrapping_mul(7)) as u8).collect()

@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 use fishplate_engine::Registration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::exposure::Exposure;
-use super::layout::{EXPOSED, Side, Word};
-use super::threads::{Threads, threads_of};
+use crate::exposure::Exposure;
+use crate::layout::{EXPOSED, Side, Word};
 use crate::sys::process_memory::Process;
 use crate::sys::shared_memory::SharedMemory;
+use crate::threads::{Threads, threads_of};
 
 /// How long to wait for a peer that is marked as writing: a piece takes some fifty microseconds of a processor, which other
 /// processes may occupy.
@@ -46,7 +46,7 @@ pub struct Exposed {
 }
 
 impl Exposed {
-    pub fn new(memory: Arc<SharedMemory>, side: Side, process: Option<Process>) -> Exposed {
+    pub(crate) fn new(memory: Arc<SharedMemory>, side: Side, process: Option<Process>) -> Exposed {
         Exposed { memory, side, process, keys: [None; EXPOSED], last: 0, max_wait: MAX_WAIT }
     }
 
@@ -70,7 +70,7 @@ impl Exposed {
     }
 
     /// Ends all entries.
-    pub fn end_all(&mut self) -> bool {
+    pub(crate) fn end_all(&mut self) -> bool {
         let keys: Vec<u64> = self.keys.iter().flatten().copied().collect();
         keys.iter().for_each(|key| {
             self.end(*key);
@@ -88,7 +88,7 @@ impl Exposed {
     }
 
     /// Waits until the peer writes to no ended entry any more. `socket`: to the peer.
-    pub fn await_writer(&mut self, socket: BorrowedFd<'_>) -> Result<(), Stuck> {
+    pub(crate) fn await_writer(&mut self, socket: BorrowedFd<'_>) -> Result<(), Stuck> {
         let Some(process) = self.process else { return Ok(()) };
         fence(Ordering::SeqCst);
         let at = self.side.peer().word(Word::Piece);
@@ -136,8 +136,8 @@ mod tests {
     use fishplate_engine::{Payload, Region};
     use rustix::process::{Pid, Signal, kill_process};
 
-    use super::super::layout::{LEN, NONCE_AT, NONCE_LEN};
     use super::*;
+    use crate::layout::{LEN, NONCE_AT, NONCE_LEN};
 
     /// A peer that has begun to write, and its end of the socket.
     struct Writing {

@@ -12,7 +12,8 @@ impl UserMemory {
     /// # Safety
     /// Every extent handed to the methods names memory of this process: `region` is an address, and `len` bytes from
     /// `region + offset` on are valid for reads (as a source) or writes (as a destination) and not otherwise accessed
-    /// during the call, nor between a call of [`iovec`](UserMemory::iovec) and the end of the system call it is for.
+    /// during the call, nor between a call of [`address`](UserMemory::address) or [`parts`](UserMemory::parts)
+    /// and the end of the system call it is for.
     pub unsafe fn vouched() -> Self {
         UserMemory { _vouched: () }
     }
@@ -23,7 +24,7 @@ impl UserMemory {
     }
 
     /// For tests, whose extents name live memory.
-    #[cfg(any(test, feature = "hostile-input"))]
+    #[cfg(any(test, feature = "test-support"))]
     pub fn of_test() -> Self {
         UserMemory { _vouched: () }
     }
@@ -42,9 +43,9 @@ impl UserMemory {
         }
     }
 
-    /// The pieces of bytes `[from, from + len)` of `payload`, clamped to its end. For this folder alone.
+    /// The pieces of bytes `[from, from + len)` of `payload`, clamped to its end.
     #[inline]
-    pub(super) fn parts(&self, payload: &Payload, from: u64, len: u64) -> impl Iterator<Item = *mut [u8]> {
+    pub fn parts(&self, payload: &Payload, from: u64, len: u64) -> impl Iterator<Item = *mut [u8]> {
         let (mut skip, mut left) = (from, len);
         payload.extents().iter().filter_map(move |extent| {
             let part = extent.slice(skip, left);
@@ -89,13 +90,15 @@ impl UserMemory {
         }
     }
 
-    /// The extent for a system call that gathers or scatters.
-    pub fn iovec(&self, extent: &Extent) -> libc::iovec {
-        libc::iovec { iov_base: address(extent).cast(), iov_len: extent.len as usize }
+    /// The address of an extent, for a system call that gathers or scatters.
+    #[inline]
+    pub fn address(&self, extent: &Extent) -> *mut u8 {
+        address(extent)
     }
 }
 
 /// Whether two payloads have a byte in common.
+#[inline]
 pub fn overlaps(a: &Payload, b: &Payload) -> bool {
     let range = |extent: &Extent| {
         let start = u128::from(extent.region.0.wrapping_add(extent.offset));
@@ -105,7 +108,8 @@ pub fn overlaps(a: &Payload, b: &Payload) -> bool {
     a.extents().iter().any(|a| b.extents().iter().any(|b| meet(a, b)))
 }
 
-/// The address of an extent. For this folder alone.
+/// The address of an extent.
+#[inline]
 pub(super) fn address(extent: &Extent) -> *mut u8 {
     std::ptr::with_exposed_provenance_mut(extent.region.0.wrapping_add(extent.offset) as usize)
 }

@@ -6,10 +6,10 @@ use std::sync::atomic::{Ordering, fence};
 use std::time::{Duration, Instant};
 
 use fishplate_engine::{Payload, Remote};
+use fishplate_link_core::UserMemory;
 
-use super::exposure::{Exposure, READ, WRITE};
-use super::layout::{EXPOSED, Side, Word};
-use crate::sys::memory::UserMemory;
+use crate::exposure::{Exposure, READ, WRITE};
+use crate::layout::{EXPOSED, Side, Word};
 use crate::sys::process_memory::{Gathered, Known, Piece, Process};
 use crate::sys::shared_memory::SharedMemory;
 
@@ -43,7 +43,7 @@ struct Found {
 
 impl Direct {
     /// Without any accesses yet. `side`: this side of the link.
-    pub fn new(memory: Arc<SharedMemory>, side: Side, process: Option<Process>) -> Direct {
+    pub(crate) fn new(memory: Arc<SharedMemory>, side: Side, process: Option<Process>) -> Direct {
         Direct { memory, side, process, seen: None, last: 0, pieces: 0 }
     }
 
@@ -149,8 +149,8 @@ mod tests {
     use fishplate_engine::Extent;
     use proptest::prelude::*;
 
-    use super::super::layout::{LEN, NONCE_AT, NONCE_LEN};
     use super::*;
+    use crate::layout::{LEN, NONCE_AT, NONCE_LEN};
 
     /// This process is its own peer.
     fn direct() -> (Direct, Arc<SharedMemory>) {

@@ -14,15 +14,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use fishplate_engine::{Instant, VcId};
+use fishplate_link_core::random;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
     recvmsg, sendmsg,
 };
 use socket2::{Domain, SockAddr, Socket, Type};
 
-use super::layout::{LEN, NONCE_AT, NONCE_LEN, Side, Word};
-use crate::random::random;
-use crate::sys::option::{PeerProcess, peer_process};
+use crate::layout::{LEN, NONCE_AT, NONCE_LEN, Side, Word};
+use crate::sys::peer_process::{PeerProcess, peer_process};
 use crate::sys::process_memory::Process;
 use crate::sys::shared_memory::SharedMemory;
 
@@ -33,16 +33,24 @@ pub const MAX_SETUP_NS: u64 = 60_000_000_000;
 
 /// Memory that both sides have proven to map.
 pub struct Shared {
-    pub memory: Arc<SharedMemory>,
-    pub side: Side,
-    pub socket: UnixStream,
+    pub(crate) memory: Arc<SharedMemory>,
+    pub(crate) side: Side,
+    pub(crate) socket: UnixStream,
     /// The peer's process, if its memory can be read.
-    pub process: Option<Process>,
+    pub(crate) process: Option<Process>,
+}
+
+impl Shared {
+    /// Whether this side can read the peer's memory: long payloads are not copied into shared memory then.
+    pub fn reads_peer(&self) -> bool {
+        self.process.is_some()
+    }
 }
 
 /// A socket at which peers deliver memory.
 pub struct Listener {
     socket: UnixListener,
+    /// Its random name, by which peers find it.
     pub name: u64,
 }
 

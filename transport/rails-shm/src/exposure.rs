@@ -3,7 +3,7 @@
 
 use fishplate_engine::{Registration, Remote};
 
-use super::layout::EXPOSURE;
+use crate::layout::EXPOSURE;
 
 /// The peer may read it.
 pub const READ: u32 = 1;
