@@ -24,7 +24,7 @@ LIBRARY_BUILD := cargo-zigbuild rustc --target x86_64-unknown-linux-gnu.$(GLIBC)
 RELEASE = x86_64-unknown-linux-gnu/release
 endif
 # Crates that Cargo.toml has compile fast for the program, and that are fast in the provider.
-FAST := fishplate-rails fishplate-rails-shm
+FAST := fishplate-rails fishplate-rails-ofi fishplate-rails-shm
 # As a shared library alone: what is a Rust library as well is not optimized as a whole.
 PROVIDER_ALONE = $(LIBRARY_BUILD) --quiet --release --crate-type cdylib --target-dir "$(TARGET)/libraries" \
   --config 'profile.release.lto="fat"' --config 'profile.release.debug="line-tables-only"' \

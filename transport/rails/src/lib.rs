@@ -36,7 +36,6 @@ pub mod live;
 mod logger;
 pub mod netlink;
 pub mod numa;
-pub mod ofi;
 mod open_files;
 pub mod own_sockets;
 pub mod pairing;

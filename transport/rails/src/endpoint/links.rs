@@ -9,6 +9,7 @@ use std::iter::once;
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, Payload, RailId, SubchannelId, Transmit, VcId};
 use fishplate_link_core::{Counts, Link, Places};
+use fishplate_rails_ofi::Description;
 use fishplate_rails_shm::Sender;
 
 use super::Endpoint;
@@ -20,7 +21,6 @@ use super::tcp::TcpLinks;
 use super::tcp::socket::TcpSocket;
 use crate::endpoint::link_id::LinkId;
 use crate::live;
-use crate::ofi::Description;
 use crate::rail::Rail;
 use crate::sys::poll::Ready;
 

@@ -6,7 +6,6 @@ pub mod counter_register;
 pub mod interface;
 pub mod io;
 pub mod limits;
-pub mod ofi;
 pub mod option;
 pub mod poll;
 pub mod preemption;
