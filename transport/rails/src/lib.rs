@@ -1,5 +1,5 @@
 //! Real rails for the Fishplate engine: TCP sockets, one or more a network interface and peer, and the driver that
-//! pumps an engine over them.
+//! pumps an engine over them. `fishplate-rails-shm` and `fishplate-rails-ofi` have links of other kinds, which it drives too.
 //!
 //! - [`Endpoint`]: an engine with its sockets. `fishplate-provider` opens one for each libfabric endpoint, and calls it
 //!   whenever MPI calls; nothing moves by itself.
