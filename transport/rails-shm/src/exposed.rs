@@ -61,7 +61,7 @@ impl Exposed {
         self.memory.store(at, self.last, Ordering::Release);
     }
 
-    /// Ends an entry: no further access to memory under `key` begins. False if it is not in the table. [`Exposed::await_writer`] has to
+    /// Ends an entry: no further access to memory under `key` begins. False if it is not in the table. `await_writer` has to
     /// follow.
     pub fn end(&mut self, key: u64) -> bool {
         let found = self.keys.iter().position(|known| *known == Some(key));

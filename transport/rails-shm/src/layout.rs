@@ -77,7 +77,7 @@ impl Side {
     }
 
     /// Offset of the destination (address and length, as the kernel takes them) of this side's write into the peer's memory.
-    pub(crate) fn target(self) -> usize {
+    pub fn target(self) -> usize {
         self.word(Word::Piece) + 16
     }
 

@@ -67,7 +67,7 @@ pub struct Names {
 pub enum News {
     /// It is up: both sides have authenticated each other.
     Up,
-    /// A frame; if its payload is not empty, [`Rail::place`] has to follow.
+    /// A frame; if its payload is not empty, `Rail::place` has to follow.
     Header(Header),
     /// The payload of the oldest incomplete frame is in place: its length.
     Placed(u64),
