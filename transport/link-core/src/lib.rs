@@ -4,7 +4,7 @@
 //! - [`Link`]: the interface of a link to its endpoint. `docs/internals/architecture.md` says what a new kind needs.
 //! - Where payloads are: [`UserMemory`], [`BounceBuffers`], the [`Destination`] of one that is being received.
 //! - [`WaitingFrame`]: a frame that a link cannot send yet.
-//! - [`Checksum`] of frames; [`random`] numbers; names as patterns say ([`matches()`]).
+//! - [`Checksum`] of frames; [`random()`] numbers; names as patterns say ([`matches()`]).
 #![deny(unsafe_code)]
 
 mod bounce_buffers;
