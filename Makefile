@@ -23,11 +23,13 @@ PROGRAM_BUILD := cargo-zigbuild zigbuild --target x86_64-unknown-linux-gnu.$(GLI
 LIBRARY_BUILD := cargo-zigbuild rustc --target x86_64-unknown-linux-gnu.$(GLIBC)
 RELEASE = x86_64-unknown-linux-gnu/release
 endif
+# Crates that Cargo.toml has compile fast for the program, and that are fast in the provider.
+FAST := fishplate-rails fishplate-rails-ofi fishplate-rails-shm
 # As a shared library alone: what is a Rust library as well is not optimized as a whole.
 PROVIDER_ALONE = $(LIBRARY_BUILD) --quiet --release --crate-type cdylib --target-dir "$(TARGET)/libraries" \
   --config 'profile.release.lto="fat"' --config 'profile.release.debug="line-tables-only"' \
-  --config 'profile.release.package.fishplate-rails.opt-level=3' \
-  --config 'profile.release.package.fishplate-rails.codegen-units=1' -p fishplate-provider
+  $(foreach crate,$(FAST),--config 'profile.release.package.$(crate).opt-level=3' \
+  --config 'profile.release.package.$(crate).codegen-units=1') -p fishplate-provider
 # make V=1 shows every command, and what cargo says beyond warnings and errors.
 V ?= 0
 Q := $(if $(filter 1,$(V)),,@)

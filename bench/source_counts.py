@@ -16,7 +16,7 @@ import re
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-CRATES = ["engine", "rails", "provider"]
+CRATES = ["engine", "link-core", "rails", "provider"]
 # The second one is that of older commits.
 FOLDERS = ["transport", "crates"]
 APART = re.compile(r"/ofi|shared_memory")
@@ -65,8 +65,8 @@ def main():
         for path, name, value in found:
             print(f"{path}: {name} = {value}")
     for crate in CRATES:
-        print(f"{crate:8} {counts[crate]:4} constants {lines[crate]:6} lines")
-    print(f"{'all':8} {sum(counts.values()):4} constants {sum(lines.values()):6} lines")
+        print(f"{crate:9} {counts[crate]:4} constants {lines[crate]:6} lines")
+    print(f"{'all':9} {sum(counts.values()):4} constants {sum(lines.values()):6} lines")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 //! A link over a provider whose peer sends any records: what looks like one, and what does not.
 
 use fishplate_engine::wire::Header;
-use fishplate_rails::ofi::hostile::{Ended, Kind, MAX_PAYLOAD, PREAMBLE, RemotePiece, Victim, Wanted};
+use fishplate_rails_ofi::hostile::{Ended, Kind, MAX_PAYLOAD, PREAMBLE, RemotePiece, Victim, Wanted};
 
 use crate::headers;
 use crate::support::rng::Rng;

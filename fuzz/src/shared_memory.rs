@@ -1,8 +1,8 @@
 //! A link in shared memory, into which a bad peer writes between any two steps of either end.
 
-use fishplate_rails::shared_memory::direction::{Direction, Ended, MAX_RECEIVED_LEN, RECEIVER, SENDER};
-use fishplate_rails::shared_memory::layout::{BYTES, IN_SLOT, LEN, MAX_PAYLOAD, SLOTS, Word, describe, tag};
-use fishplate_rails::shared_memory::{BadRecord, kind};
+use fishplate_rails_shm::direction::{Direction, Ended, MAX_RECEIVED_LEN, RECEIVER, SENDER};
+use fishplate_rails_shm::layout::{BYTES, IN_SLOT, LEN, MAX_PAYLOAD, SLOTS, Word, describe, tag};
+use fishplate_rails_shm::{BadRecord, kind};
 
 use crate::headers;
 use crate::support::rng::Rng;

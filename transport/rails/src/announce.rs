@@ -6,8 +6,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use fishplate_link_core::random;
+
 use crate::rail::Rail;
-use crate::random::random;
 use crate::socket;
 
 /// Port of the datagram, which mostly goes nowhere: *discard*.

@@ -7,10 +7,10 @@ use fishplate_engine::{Instant, RailId};
 use fishplate_guest::file_limit::LimitedFile;
 use fishplate_guest::output_file;
 use fishplate_host::HostId;
+use fishplate_link_core::Counts;
 use serde::Serialize;
 
 use crate::discover::Class;
-use crate::link_kind::Counts;
 use crate::process;
 use crate::rail::Rail;
 use crate::sys::tcp_info::TcpInfo;

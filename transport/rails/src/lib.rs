@@ -1,5 +1,5 @@
 //! Real rails for the Fishplate engine: TCP sockets, one or more a network interface and peer, and the driver that
-//! pumps an engine over them.
+//! pumps an engine over them. `fishplate-rails-shm` and `fishplate-rails-ofi` have links of other kinds, which it drives too.
 //!
 //! - [`Endpoint`]: an engine with its sockets. `fishplate-provider` opens one for each libfabric endpoint, and calls it
 //!   whenever MPI calls; nothing moves by itself.
@@ -20,8 +20,6 @@ mod absence;
 pub mod address;
 mod announce;
 mod await_rails;
-mod bounce_buffers;
-mod checksum;
 mod clock;
 mod connect;
 mod counters;
@@ -32,28 +30,23 @@ pub mod handshake;
 pub mod hints;
 mod keepalive;
 mod link;
-mod link_kind;
 mod link_name;
 mod listen;
 pub mod live;
 mod logger;
 pub mod netlink;
 pub mod numa;
-pub mod ofi;
 mod open_files;
 pub mod own_sockets;
 pub mod pairing;
-mod pattern;
 pub mod ports;
 pub mod probe;
 pub mod process;
 mod processor_time;
 pub mod rail;
 pub mod rail_bytes;
-mod random;
 pub mod secret;
 pub mod settings;
-pub mod shared_memory;
 mod socket;
 pub mod streams;
 #[allow(unsafe_code)]
@@ -61,7 +54,6 @@ mod sys;
 pub mod ticks;
 pub mod transfer;
 pub mod trial;
-mod waiting_frame;
 
 /// Version of the wire format, which must be equal for all processes of a job.
 pub use fishplate_engine::wire::VERSION as WIRE_VERSION;

@@ -3,8 +3,7 @@
 use std::sync::OnceLock;
 
 use fishplate_host::{Host, HostId};
-
-use crate::random::random;
+use fishplate_link_core::random;
 
 /// Name of the host in its own namespace, for messages.
 pub fn host() -> &'static str {

@@ -6,12 +6,12 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use fishplate_engine::policy::{Multiplexing, Striping};
+use fishplate_rails_ofi::wanted::Wanted;
 use log::LevelFilter;
 
 use crate::ablation::{self, Ablation, Mechanism};
 use crate::discover;
 use crate::handshake::Terms;
-use crate::ofi::wanted::Wanted;
 use crate::ports::Ports;
 use crate::secret::{self, Secret};
 use crate::socket::may_use_congestion;

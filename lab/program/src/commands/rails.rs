@@ -7,10 +7,10 @@ use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
 use fishplate_rails::discover::{self, Class, Interface};
-use fishplate_rails::ofi::adapters::{Adapter, SYSFS};
-use fishplate_rails::ofi::wanted;
 use fishplate_rails::rail::Rail;
 use fishplate_rails::{Settings, hints, netlink, numa, pairing, probe};
+use fishplate_rails_ofi::adapters::{Adapter, SYSFS};
+use fishplate_rails_ofi::wanted;
 use serde::Serialize;
 
 use crate::counters::live::Flows;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Crates of the transport whose code runs in an MPI process.
-const CRATES: [&str; 5] = ["engine", "interpose", "provider", "rails", "guest"];
+const CRATES: [&str; 8] = ["engine", "interpose", "link-core", "provider", "rails", "rails-ofi", "rails-shm", "guest"];
 /// Folders of them that only measure, or simulate.
 const MEASURING: [&str; 8] = [
     "engine/src/channel/path/",
@@ -13,7 +13,7 @@ const MEASURING: [&str; 8] = [
     "engine/src/policy/",
     "interpose/src/trace/",
     "rails/src/link/congestion/",
-    "rails/src/ofi/simula",
+    "rails-ofi/src/simula",
     "rails/src/streams/",
     "rails/src/endpoint/test_pair.rs",
 ];

@@ -1,5 +1,5 @@
 //! What each kind of link is to the drivers at its two ends, for one of its two directions: what `Link` is in
-//! `transport/rails`. A [stream](super::flow) is one kind, [shared memory](super::memory_flow) the other.
+//! `transport/link-core`. A [stream](super::flow) is one kind, [shared memory](super::memory_flow) the other.
 
 use std::fmt::Debug;
 

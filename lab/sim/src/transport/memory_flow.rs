@@ -1,5 +1,5 @@
 //! One direction of a link in shared memory: slots, which are taken one after the other, and bytes of a ring for what does
-//! not fit into them. `transport/rails` has it in `shared_memory/sender.rs` and `receiver.rs`.
+//! not fit into them. `transport/rails-shm` has it in `sender.rs` and `receiver.rs`.
 //!
 //! The receiver sees what is sent a moment later, and the sender what was taken, much later if nobody waits for it. Long
 //! payloads are lent: they stay in the sender's memory until the receiver reads them from there.
@@ -16,7 +16,7 @@ use super::memory::Memory;
 use super::shared_memory::SharedMemory;
 use crate::events::{Duration, Random, Time};
 
-/// Most payload of one record, as in `transport/rails`: an injected message fits into one.
+/// Most payload of one record, as in `transport/rails-shm`: an injected message fits into one.
 const MAX_PAYLOAD: u64 = 16 << 10;
 /// Most pieces of memory that one record names.
 const MAX_PIECES: usize = 16;

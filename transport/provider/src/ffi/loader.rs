@@ -41,7 +41,7 @@ pub extern "C" fn fi_prov_ini() -> *mut fi_provider {
         ONCE.call_once(|| {
             let caller = caller_library();
             let version = caller.and_then(version_of).unwrap_or(OUR_INTERFACE).max(OUR_INTERFACE);
-            caller.into_iter().for_each(fishplate_rails::ofi::use_library);
+            caller.into_iter().for_each(fishplate_rails_ofi::use_library);
             // SAFETY: inside the `Once`, before the address has been given to anybody.
             unsafe { (*PROVIDER.0.get()).fi_version = version };
             if let Some(library) = library_of(fi_prov_ini as *const c_void) {

@@ -13,6 +13,8 @@ use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
+use fishplate_rails_ofi::wanted::Wanted;
+
 use host_address::Routes;
 
 pub use class::Class;
@@ -21,7 +23,6 @@ pub use wanted::{are_named, is_word};
 
 use crate::address::{MAX_RAILS, is_link_local};
 use crate::netlink;
-use crate::ofi::wanted::Wanted;
 
 /// One network interface of this node, or one of several paths over it.
 #[derive(Clone, Debug, PartialEq, Eq)]

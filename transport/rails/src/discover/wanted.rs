@@ -3,8 +3,9 @@
 
 use std::net::IpAddr;
 
+use fishplate_link_core::matches;
+
 use crate::address::is_link_local;
-use crate::pattern::matches;
 
 use super::near::{names, near_name, nearest, paths_of};
 use super::{DiscoverError, Interface, Network, Verdict, choice, is_global, reasons, same_network};

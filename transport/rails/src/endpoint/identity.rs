@@ -1,9 +1,10 @@
 //! The identity of an endpoint: its address, and its side of handshakes.
 
+use fishplate_link_core::random;
+
 use crate::address::{Address, Token};
 use crate::handshake::{Party, Terms};
 use crate::rail::Rail;
-use crate::random::random;
 
 /// The identity of an endpoint.
 #[derive(Debug)]

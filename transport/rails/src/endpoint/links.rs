@@ -8,6 +8,9 @@ use std::iter::once;
 
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, Payload, RailId, SubchannelId, Transmit, VcId};
+use fishplate_link_core::{Counts, Link, Places};
+use fishplate_rails_ofi::Description;
+use fishplate_rails_shm::Sender;
 
 use super::Endpoint;
 use super::messenger::Messenger;
@@ -16,11 +19,9 @@ use super::shared_memory::socket::MemorySocket;
 use super::shared_memory::{SHARED_MEMORY, SharedMemoryLinks};
 use super::tcp::TcpLinks;
 use super::tcp::socket::TcpSocket;
-use crate::link_kind::{Counts, Link, LinkId, Places};
+use crate::endpoint::link_id::LinkId;
 use crate::live;
-use crate::ofi::Description;
 use crate::rail::Rail;
-use crate::shared_memory::Sender;
 use crate::sys::poll::Ready;
 
 /// The open links, by kind.

@@ -4,6 +4,7 @@ mod burst;
 mod connections;
 mod host;
 mod identity;
+mod link_id;
 mod links;
 mod messenger;
 mod ofi;
@@ -22,6 +23,7 @@ mod tcp;
 mod test_pair;
 
 use fishplate_engine::{Completion, Engine, MemoryAction, VcId};
+use fishplate_link_core::{BounceBuffers, UserMemory, random};
 
 pub use crate::rail::Rail;
 pub use fishplate_engine::{KeyInUse, PostError};
@@ -30,7 +32,6 @@ use crate::ablation::Mechanism;
 use crate::address::Address;
 use crate::announce::announce;
 use crate::await_rails::{Found, await_rails};
-use crate::bounce_buffers::BounceBuffers;
 use crate::clock::Clock;
 use crate::discover::{Interface, are_named};
 use crate::link::CongestionControl;
@@ -39,10 +40,8 @@ use crate::logger;
 use crate::open_files::OpenFiles;
 use crate::process;
 use crate::processor_time::ProcessorTime;
-use crate::random::random;
 use crate::settings::Settings;
 use crate::socket;
-use crate::sys::memory::UserMemory;
 use crate::sys::poll::Poller;
 use crate::transfer::Threads;
 

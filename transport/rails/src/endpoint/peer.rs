@@ -8,8 +8,8 @@ use super::burst::Burst;
 use super::connections::flap_damping::FlapDamping;
 use crate::address::{Address, EndpointId};
 use crate::discover::Class;
+use crate::endpoint::link_id::LinkId;
 use crate::handshake::Identity;
-use crate::link_kind::LinkId;
 
 #[derive(Default)]
 pub struct Peer {

@@ -4,7 +4,8 @@ use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, Placement, SubchannelId};
 
 use super::Endpoint;
-use crate::link_kind::{CHANGED, LinkId};
+use crate::endpoint::link_id::LinkId;
+use crate::link::CHANGED;
 
 impl Endpoint {
     /// Hands the header of a frame that has come over a link to the engine. Returns where its payload goes; `None`: the link has

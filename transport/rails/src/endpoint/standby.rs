@@ -26,10 +26,9 @@ impl Endpoint {
 #[cfg(test)]
 mod tests {
     use fishplate_engine::RailId;
+    use fishplate_rails_ofi::load_library;
 
     use crate::endpoint::test_pair::Pair;
-    use crate::ofi::use_library;
-    use crate::sys::ofi::{Library, one_at_a_time};
 
     /// Bytes that the first endpoint has sent over its interface, and over the rail of a provider.
     fn sent(pair: &Pair) -> [u64; 2] {
@@ -40,13 +39,10 @@ mod tests {
 
     #[test]
     fn an_interface_carries_nothing_while_its_adapter_does_and_all_once_that_is_gone() {
-        let _guard = one_at_a_time();
-        let name = c"libfabric.so.1";
-        if let Err(why) = Library::open(name, false) {
+        if let Err(why) = load_library(c"libfabric.so.1") {
             println!("skipped: there is no libfabric: {why}");
             return;
         }
-        use_library(name);
         let mut pair = Pair::with_rails(&["lo", "tcp:lo"]);
         if pair.ends.iter().any(|end| end.links.ofi.rail_count() == 0) {
             println!("skipped: the provider tcp cannot be a rail here");

@@ -1,12 +1,13 @@
 //! The status page of an endpoint: live diagnostics for `fishplate top`.
 
 use fishplate_engine::{Instant, RailId};
+use fishplate_link_core::Counts;
 
 use super::Endpoint;
 use super::tcp::tuning::parallel_streams::StreamsOfRail;
 use crate::counters::Counters;
 use crate::discover::Class;
-use crate::link_kind::{Counts, LinkId};
+use crate::endpoint::link_id::LinkId;
 use crate::live::{self, Page, State, StatusFile};
 use crate::process;
 use crate::rail_bytes::Publisher;

@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant as Monotonic};
 
 use fishplate_engine::{Context, Envelope, Instant, Pattern, Payload, RecvRequest, SendRequest, VcId};
+use fishplate_link_core::UserMemory;
 
 use super::Endpoint;
 use crate::settings::Settings;
-use crate::sys::memory::UserMemory;
 
 /// How long a test waits for what must come: long enough for a loaded machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);

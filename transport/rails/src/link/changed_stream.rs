@@ -6,10 +6,9 @@ use std::os::unix::net::UnixStream;
 
 use fishplate_engine::wire::{Body, Header, ReceiveRef, SendRef};
 use fishplate_engine::{BounceId, Envelope, MessageSeq, Payload, Placement, Source};
+use fishplate_link_core::{BounceBuffers, UserMemory};
 
 use super::{Arrived, Filled, ReceiveState, TransmitQueue, Unreadable};
-use crate::bounce_buffers::BounceBuffers;
-use crate::sys::memory::UserMemory;
 
 /// Frames of one stream, at most.
 const MAX_FRAMES: u64 = 4;

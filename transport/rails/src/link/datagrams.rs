@@ -11,17 +11,14 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use fishplate_engine::wire::{Body, Header, MAX_HEADER_LEN};
 use fishplate_engine::{Instant, Placement, Source};
+use fishplate_link_core::{BounceBuffers, CHECK_LEN, Checksum, UserMemory, random};
 
 use super::sequence::{MAX_OUTSTANDING, place_of};
 use super::stream::receive::{Arrived, ReceiveState, Unreadable};
 use super::stream::transmit::append_payload;
-use crate::bounce_buffers::BounceBuffers;
-use crate::checksum::{CHECK_LEN, Checksum};
 use crate::ports::Ports;
-use crate::random::random;
 use crate::socket;
 use crate::sys::io::send_own;
-use crate::sys::memory::UserMemory;
 
 /// Longest datagram, in bytes: with its headers the minimum MTU of IPv6 (RFC 8200, section 5).
 pub const MAX_BYTES: usize = 1280 - 40 - 8;

@@ -4,9 +4,8 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use fishplate_engine::Extent;
+use fishplate_link_core::UserMemory;
 use rustix::net::{RecvFlags, SendFlags};
-
-use super::memory::UserMemory;
 
 /// Pieces of one system call, at most; others are left for the next. Bounds the array on the stack.
 pub const MAX_PIECES: usize = 64;
@@ -33,7 +32,7 @@ pub fn send<'a>(
     for (slot, piece) in iovecs.iter_mut().zip(pieces) {
         *slot = match piece {
             Piece::Own(bytes) => libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() },
-            Piece::User(extent) => memory.iovec(&extent),
+            Piece::User(extent) => iovec(memory, &extent),
         };
         count += 1;
     }
@@ -58,7 +57,7 @@ pub fn receive(socket: BorrowedFd<'_>, memory: &UserMemory, extents: &[Extent], 
     let mut iovecs = [const { libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 } }; MAX_PIECES];
     let mut count = 0;
     for extent in extents.iter().take(MAX_PIECES - 1) {
-        iovecs[count] = memory.iovec(extent);
+        iovecs[count] = iovec(memory, extent);
         count += 1;
     }
     if extents.len() < MAX_PIECES {
@@ -75,6 +74,10 @@ pub fn receive(socket: BorrowedFd<'_>, memory: &UserMemory, extents: &[Extent], 
 pub fn receive_own(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<usize> {
     let (_, received) = rustix::net::recv(socket, into, RecvFlags::DONTWAIT)?;
     Ok(received)
+}
+
+fn iovec(memory: &UserMemory, extent: &Extent) -> libc::iovec {
+    libc::iovec { iov_base: memory.address(extent).cast(), iov_len: extent.len as usize }
 }
 
 fn checked(result: isize) -> io::Result<usize> {

@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use fishplate_link_core::random;
+
 use super::{ECHO, LONG, LONG_BYTES, OTHER_RAIL, Offer, OfferedRail, PATIENCE, SECRET_LEN};
 use crate::discover::Class;
 use crate::listen::{Place, listen};
 use crate::ports::Ports;
 use crate::rail::Rail;
-use crate::random::random;
 use crate::socket;
 
 /// Connections that are answered at the same time; further ones are closed. Enough for 32 hosts that try four rails each.

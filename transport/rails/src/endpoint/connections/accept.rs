@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsFd;
 
 use fishplate_engine::{Instant, RailId, VcId};
+use fishplate_link_core::random;
 
 use crate::address::EndpointId;
 use crate::announce::announce;
@@ -13,13 +14,12 @@ use crate::connect::outgoing::{Attempt, Established, is_out_of_files};
 use crate::discover::Class;
 use crate::endpoint::Endpoint;
 use crate::endpoint::connections::listening::Listening;
+use crate::endpoint::link_id::LinkId;
 use crate::endpoint::peer::Role;
 use crate::endpoint::tcp::socket::TcpSocket;
 use crate::handshake::{Acceptor, Proven, Refusal};
-use crate::link_kind::LinkId;
 use crate::link_name::{ASKS, LinkName};
 use crate::logger::STRANGERS;
-use crate::random::random;
 use crate::sys::poll::Kind;
 
 /// Refusals, for each rail of a peer, of connections that have come over another interface than was meant. At the first the peer

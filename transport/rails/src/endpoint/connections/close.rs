@@ -9,11 +9,12 @@ use std::time::{Duration, Instant as Monotonic};
 
 use fishplate_engine::VcId;
 use fishplate_engine::wire::Body;
+use fishplate_link_core::Places;
 
 use crate::endpoint::Endpoint;
+use crate::endpoint::link_id::LinkId;
 use crate::endpoint::peer::Role;
 use crate::link::StreamLink;
-use crate::link_kind::{LinkId, Places};
 use crate::sys::tcp_info::tcp_info;
 
 /// Time without anything from any peer after which peers that have not answered a goodbye count as not in MPI. Their kernels have

@@ -6,20 +6,20 @@ use std::io::ErrorKind;
 use std::net::SocketAddr;
 
 use fishplate_engine::{Instant, MAX_SUBCHANNELS, RailId, VcId};
+use fishplate_link_core::random;
 
 use crate::announce::announce;
 use crate::connect::outgoing::{Attempt, AttemptError, Established};
 use crate::discover::Class;
 use crate::endpoint::Endpoint;
+use crate::endpoint::link_id::LinkId;
 use crate::endpoint::peer::{KnownPath, Role};
 use crate::endpoint::tcp::socket::TcpSocket;
 use crate::endpoint::tcp::tuning::sampling::path;
 use crate::handshake::{Initiator, Offer};
 use crate::link::{Protection, StreamLink};
-use crate::link_kind::LinkId;
 use crate::link_name::{ASKS, LinkName};
 use crate::pairing::{Pair, is_complete};
-use crate::random::random;
 use crate::socket;
 use crate::sys::poll::Kind;
 use crate::sys::tcp_info::tcp_info;

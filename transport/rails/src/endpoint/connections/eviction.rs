@@ -20,9 +20,9 @@ use fishplate_engine::{Instant, VcId};
 use crate::connect::outgoing::AttemptError;
 use crate::endpoint::Endpoint;
 use crate::endpoint::connections::refuser::PATIENCE_NS;
+use crate::endpoint::link_id::LinkId;
 use crate::endpoint::peer::{Peer, Role};
 use crate::link::StreamLink;
-use crate::link_kind::LinkId;
 
 /// A connection is set up for a message: until it has carried one it is kept for so long, in nanoseconds. Otherwise ranks that
 /// are short could take each other's connections in turn before these are of any use.

@@ -1,13 +1,14 @@
 //! The end of links and peers. A link that fails costs its subchannel only, and is reconnected.
 
 use fishplate_engine::{Instant, RailId, SubchannelId, VcId};
+use fishplate_link_core::Ending;
 
 use crate::ablation::Mechanism;
 use crate::connect::outgoing::{Attempt, MIN_BACKOFF_NS};
 use crate::endpoint::Endpoint;
+use crate::endpoint::link_id::LinkId;
 use crate::endpoint::peer::Role;
 use crate::link::StreamLink;
-use crate::link_kind::{Ending, LinkId};
 use crate::link_name::LinkName;
 use crate::socket;
 

@@ -89,8 +89,8 @@ impl Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::endpoint::link_id::LinkId;
     use crate::endpoint::test_pair::Pair;
-    use crate::link_kind::LinkId;
 
     const S: u64 = 1_000_000_000;
 

@@ -82,13 +82,13 @@ impl Endpoint {
 #[cfg(test)]
 mod tests {
     use fishplate_engine::RailId;
+    use fishplate_link_core::UserMemory;
 
     use super::*;
     use crate::connect::outgoing::Attempt;
+    use crate::endpoint::link_id::LinkId;
     use crate::endpoint::test_pair::Pair;
-    use crate::link_kind::LinkId;
     use crate::settings::Settings;
-    use crate::sys::memory::UserMemory;
 
     fn link(end: &Endpoint, class: Class) -> Option<usize> {
         end.links.tcp.iter().find(|(_, link)| link.class == class).map(|(at, _)| at)

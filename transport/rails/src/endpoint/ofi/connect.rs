@@ -3,13 +3,14 @@
 
 use fishplate_engine::wire::{Body, DESCRIPTION_PART, Header};
 use fishplate_engine::{Instant, VcId};
+use fishplate_link_core::Counts;
+use fishplate_rails_ofi::{self as ofi, Answer, Description, OfiLink, lock};
 
 use super::{End, EndId, Pause};
 use crate::endpoint::Endpoint;
+use crate::endpoint::link_id::LinkId;
 use crate::endpoint::messenger::Messenger;
 use crate::endpoint::send::BUDGET;
-use crate::link_kind::{Counts, LinkId};
-use crate::ofi::{self, Answer, Description, OfiLink, lock};
 use crate::sys::tcp_info::TcpInfo;
 
 impl Endpoint {

@@ -1,7 +1,7 @@
 //! Links over the providers of a libfabric. Each is set up over a TCP stream to its peer, so that there are none to peers that TCP
 //! does not reach.
 //!
-//! `connect` sets them up, `transfer` moves frames. [`crate::ofi`] has the parts that need no endpoint.
+//! `connect` sets them up, `transfer` moves frames. `fishplate_rails_ofi` has the parts that need no endpoint.
 //!
 //! Called by the progress loop, by the send path, and by streams, which begin each set-up.
 
@@ -14,15 +14,15 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use fishplate_engine::{Instant, RailId, VcId};
+use fishplate_link_core::Counts;
+use fishplate_rails_ofi::adapters::{Adapter, SYSFS};
+use fishplate_rails_ofi::wanted::{Wanted, named, names_interfaces};
+use fishplate_rails_ofi::{self as ofi, OfiLink, SharedRail};
 use slab::Slab;
 
 use super::Endpoint;
 use super::status_page::rail_without_address;
-use crate::link_kind::Counts;
 use crate::live::{self, State};
-use crate::ofi::adapters::{Adapter, SYSFS};
-use crate::ofi::wanted::{Wanted, named, names_interfaces};
-use crate::ofi::{self, OfiLink, SharedRail};
 use crate::process;
 use crate::rail::Rail;
 use crate::settings::Settings;

@@ -1,12 +1,14 @@
 //! Frames over links of providers.
 
 use fishplate_engine::{Instant, Transmit};
+use fishplate_link_core::{Link, Places};
+use fishplate_rails_ofi::{Failure, News, OfiLink, lock};
 
 use super::{EndId, OfiLinks};
 use crate::endpoint::Endpoint;
+use crate::endpoint::link_id::LinkId;
 use crate::endpoint::send::BUDGET;
-use crate::link_kind::{CHANGED, Link, LinkId, Places};
-use crate::ofi::{Failure, News, OfiLink, lock};
+use crate::link::CHANGED;
 
 impl Endpoint {
     /// Sends and receives over all links. True if there was anything.

@@ -6,17 +6,17 @@ use std::os::fd::BorrowedFd;
 
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, VcId};
+use fishplate_link_core::random;
+use fishplate_rails_shm::SharedMemoryLink;
+use fishplate_rails_shm::setup::{Arriving, Listener, MAX_SETUP_NS, Offered, Shared};
 
 use super::socket::MemorySocket;
 use crate::endpoint::Endpoint;
+use crate::endpoint::link_id::LinkId;
 use crate::endpoint::messenger::Messenger;
 use crate::endpoint::peer::Role;
 use crate::endpoint::send::BUDGET;
-use crate::link_kind::LinkId;
 use crate::logger::STRANGERS;
-use crate::random::random;
-use crate::shared_memory::SharedMemoryLink;
-use crate::shared_memory::setup::{Arriving, Listener, MAX_SETUP_NS, Offered, Shared};
 use crate::sys::poll::Kind;
 use crate::sys::tcp_info::TcpInfo;
 
@@ -175,7 +175,7 @@ impl Endpoint {
     fn shared_link_up(&mut self, vc: VcId, shared: Shared) {
         let rail = self.shared_memory_rail();
         let is_taken = self.shares_memory(vc);
-        let is_read = if shared.process.is_some() { "read where they are" } else { "copied" };
+        let is_read = if shared.reads_peer() { "read where they are" } else { "copied" };
         // The peer's grant is known from the other connections.
         let Some(subchannel) = (!is_taken).then(|| self.engine.subchannel_up(vc, rail, None, 0).ok()).flatten() else {
             return;

@@ -2,10 +2,10 @@
 //! as to other peers; so do invalid ones, which the peer then refuses.
 
 use fishplate_engine::{INJECT_SIZE, ReadRequest, Registration, WriteRequest};
+use fishplate_rails_shm::SharedMemoryLink;
 
 use crate::endpoint::Endpoint;
-use crate::link_kind::LinkId;
-use crate::shared_memory::SharedMemoryLink;
+use crate::endpoint::link_id::LinkId;
 
 impl Endpoint {
     /// Makes a write. False: it has to be posted.

@@ -6,10 +6,9 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{Ordering, fence};
 
 use fishplate_engine::VcId;
+use fishplate_rails_shm::SharedMemoryLink;
+use fishplate_rails_shm::setup::{Arriving, Listener, Offered};
 use slab::Slab;
-
-use crate::shared_memory::SharedMemoryLink;
-use crate::shared_memory::setup::{Arriving, Listener, Offered};
 
 /// The links, by key.
 #[derive(Default)]

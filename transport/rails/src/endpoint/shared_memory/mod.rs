@@ -2,7 +2,7 @@
 //! its links over the rails stand by.
 //!
 //! [`SharedMemoryLinks`] has them. `connect` sets them up, `transfer` moves frames, `direct` makes one-sided operations without
-//! frames, `socket` names the sockets beside the memory. [`crate::shared_memory`] has the parts that need no endpoint.
+//! frames, `socket` names the sockets beside the memory. `fishplate_rails_shm` has the parts that need no endpoint.
 //!
 //! Called by the progress loop, by the send path, and by the connections over the rails, which begin each set-up.
 //!
@@ -15,10 +15,10 @@ pub(in crate::endpoint) mod socket;
 mod transfer;
 
 use fishplate_engine::VcId;
+use fishplate_link_core::Counts;
 
 use super::Endpoint;
 use super::status_page::rail_without_address;
-use crate::link_kind::Counts;
 use crate::live::{self, State};
 
 pub use links::SharedMemoryLinks;

@@ -2,13 +2,13 @@
 
 use fishplate_engine::wire::Header;
 use fishplate_engine::{Instant, Payload, SendRequest, Transmit};
+use fishplate_link_core::{Link, Places};
+use fishplate_rails_shm::{BadRecord, Known, Placed, Record, Sender, SharedMemoryLink, kind};
 
 use super::SharedMemoryLinks;
 use crate::endpoint::Endpoint;
+use crate::endpoint::link_id::LinkId;
 use crate::endpoint::send::BUDGET;
-use crate::link_kind::{Link, LinkId, Places};
-use crate::shared_memory::{BadRecord, Placed, Record, Sender, SharedMemoryLink, kind};
-use crate::sys::process_memory::Known;
 
 /// Records of one link that are handled in one call, at most, so that one busy peer does not keep the others, or the user, waiting.
 const MAX_RECORDS: usize = 64;

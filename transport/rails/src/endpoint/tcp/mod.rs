@@ -24,10 +24,10 @@ use fishplate_engine::{Engine, Instant, PortShare, RailId};
 use slab::Slab;
 
 use crate::absence::Absence;
+use crate::endpoint::link_id::LinkId;
 use crate::endpoint::peer::Peer;
 use crate::keepalive::Keepalive;
 use crate::link::{CongestionControl, StreamLink};
-use crate::link_kind::LinkId;
 use crate::open_files::OpenFiles;
 use crate::sys::tcp_info::TcpInfo;
 

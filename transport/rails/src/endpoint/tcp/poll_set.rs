@@ -7,9 +7,9 @@ use fishplate_engine::Instant;
 
 use super::TcpLinks;
 use crate::endpoint::Endpoint;
+use crate::endpoint::link_id::LinkId;
 use crate::endpoint::progress::poll_interval::MAX_INTERVAL_NS;
 use crate::endpoint::tcp::socket::TcpSocket;
-use crate::link_kind::LinkId;
 use crate::sys::poll::{Kind, Poller, is_readable};
 
 impl Endpoint {

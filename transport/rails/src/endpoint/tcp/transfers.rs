@@ -4,13 +4,13 @@
 use std::io;
 
 use fishplate_engine::Instant;
+use fishplate_link_core::UserMemory;
 
 use super::TcpLinks;
 use super::receive::read::Read;
 use crate::endpoint::Endpoint;
 use crate::link::{Filled, Moved, StreamLink, StreamTransfer};
 use crate::processor_time::CallCost;
-use crate::sys::memory::UserMemory;
 use crate::transfer::Threads;
 
 /// Shortest payload that is lent, in bytes: copying it takes as long as several system calls, against which passing it to a thread

@@ -6,18 +6,16 @@ use std::io;
 use std::os::fd::BorrowedFd;
 
 use fishplate_engine::wire::{Header, Malformed, decode};
-use fishplate_engine::{BounceId, Extent, Payload, Placement};
+use fishplate_engine::{Extent, Payload, Placement};
+use fishplate_link_core::{BounceBuffers, Destination, UserMemory};
 
 use checked::ReceiveChecks;
 
 use super::records::{MAX_AT_ONCE, RecordReader};
 use super::{Filled, filled};
-use crate::bounce_buffers::BounceBuffers;
 use crate::encryption::Opening;
 use crate::handshake::MAX_ANSWER_LEN;
-use crate::link_kind::CHANGED;
 use crate::sys::io::{receive, receive_own};
-use crate::sys::memory::UserMemory;
 
 /// Bytes read ahead when headers and small messages are expected, at most,
 const BUFFER_LEN: usize = 64 << 10;
@@ -38,45 +36,8 @@ const MAX_LENT: u64 = 1 << 20;
 /// Length of an extent list on the stack when a payload goes into several pieces.
 const MAX_EXTENTS: usize = 16;
 
-/// Where the payload that is being received goes.
-#[derive(Debug, Default)]
-pub enum Destination {
-    /// User memory.
-    User(Payload),
-    /// A bounce buffer.
-    Bounce(BounceId),
-    /// Nowhere.
-    #[default]
-    Discard,
-}
-
-impl Destination {
-    /// As the engine says.
-    pub fn open(placement: Placement, bounces: &mut BounceBuffers) -> Destination {
-        match placement {
-            Placement::User(payload) => Destination::User(payload),
-            Placement::Discard => Destination::Discard,
-            Placement::Bounce(id) => {
-                bounces.open(id);
-                Destination::Bounce(id)
-            }
-        }
-    }
-
-    /// Places bytes at offset `at` of the payload.
-    #[inline]
-    pub fn put(&self, at: u64, bytes: &[u8], memory: &UserMemory, bounces: &mut BounceBuffers) {
-        match self {
-            Destination::User(place) => memory.write(place, at, bytes),
-            Destination::Bounce(id) => {
-                if let Some(buffer) = bounces.get_mut(*id) {
-                    buffer.extend_from_slice(bytes);
-                }
-            }
-            Destination::Discard => {}
-        }
-    }
-}
+/// Message for a frame with a wrong checksum.
+pub const CHANGED: &str = "a frame was changed on its way: its checksum is wrong";
 
 /// The next complete part of a frame.
 #[derive(Debug)]

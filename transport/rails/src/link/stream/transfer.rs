@@ -6,10 +6,11 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Instant;
 
+use fishplate_link_core::UserMemory;
+
 use super::Filled;
 use super::receive::ReceiveState;
 use super::transmit::TransmitQueue;
-use crate::sys::memory::UserMemory;
 use crate::transfer::{Lease, Threads, Transfer};
 
 /// One direction of a stream, with its lent queue or receive state, and the result.

@@ -8,12 +8,11 @@ use std::os::fd::BorrowedFd;
 
 use fishplate_engine::wire::{Header, MAX_HEADER_LEN};
 use fishplate_engine::{Extent, Payload, Source};
+use fishplate_link_core::{BounceBuffers, UserMemory, overlaps};
 
 use super::records::RecordWriter;
-use crate::bounce_buffers::BounceBuffers;
 use crate::encryption::{MAX_CONTENT, Sealing};
 use crate::sys::io::{Piece, send, send_own};
-use crate::sys::memory::{UserMemory, overlaps};
 
 /// Payloads up to this length, in bytes, are copied behind their header: cheaper than a separate buffer of the system call.
 const COPY_LIMIT: u64 = 2048;

@@ -3,13 +3,14 @@
 use std::io;
 
 use fishplate_engine::Instant;
+use fishplate_link_core::Link;
 
 use super::MAX_READS;
 use super::process::Carrier;
 use crate::endpoint::Endpoint;
+use crate::endpoint::link_id::LinkId;
 use crate::endpoint::tcp::socket::TcpSocket;
 use crate::link::{Arrived, Datagram, DatagramKind};
-use crate::link_kind::{Link, LinkId};
 use crate::sys::poll::Kind;
 
 impl Endpoint {

@@ -2,10 +2,11 @@
 
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Instant, Placement};
+use fishplate_link_core::Link;
 
 use crate::endpoint::Endpoint;
+use crate::endpoint::link_id::LinkId;
 use crate::link::{Arrived, StreamLink, Unreadable};
-use crate::link_kind::{Link, LinkId};
 
 /// How a frame has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

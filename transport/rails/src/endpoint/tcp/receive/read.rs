@@ -7,8 +7,8 @@ use fishplate_engine::Instant;
 
 use super::MAX_READS;
 use crate::endpoint::Endpoint;
+use crate::endpoint::link_id::LinkId;
 use crate::link::Filled;
-use crate::link_kind::LinkId;
 
 /// The result of a read of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use fishplate_engine::wire::Body;
 use fishplate_engine::{Instant, Payload, Source, Transmit};
+use fishplate_link_core::Link;
 
 use crate::endpoint::Endpoint;
-use crate::link_kind::Link;
 
 /// Payloads up to this length, in bytes, that are valid only during the call are copied into the queue: cheaper than a separate
 /// buffer of the system call.

@@ -17,6 +17,7 @@ use fishplate_engine::limits::{MAX_STREAMS, MAX_TO_A_PEER};
 use fishplate_engine::policy::RATE_ERROR;
 use fishplate_engine::wire::Body;
 use fishplate_engine::{Instant, PADDING_SEGMENT, PathEstimate, RailId, VcId};
+use fishplate_link_core::random;
 use slab::Slab;
 
 use crate::ablation::Mechanism;
@@ -25,7 +26,6 @@ use crate::endpoint::Endpoint;
 use crate::endpoint::tcp::{TcpLinks, over};
 use crate::link::{NEAR_RTT_NS, StreamLink};
 use crate::link_name::{ASKS, FIRST_ADDITIONAL};
-use crate::random::random;
 use crate::streams::{Estimate, Filling, Sample, StreamCount, Streams};
 use crate::sys::interface::Counters;
 

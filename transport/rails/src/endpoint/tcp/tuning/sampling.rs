@@ -6,9 +6,9 @@ use fishplate_engine::{Instant, Path, PortBytes, PortShare, RailId};
 
 use crate::ablation::Mechanism;
 use crate::endpoint::Endpoint;
+use crate::endpoint::link_id::LinkId;
 use crate::endpoint::tcp::{TcpLinks, over};
 use crate::link::StreamLink;
-use crate::link_kind::LinkId;
 use crate::socket::SILENT_FOR_NS;
 use crate::sys::clock::processor_time_ns;
 use crate::sys::interface::Counters;

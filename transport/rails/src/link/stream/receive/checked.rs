@@ -2,11 +2,9 @@
 //! was. After a wrong one nothing more is read: the start of the next frame is lost.
 
 use fishplate_engine::wire::{Body, Header, decode, header_len};
+use fishplate_link_core::{BounceBuffers, CHECK_LEN, Checksum, Destination, UserMemory};
 
-use super::{Arrived, Destination, MIN_DIRECT, ReceiveState, Unreadable};
-use crate::bounce_buffers::BounceBuffers;
-use crate::checksum::{CHECK_LEN, Checksum};
-use crate::sys::memory::UserMemory;
+use super::{Arrived, MIN_DIRECT, ReceiveState, Unreadable};
 
 /// State of the checksums of a received stream.
 #[derive(Debug, Default)]

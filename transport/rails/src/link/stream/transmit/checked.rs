@@ -2,11 +2,9 @@
 
 use fishplate_engine::wire::{Header, header_len};
 use fishplate_engine::{Payload, Source};
+use fishplate_link_core::{BounceBuffers, Checksum, UserMemory};
 
 use super::{COPY_LIMIT, TransmitQueue, append_header, append_payload};
-use crate::bounce_buffers::BounceBuffers;
-use crate::checksum::Checksum;
-use crate::sys::memory::UserMemory;
 
 impl TransmitQueue {
     /// Whether frames have checksums.
