@@ -84,7 +84,9 @@ class Suite(MpiTest):
         self.assertEqual(line["schema"], "fishplate-bench/2", text)
         self.assertEqual(FIELDS - set(line), set(), text)
         self.assertEqual(line["unit"], UNITS[line["metric"]], text)
-        if line["size"] > 0 or line["metric"] != "bandwidth":
+        # In an interval nothing may arrive, as on a busy machine.
+        carries = line["size"] > 0 or line["metric"] != "bandwidth"
+        if carries and line["kind"] != "interval":
             self.assertGreater(line["value"], 0, text)
         if line["kind"] != "result":
             return
