@@ -20,7 +20,7 @@ impl ProcessorCost {
     /// How much later a message arrives for one more piece of `len` bytes, in nanoseconds: each end makes a call for the piece, and
     /// one for its acknowledgement. But the other pieces are received while this one is sent.
     pub fn piece(&self, len: f64) -> f64 {
-        2.0 * f64::from(self.call_ns) - len * f64::from(self.byte_ns)
+        (2.0 * f64::from(self.call_ns) - len * f64::from(self.byte_ns)).max(0.0)
     }
 
     /// Time that one end takes for `len` bytes beside its calls, in nanoseconds.

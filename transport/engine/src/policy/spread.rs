@@ -58,7 +58,7 @@ impl Spread {
             taken.push(other);
             let with_ns = common_ns(&taken, len as f64);
             let error_ns = RATE_ERROR * (with_ns - views[other.position].latency_ns() as f64);
-            let piece_ns = processor.piece(other.delivered(with_ns)).max(0.0);
+            let piece_ns = processor.piece(other.delivered(with_ns));
             if ends_ns(finish_ns) - ends_ns(with_ns) > piece_ns + error_ns {
                 finish_ns = with_ns;
             } else {
