@@ -16,12 +16,14 @@ use crate::mpi::stacks::{Catalog, Source, Stack};
 use crate::storage::Asked;
 
 /// Plans that come with the program.
-const READY: [(&str, &str); 18] = [
+const READY: [(&str, &str); 20] = [
     ("everything", include_str!("../../plans/everything.toml")),
     ("programs", include_str!("../../plans/programs.toml")),
     ("patterns", include_str!("../../plans/patterns.toml")),
     ("one-sided", include_str!("../../plans/one-sided.toml")),
     ("many-ranks", include_str!("../../plans/many-ranks.toml")),
+    ("one-host", include_str!("../../plans/one-host.toml")),
+    ("provider-rails", include_str!("../../plans/provider-rails.toml")),
     ("molecular-dynamics", include_str!("../../plans/molecular-dynamics.toml")),
     ("claims", include_str!("../../plans/claims.toml")),
     ("claims-patterns", include_str!("../../plans/claims-patterns.toml")),

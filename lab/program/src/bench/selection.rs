@@ -23,7 +23,7 @@ const SLURM: &str = "slurm";
 /// What to measure.
 #[derive(clap::Args, Default, PartialEq)]
 pub struct Selection {
-    /// Plan in TOML, or the name of a ready one: everything, programs, patterns, one-sided, many-ranks, molecular-dynamics, claims, claims-patterns, claims-fast, claims-histories, claims-distance, claims-failover, ablation, or that of an experiment (`fishplate lab run`)
+    /// Plan in TOML, or the name of a ready one: everything, programs, patterns, one-sided, many-ranks, one-host, provider-rails, molecular-dynamics, claims, claims-patterns, claims-fast, claims-histories, claims-distance, claims-failover, ablation, or that of an experiment (`fishplate lab run`)
     pub plan: Option<PathBuf>,
 
     /// Stacks, instead of those of the plan

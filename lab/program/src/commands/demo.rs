@@ -5,13 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 
 use crate::demo::measure::Plan;
-use crate::demo::print::{chart, page, table};
-use crate::demo::{RAILS_MBIT, Results, SCHEMA, measure, stacks};
+use crate::demo::print::{page, table};
+use crate::demo::{RAILS_MBIT, Results, measure, picture_files, stacks};
 use crate::lab::{Lab, Topology};
-use crate::output::page::picture::Theme;
 use crate::say;
 use crate::system::child_process::Signals;
 use crate::system::output_file;
@@ -66,18 +65,14 @@ const NEXT: &str = "  fishplate run -- mpiexec -n 2 -hosts a,b ./app    over all
 
 pub fn run(args: Args, inside: Option<PathBuf>) -> Result<ExitCode> {
     if let Some(file) = &args.from {
-        let problem = || format!("cannot read results from {}", file.display());
-        let text = fs::read_to_string(file).with_context(problem)?;
-        let results: Results = serde_json::from_str(&text).with_context(problem)?;
-        ensure!(results.schema == SCHEMA, "{} has schema {}, not {SCHEMA}", file.display(), results.schema);
-        return show(&results, &args);
+        return show(&Results::read(file)?, &args);
     }
     let programs = stacks::bench_folder(args.bench.as_deref())?;
     for demo_stack in stacks::all(RAILS_MBIT.len())? {
         demo_stack.invocation(&[])?;
     }
     check_output(&args.output)?;
-    for (file, _) in args.picture.iter().flat_map(|file| pictures(file)) {
+    for (file, _) in args.picture.iter().flat_map(|file| picture_files(file)) {
         check_output(&file)?;
     }
     let Some(folder) = inside else { return isolate::run_again_inside() };
@@ -98,8 +93,7 @@ fn show(results: &Results, args: &Args) -> Result<ExitCode> {
     let file = &args.output;
     output_file::put(file, page::render(results))?;
     say!("page: {}", file.display());
-    for (file, theme) in args.picture.iter().flat_map(|file| pictures(file)) {
-        let picture = chart::picture(results, theme);
+    for (file, picture) in args.picture.iter().flat_map(|file| results.pictures(file)) {
         output_file::put(&file, picture)?;
         say!("picture: {}", file.display());
     }
@@ -108,13 +102,6 @@ fn show(results: &Results, args: &Args) -> Result<ExitCode> {
         Some(_) => bail!("Fishplate itself failed: see above"),
         None => Ok(ExitCode::SUCCESS),
     }
-}
-
-/// The files of the picture, with their themes.
-fn pictures(file: &Path) -> [(PathBuf, Theme); 2] {
-    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-    [("", Theme::Light), ("-dark", Theme::Dark)]
-        .map(|(ending, theme)| (file.with_file_name(format!("{stem}{ending}.svg")), theme))
 }
 
 /// Reports now that a file cannot be written, instead of after the measurement.

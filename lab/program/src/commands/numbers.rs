@@ -1,4 +1,4 @@
-//! `fishplate write-numbers`: the measured tables of the documentation, made of the records in the repository.
+//! `fishplate write-numbers`: the measured tables and pictures of the documentation, made of the records in the repository.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -45,10 +45,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     changed.iter().flat_map(|page| &page.changes).for_each(|change| say!("{change}"));
     match (args.check, changed.is_empty()) {
         (true, false) => {
-            tell!("fishplate: tables differ from their records: `make numbers` writes them anew");
+            tell!("fishplate: tables or pictures differ from their records: `make numbers` writes them anew");
             return Ok(ExitCode::FAILURE);
         }
-        (false, true) => say!("all tables are those of the records"),
+        (false, true) => say!("all tables and pictures are those of the records"),
         _ => {}
     }
     Ok(ExitCode::SUCCESS)
@@ -56,14 +56,14 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 
 /// Measures anew what a record of the repository has.
 fn measure(root: &Path, name: &str) -> Result<PathBuf> {
-    let words = numbers::command(root, name)?;
     let folder = root.join(MEASURED);
     output_file::make_folder(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let record = folder.join(format!("{name}.jsonl"));
+    let (words, record) = numbers::command(root, name, &folder)?;
     let program = std::env::current_exe().context("cannot find this program's own file")?;
-    let mut command = Command::new(program);
-    command.args(&words).arg("--record").arg(&record);
-    let ended = command.status().with_context(|| format!("cannot run fishplate {}", words.join(" ")))?;
+    let ended = Command::new(program)
+        .args(&words)
+        .status()
+        .with_context(|| format!("cannot run fishplate {}", words.join(" ")))?;
     // Where a claim was missed, all was measured.
     if !ended.success() && ended.code() != Some(SOME_MISSED.into()) {
         bail!("fishplate {}: {ended}; the record in the repository stays as it was", words.join(" "));

@@ -6,9 +6,13 @@ pub mod print;
 pub mod stacks;
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
+use crate::output::page::picture::Theme;
 use crate::statistics::Spread;
 
 /// Name of the schema in the file of results.
@@ -97,12 +101,36 @@ pub struct Share {
     pub retransmitted: u64,
 }
 
+/// The files of the charts of bandwidth, with their themes.
+pub fn picture_files(file: &Path) -> [(PathBuf, Theme); 2] {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    [("", Theme::Light), ("-dark", Theme::Dark)]
+        .map(|(ending, theme)| (file.with_file_name(format!("{stem}{ending}.svg")), theme))
+}
+
 /// How often each stack had its turn, in words.
 pub fn rounds(number: usize) -> String {
     if number == 1 { "one round".into() } else { format!("{number} rounds") }
 }
 
 impl Results {
+    /// Reads a file of `--keep-json`.
+    ///
+    /// # Errors
+    /// When it cannot be read, is malformed or has another schema.
+    pub fn read(file: &Path) -> Result<Results> {
+        let problem = || format!("cannot read results from {}", file.display());
+        let text = fs::read_to_string(file).with_context(problem)?;
+        let results: Results = serde_json::from_str(&text).with_context(problem)?;
+        ensure!(results.schema == SCHEMA, "{} has schema {}, not {SCHEMA}", file.display(), results.schema);
+        Ok(results)
+    }
+
+    /// The charts of bandwidth as files of their own, named by `file`: for a light and for a dark background.
+    pub fn pictures(&self, file: &Path) -> [(PathBuf, String); 2] {
+        picture_files(file).map(|(file, theme)| (file, print::chart::picture(self, theme)))
+    }
+
     /// Sizes that any stack has values for.
     pub fn sizes(&self) -> Vec<u64> {
         let mut sizes: Vec<u64> = self.stacks.iter().flat_map(|stack| stack.bandwidth.keys().copied()).collect();

@@ -1,13 +1,14 @@
 //! Measured tables of the documentation, made of the records in `docs/records` (docs/reference/numbers.md).
 //!
 //! A [`page`] has blocks that name [`tables`]; a [`choice`] says of which record each is made and what it shows, as
-//! [`values`], [`claims`], or the verdicts of an experiment.
+//! [`values`], [`claims`], or the verdicts of an experiment. [`pictures`] draws what `fishplate demo` has measured.
 //! `make numbers` calls this by `fishplate write-numbers`.
 
 mod choice;
 mod claims;
 mod grid;
 mod page;
+mod pictures;
 mod tables;
 mod values;
 
@@ -27,7 +28,7 @@ const RECORDS: &str = "docs/records";
 /// Where pages are: these, and those of folders of `docs`.
 const PAGES: [&str; 2] = ["README.md", "CONTRIBUTING.md"];
 
-/// A page whose tables differ from their records.
+/// A page or a picture that differs from its records.
 pub struct Changed {
     pub file: PathBuf,
     pub text: String,
@@ -35,14 +36,14 @@ pub struct Changed {
     pub changes: Vec<String>,
 }
 
-/// The pages of the repository in the folder `root` whose tables differ from their records.
+/// The pages and pictures of the repository in the folder `root` that differ from their records.
 ///
 /// # Errors
 /// When a block, a table or a record is wrong, with its place; when no page shows a table.
 pub fn changed(root: &Path) -> Result<Vec<Changed>> {
     let tables = Tables::read(&root.join(RECORDS))?;
     let mut shown = BTreeSet::new();
-    let mut changed = Vec::new();
+    let mut changed = pictures::changed(root)?;
     for file in pages(root)? {
         let before = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
         let name = file.strip_prefix(root).unwrap_or(&file).display().to_string();
@@ -65,9 +66,12 @@ pub fn changed(root: &Path) -> Result<Vec<Changed>> {
 /// Puts a small record into the repository, under the name of its file.
 ///
 /// # Errors
-/// When it is none of `fishplate bench` or `fishplate lab run`, or cannot be written.
+/// When it is none of `fishplate bench`, `fishplate lab run` or `fishplate demo`, or cannot be written.
 pub fn keep(root: &Path, record: &Path) -> Result<PathBuf> {
     let name = record.file_name().with_context(|| format!("{} is no file", record.display()))?;
+    if record.extension().is_some_and(|ending| ending == "json") {
+        return pictures::keep(root, record);
+    }
     let record = record::read(record)?;
     let kept = root.join(RECORDS).join(name);
     match Experiment::of(&record) {
@@ -84,15 +88,23 @@ pub fn keep(root: &Path, record: &Path) -> Result<PathBuf> {
     Ok(kept)
 }
 
-/// The arguments of the program that measured the record of that name.
+/// The arguments of the program that measured the record of that name, and the new record that they write into `folder`.
 ///
 /// # Errors
 /// When there is no such record, or it does not tell.
-pub fn command(root: &Path, name: &str) -> Result<Vec<String>> {
+pub fn command(root: &Path, name: &str, folder: &Path) -> Result<(Vec<String>, PathBuf)> {
+    let text = |path: &Path| path.display().to_string();
+    if name == pictures::NAME {
+        let (kept, page) = (folder.join("demo.json"), folder.join("demo.html"));
+        let words = ["demo", "--keep-json", &text(&kept), "--output", &text(&page)];
+        return Ok((words.map(String::from).to_vec(), kept));
+    }
     let file = root.join(RECORDS).join(format!("{name}.jsonl"));
-    let command = record::read(&file)?.command();
-    ensure!(!command.is_empty(), "{}: it does not tell the command that measured it", file.display());
-    Ok(command)
+    let mut words = record::read(&file)?.command();
+    ensure!(!words.is_empty(), "{}: it does not tell the command that measured it", file.display());
+    let measured = folder.join(format!("{name}.jsonl"));
+    words.extend(["--record".into(), text(&measured)]);
+    Ok((words, measured))
 }
 
 fn pages(root: &Path) -> Result<Vec<PathBuf>> {

@@ -50,7 +50,7 @@ impl Repository {
 #[test]
 fn a_table_is_made_of_its_record() {
     let repository = Repository::new();
-    repository.run(&["--check"]).fails_saying(&["tables differ from their records: `make numbers`"]);
+    repository.run(&["--check"]).fails_saying(&["tables or pictures differ from their records: `make numbers`"]);
     assert_eq!(repository.page(), PAGE);
     repository.run(&[]).succeeds();
     let page = repository.page();
@@ -59,7 +59,7 @@ fn a_table_is_made_of_its_record() {
         processors (CPU, Linux 6.1), 3 rounds.\n\n<!-- end of numbers -->\n";
     assert!(page.contains(table), "{page}");
     assert_eq!(repository.run(&["--check"]).code, Some(0));
-    assert!(repository.run(&[]).out.contains("all tables are those of the records"));
+    assert!(repository.run(&[]).out.contains("all tables and pictures are those of the records"));
     repository.put("README.md", &page.replace("| 100 |", "| 99 |"));
     let ran = repository.run(&[]);
     assert_eq!(ran.out, "README.md, rates: | 99 -> 100 | 201 |\n");
@@ -128,7 +128,43 @@ fn what_cannot_be_measured_or_kept() {
     let text = fs::read_to_string(&own).unwrap();
     fs::write(&own, text.replace("\"options\":{}", "\"options\":{\"command\":[\"bench\",\"nonsense\"]}")).unwrap();
     let failed = repository.run(&["--measure", "lan"]);
-    failed.fails_saying(&["fishplate bench nonsense: exit status: 1; the record in the repository stays as it was"]);
+    failed
+        .fails_saying(&["fishplate bench nonsense", ": exit status: 1; the record in the repository stays as it was"]);
+}
+
+#[test]
+fn the_picture_of_the_demo_is_drawn_from_its_results() {
+    let repository = Repository::new();
+    repository.run(&[]).succeeds();
+    let results = |stacks: &str| {
+        let conditions = r#"{"date":"2026-01-02","facts":[],"rounds":1}"#;
+        format!(
+            r#"{{"schema":"fishplate-demo/1","conditions":{conditions},"rails":[],"sum":[150.0],"stacks":[{stacks}],"shares":[]}}"#
+        )
+    };
+    let stack = |bandwidth: u32, failure: &str| {
+        let bandwidth = format!(r#""latency":[1.0],"bandwidth":{{"65536":[{bandwidth}.0]}},"failure":{failure}"#);
+        format!(r#"{{"name":"TCP","rails":"","told":false,"version":"","command":"",{bandwidth}}}"#)
+    };
+    let new = repository.folder.path().join("new.json");
+    let keep = |text: &str| {
+        fs::write(&new, text).unwrap();
+        repository.run(&["--keep", new.to_str().unwrap()])
+    };
+    keep("{}").fails_saying(&["cannot read results from", "new.json"]);
+    keep(&results(&stack(100, "\"it ended\""))).fails_saying(&["new.json: TCP has failed"]);
+    let drawn =
+        "docs/demo.svg: drawn from docs/records/demo.json\ndocs/demo-dark.svg: drawn from docs/records/demo.json\n";
+    let picture = || fs::read_to_string(repository.folder.path().join("docs/demo.svg")).unwrap();
+    assert!(keep(&results(&stack(100, "null"))).out.ends_with(drawn));
+    let before = picture();
+    assert_eq!(repository.run(&["--check"]).code, Some(0));
+    keep(&results(&stack(120, "null"))).succeeds();
+    assert!(before.starts_with("<svg ") && picture() != before);
+    repository.put("docs/demo.svg", "");
+    let ran = repository.run(&["--check"]);
+    ran.fails_saying(&["tables or pictures differ from their records"]);
+    assert!(ran.out.starts_with("docs/demo.svg: "), "{}", ran.out);
 }
 
 /// What is kept of a record is kept whole when it is kept again; of an experiment only values that decide are.
