@@ -144,23 +144,22 @@ impl Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::handshake::{Acceptor, Initiator, Offer, Step, Terms};
+    use crate::handshake::tests::OFFER;
+    use crate::handshake::{self, Acceptor, Initiator, Step, Terms};
     use crate::settings::Settings;
 
     fn party(id: u8) -> Party {
-        Party { id: EndpointId(id.into()), token: Token([id; 16]), terms: Terms::default() }
+        handshake::tests::party(id, Terms::default())
     }
 
     fn address(id: u8) -> Address {
-        let (id, token) = (EndpointId(id.into()), Token([id; 16]));
-        Address { id, token, port: 1, rails: Vec::new(), preferred: 0, has_more: false }
+        handshake::tests::address(id, id)
     }
 
     /// Endpoint `id` has proven itself to endpoint 9, of which it knows `peers`.
     fn proven(initiator: &Party, peers: &Peers) -> Proven {
-        let offer = Offer { rail: 0, stream: 0, class: 0, grant: 1 };
         let mut acceptor = Acceptor::new(party(9), [2; 16]);
-        let (mut initiator, mut hello) = Initiator::start(initiator, &address(9), [1; 16], offer, false).unwrap();
+        let (mut initiator, mut hello) = Initiator::start(initiator, &address(9), [1; 16], OFFER, false).unwrap();
         let token = |id| peers.token(id);
         let Ok(Step::Send(mut challenge)) = acceptor.advance(&mut hello, token) else { panic!("no challenge") };
         let Ok(Step::Send(mut proof)) = initiator.advance(&mut challenge) else { panic!("no proof") };
