@@ -38,11 +38,11 @@ use crate::link::CongestionControl;
 use crate::listen::{Place, listen};
 use crate::logger;
 use crate::open_files::OpenFiles;
+use crate::poller::Poller;
 use crate::process;
 use crate::processor_time::ProcessorTime;
 use crate::settings::Settings;
 use crate::socket;
-use crate::sys::poll::Poller;
 use crate::transfer::Threads;
 
 use connections::attempts::Attempts;
