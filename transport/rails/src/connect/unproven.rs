@@ -136,7 +136,12 @@ mod tests {
             self.clients.push(TcpStream::connect(self.listener.local_addr().unwrap()).unwrap());
             let (stream, remote) = self.listener.accept().unwrap();
             stream.set_nonblocking(true).unwrap();
-            Incoming::new(stream, remote, Instant(since), Acceptor::new(party(9, Terms::default()), [since as u8; 16]))
+            Incoming::new(
+                stream,
+                (remote, None),
+                Instant(since),
+                Acceptor::new(party(9, Terms::default()), [since as u8; 16]),
+            )
         }
     }
 

@@ -179,7 +179,7 @@ impl Endpoint {
 
     /// A peer that the user should name by [`Endpoint::peer`]: its links have failed, and this side does not know its address.
     pub fn poll_nameless_peer(&mut self) -> Option<VcId> {
-        self.peers.take_nameless()
+        self.peers.nameless.pop()
     }
 
     /// Whether there is any completion.

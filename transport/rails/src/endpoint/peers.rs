@@ -28,7 +28,7 @@ pub struct Peers {
     /// Number of guests so far.
     guests: usize,
     /// Peers that only have connected to this endpoint, and whose links have failed: the user is to give their addresses.
-    nameless: Vec<VcId>,
+    pub nameless: Vec<VcId>,
     /// The last connection of some peer was given back: there may be unconnected peers with a backlog.
     pub has_unconnected: bool,
 }
@@ -102,16 +102,6 @@ impl Peers {
         self.by_id.insert(peer.id, vc);
         self.by_channel.push(peer);
         vc
-    }
-
-    /// The links of a peer have failed, and its address is not known.
-    pub fn add_nameless(&mut self, vc: VcId) {
-        self.nameless.push(vc);
-    }
-
-    /// Takes one of the peers of [`Peers::add_nameless`].
-    pub fn take_nameless(&mut self) -> Option<VcId> {
-        self.nameless.pop()
     }
 }
 

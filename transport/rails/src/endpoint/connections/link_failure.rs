@@ -193,7 +193,7 @@ impl Endpoint {
             _ => {
                 peer.since = now;
                 if peer.role == Role::Acceptor && !peer.is_closing {
-                    self.peers.add_nameless(vc);
+                    self.peers.nameless.push(vc);
                 }
             }
         }
