@@ -45,11 +45,6 @@ impl Payload {
         Payload::One(Extent { region, offset: 0, len })
     }
 
-    /// The memory of `bytes`, for a driver whose regions are addresses.
-    pub fn of(bytes: &[u8]) -> Payload {
-        Payload::whole(Region(bytes.as_ptr().expose_provenance() as u64), bytes.len() as u64)
-    }
-
     /// The pieces, in order.
     #[inline]
     pub fn extents(&self) -> &[Extent] {

@@ -23,5 +23,5 @@ pub use destination::Destination;
 pub use link::{Common, Counts, Ending, Link, Places};
 pub use pattern::matches;
 pub use random::random;
-pub use sys::memory::{UserMemory, overlaps};
+pub use sys::memory::{UserMemory, overlaps, payload_of};
 pub use waiting_frame::{Content, Held, WaitingFrame};

@@ -137,8 +137,8 @@ pub struct Places<'a> {
     pub bounces: &'a BounceBuffers,
 }
 
-/// Counters of one link.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// Counters of one link, by their names in the lines of FISHPLATE_STATS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Counts {
     /// Payload bytes sent.
     pub tx_bytes: u64,
@@ -149,7 +149,7 @@ pub struct Counts {
     /// Messages and stripes received.
     pub rx_messages: u64,
     /// TCP segments sent again.
-    pub retransmitted: u64,
+    pub retransmitted_segments: u64,
     /// Frames sent as datagrams.
     pub tx_datagrams: u64,
     /// Those of them that were sent again, over TCP.
@@ -165,7 +165,7 @@ impl Counts {
         self.tx_messages += other.tx_messages;
         self.rx_bytes += other.rx_bytes;
         self.rx_messages += other.rx_messages;
-        self.retransmitted += other.retransmitted;
+        self.retransmitted_segments += other.retransmitted_segments;
         self.tx_datagrams += other.tx_datagrams;
         self.repeated_datagrams += other.repeated_datagrams;
         self.changed_frames += other.changed_frames;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use fishplate_engine::wire::Header;
 use fishplate_engine::{BounceId, Payload, Placement, Region};
-use fishplate_link_core::{BounceBuffers, Places, UserMemory};
+use fishplate_link_core::{BounceBuffers, Places, UserMemory, payload_of};
 
 use crate::description::Description;
 use crate::link::Failure;
@@ -131,7 +131,7 @@ impl Victim {
 
     /// The peer lends memory: where, and by which key.
     pub fn lend(&mut self, memory: Box<[u8]>) -> RemotePiece {
-        let pieces = self.attacker.lend(&UserMemory::of_test(), &Payload::of(&memory)).expect("it always can");
+        let pieces = self.attacker.lend(&UserMemory::of_test(), &payload_of(&memory)).expect("it always can");
         let piece = RemotePiece { address: pieces[0].address, key: pieces[0].key, len: pieces[0].len };
         self.lent.push((pieces, memory));
         piece

@@ -2,7 +2,7 @@
 
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{BounceId, Envelope, MessageSeq, Payload, Placement, Source, SubchannelId, Transmit, VcId};
-use fishplate_link_core::{BounceBuffers, Places, UserMemory};
+use fishplate_link_core::{BounceBuffers, Places, UserMemory, payload_of};
 
 use crate::sys::{Library, Offer, one_at_a_time};
 use crate::wanted::Wanted;
@@ -114,7 +114,7 @@ impl End {
 
 fn payload(bytes: &mut [u8]) -> Payload {
     // Two pieces, where there is anything to be cut.
-    let (whole, len) = (Payload::of(bytes), bytes.len() as u64);
+    let (whole, len) = (payload_of(bytes), bytes.len() as u64);
     if len < 3 {
         return whole;
     }

@@ -147,6 +147,7 @@ impl Direct {
 #[cfg(test)]
 mod tests {
     use fishplate_engine::Extent;
+    use fishplate_link_core::payload_of;
     use proptest::prelude::*;
 
     use super::*;
@@ -184,7 +185,7 @@ mod tests {
             }
             for (key, address, len) in reads {
                 let mut buffer = std::hint::black_box([7u8; 102]);
-                direct.read(Remote { key, address }, &Payload::of(&buffer[1..=len]), &own);
+                direct.read(Remote { key, address }, &payload_of(&buffer[1..=len]), &own);
                 let after = std::hint::black_box(&mut buffer);
                 prop_assert!(after[0] == 7 && after[len + 1..].iter().all(|byte| *byte == 7));
             }
@@ -195,17 +196,17 @@ mod tests {
     fn a_write_says_where_it_goes_and_that_it_has_ended_and_stops_where_the_entry_does() {
         let (mut direct, memory) = direct();
         let (own, target, sent) = (UserMemory::of_test(), vec![0u8; 1_200_000], vec![5u8; 1_200_000]);
-        let Payload::One(Extent { region, .. }) = Payload::of(&target) else { unreachable!() };
+        let Payload::One(Extent { region, .. }) = payload_of(&target) else { unreachable!() };
         put_entry(&memory, 63, [4, WRITE], [9, 1000, region.0, 1_200_000]);
-        assert!(direct.write(Remote { key: 9, address: 1000 }, &Payload::of(&sent), &own));
+        assert!(direct.write(Remote { key: 9, address: 1000 }, &payload_of(&sent), &own));
         assert!(std::hint::black_box(&target) == &sent);
         // Three pieces.
         assert_eq!(memory.load(Side::Creator.word(Word::Piece), Ordering::Relaxed), 6);
-        assert!(!direct.write(Remote { key: 9, address: 1001 }, &Payload::of(&sent), &own), "it is longer");
-        assert!(!direct.read(Remote { key: 9, address: 1000 }, &Payload::of(&sent), &own), "it may only be written");
+        assert!(!direct.write(Remote { key: 9, address: 1001 }, &payload_of(&sent), &own), "it is longer");
+        assert!(!direct.read(Remote { key: 9, address: 1000 }, &payload_of(&sent), &own), "it may only be written");
         // The memory does not exist: the access by messages will report the error.
         put_entry(&memory, 63, [5, WRITE], [9, 1000, 16, 1_200_000]);
-        assert!(!direct.write(Remote { key: 9, address: 1000 }, &Payload::of(&sent), &own));
+        assert!(!direct.write(Remote { key: 9, address: 1000 }, &payload_of(&sent), &own));
         assert_eq!(memory.load(Side::Creator.word(Word::Piece), Ordering::Relaxed), 8);
     }
 }

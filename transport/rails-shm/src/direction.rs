@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{BounceId, Envelope, MessageSeq, Payload, Placement, Source};
-use fishplate_link_core::{BounceBuffers, Places, UserMemory};
+use fishplate_link_core::{BounceBuffers, Places, UserMemory, payload_of};
 
 use crate::layout::{LEN, NONCE_AT, NONCE_LEN, Side, Word, kind};
 use crate::receiver::{BadRecord, Placed, Receiver, Record};
@@ -70,7 +70,7 @@ impl Direction {
     /// Sends frame number `seq`. With `is_borrowed` its payload changes right after that. Where the payload is.
     pub fn push(&mut self, seq: u32, bytes: &[u8], is_borrowed: bool) -> Payload {
         let mut own: Box<[u8]> = bytes.into();
-        let payload = Payload::of(&own);
+        let payload = payload_of(&own);
         let (len, envelope) = (bytes.len() as u32, Envelope::Tagged(7));
         let body = Body::Eager { seq: MessageSeq(seq), envelope, data: None, len, prompt: false };
         let places = Places { memory: &self.memory, bounces: &self.bounces };
@@ -144,7 +144,7 @@ impl Direction {
             return None;
         }
         let bytes = vec![0; header.body.payload_len() as usize];
-        self.receiver.place_whole(record, header_len, &self.memory, &Payload::of(&bytes));
+        self.receiver.place_whole(record, header_len, &self.memory, &payload_of(&bytes));
         Some((number, std::hint::black_box(bytes)))
     }
 

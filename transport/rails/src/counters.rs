@@ -70,14 +70,8 @@ struct Line<'a> {
     address: Option<String>,
     streams: usize,
     links: u32,
-    tx_bytes: u64,
-    tx_messages: u64,
-    rx_bytes: u64,
-    rx_messages: u64,
-    retransmitted_segments: u64,
-    tx_datagrams: u64,
-    repeated_datagrams: u64,
-    changed_frames: u64,
+    #[serde(flatten)]
+    counts: &'a Counts,
     min_rtt_us: Option<f64>,
     rtt_us: Option<f64>,
     seconds: f64,
@@ -137,7 +131,6 @@ impl Counters {
         let lines = named.chain(others.map(|name| (name, None, false))).zip(&self.rails);
         for ((rail, address, _), counters) in lines.filter(|((.., is_shown), counters)| *is_shown || counters.links > 0)
         {
-            let counts = &counters.counts;
             let line = Line {
                 schema: SCHEMA,
                 host: process::host(),
@@ -149,14 +142,7 @@ impl Counters {
                 address,
                 streams: counters.streams,
                 links: counters.links,
-                tx_bytes: counts.tx_bytes,
-                tx_messages: counts.tx_messages,
-                rx_bytes: counts.rx_bytes,
-                rx_messages: counts.rx_messages,
-                retransmitted_segments: counts.retransmitted,
-                tx_datagrams: counts.tx_datagrams,
-                repeated_datagrams: counts.repeated_datagrams,
-                changed_frames: counts.changed_frames,
+                counts: &counters.counts,
                 min_rtt_us: counters.round_trips.least_ns.map(us),
                 rtt_us: counters.round_trips.smoothed_ns().map(us),
                 seconds: counters.first.map_or(0, |first| counters.last.since_ns(first)) as f64 / 1e9,

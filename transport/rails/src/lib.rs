@@ -39,6 +39,7 @@ pub mod numa;
 mod open_files;
 pub mod own_sockets;
 pub mod pairing;
+mod poller;
 pub mod ports;
 pub mod probe;
 pub mod process;

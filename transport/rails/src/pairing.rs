@@ -213,20 +213,13 @@ impl Ways<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discover::Network;
+    use crate::rail::tests::rail;
 
     fn rails(rails: &[&[&str]]) -> Vec<Rail> {
-        let network =
-            |text: &&str| Network { ip: text.parse().unwrap(), prefix: if text.contains(':') { 64 } else { 24 } };
-        let rail = |(at, ips): (usize, &&[&str])| Rail {
-            name: format!("r{at}"),
-            interface: format!("r{at}"),
-            is_path: false,
-            index: at as u32 + 1,
-            addresses: ips.iter().map(network).collect(),
-            is_loopback: false,
-            speed: None,
-            class: Class::Rail,
+        let network = |ip: &&str| format!("{ip}/{}", if ip.contains(':') { 64 } else { 24 });
+        let rail = |(at, ips): (usize, &&[&str])| {
+            let own: Vec<String> = ips.iter().map(network).collect();
+            rail(&format!("r{at}"), at as u32 + 1, &own.iter().map(String::as_str).collect::<Vec<_>>())
         };
         rails.iter().enumerate().map(rail).collect()
     }

@@ -38,23 +38,14 @@ pub fn round_trip(rail: &Rail, remote: IpAddr, is_here: bool) -> io::Result<Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discover::{Class, Network};
+    use crate::rail::tests::rail;
 
     #[test]
     fn loopback_answers_and_what_leads_nowhere_is_an_error() {
         let ip = |text: &str| text.parse::<IpAddr>().unwrap();
-        let rail = |own: &str| Rail {
-            name: "lo".into(),
-            interface: "lo".into(),
-            is_path: false,
-            index: 1,
-            addresses: vec![Network { ip: ip(own), prefix: 8 }],
-            is_loopback: true,
-            speed: None,
-            class: Class::Rail,
-        };
-        let took = round_trip(&rail("127.0.0.1"), ip("127.0.0.1"), true).unwrap().unwrap();
+        let rail = |own: &str| rail("lo", 1, &[own]);
+        let took = round_trip(&rail("127.0.0.1/8"), ip("127.0.0.1"), true).unwrap().unwrap();
         assert!(took > Duration::ZERO && took < PATIENCE, "{took:?}");
-        assert!(round_trip(&rail("203.0.113.1"), ip("127.0.0.1"), true).is_err(), "that is nobody's address here");
+        assert!(round_trip(&rail("203.0.113.1/8"), ip("127.0.0.1"), true).is_err(), "that is nobody's address here");
     }
 }

@@ -120,28 +120,23 @@ impl Rail {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use crate::discover;
 
-    fn rail(addresses: &[(&str, u8)]) -> Rail {
-        let addresses = addresses.iter().map(|(ip, prefix)| Network { ip: ip.parse().unwrap(), prefix: *prefix });
-        let (name, interface) = ("r7".to_string(), "r7".to_string());
-        let addresses = addresses.collect();
-        Rail {
-            name,
-            interface,
-            index: 7,
-            is_path: false,
-            addresses,
-            is_loopback: false,
-            speed: None,
-            class: Class::Rail,
-        }
+    /// A rail over an interface, with addresses as `ip address` writes them.
+    pub fn rail(interface: &str, index: u32, addresses: &[&str]) -> Rail {
+        let interface = Interface { index, ..discover::tests::interface(interface, &[], addresses) };
+        Rail::all(&[interface]).remove(0)
+    }
+
+    fn r7(addresses: &[&str]) -> Rail {
+        rail("r7", 7, addresses)
     }
 
     #[test]
     fn a_path_listens_at_its_addresses_and_an_interface_at_any() {
-        let whole = rail(&[("10.1.0.5", 24)]);
+        let whole = r7(&["10.1.0.5/24"]);
         assert_eq!(whole.place(), Place { device: Some("r7"), addresses: Vec::new() });
         let path = Rail { name: "r7/10.1.0.5".into(), is_path: true, ..whole.clone() };
         assert_eq!(path.place(), Place { device: Some("r7"), addresses: vec!["10.1.0.5".parse().unwrap()] });
@@ -151,7 +146,7 @@ mod tests {
 
     #[test]
     fn the_address_that_reaches_is_the_source() {
-        let rail = rail(&[("10.0.0.1", 24), ("10.1.0.1", 24), ("fd00::1", 64), ("fe80::1", 64)]);
+        let rail = r7(&["10.0.0.1/24", "10.1.0.1/24", "fd00::1/64", "fe80::1/64"]);
         for (remote, source) in [
             ("10.1.0.9", Some("10.1.0.1")),
             ("10.2.0.9", Some("10.0.0.1")),
@@ -161,21 +156,21 @@ mod tests {
             let source: Option<IpAddr> = source.map(|ip| ip.parse().unwrap());
             assert_eq!(rail.source_for(remote.parse().unwrap()), source, "{remote}");
         }
-        assert_eq!(self::rail(&[("10.0.0.1", 24)]).source_for("fd01::9".parse().unwrap()), None);
+        assert_eq!(r7(&["10.0.0.1/24"]).source_for("fd01::9".parse().unwrap()), None);
     }
 
     #[test]
     fn an_interface_in_reserve_is_not_called_a_rail() {
-        let own = rail(&[("10.1.0.5", 24)]);
+        let own = r7(&["10.1.0.5/24"]);
         let reserve = Rail { class: Class::Virtual, ..own.clone() };
         assert_eq!([own, reserve].map(|rail| rail.describe()), ["rail r7", "interface r7 in reserve"]);
     }
 
     #[test]
     fn addresses_of_a_link_name_the_interface() {
-        let rail = rail(&[("fe80::1", 64)]);
+        let rail = r7(&["fe80::1/64"]);
         assert_eq!(rail.at("fe80::9".parse().unwrap(), 5).to_string(), "[fe80::9%7]:5");
         assert_eq!(rail.at("fd00::9".parse().unwrap(), 5).to_string(), "[fd00::9]:5");
-        assert!(!rail.shares_network(&self::rail(&[("fe80::2", 64)])), "every link has this network");
+        assert!(!rail.shares_network(&r7(&["fe80::2/64"])), "every link has this network");
     }
 }

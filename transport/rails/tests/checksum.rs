@@ -5,7 +5,8 @@ mod common;
 use common::pair::Pair;
 use common::told::{TOLD, listen, told};
 use common::{pattern, recv, send, settings};
-use fishplate_engine::{Context, Payload, ReadRequest, Registration, Remote, WriteRequest};
+use fishplate_engine::{Context, ReadRequest, Registration, Remote, WriteRequest};
+use fishplate_link_core::payload_of;
 use fishplate_rails::Settings;
 use fishplate_rails::streams::Streams;
 
@@ -41,11 +42,11 @@ fn memory_that_changes_while_it_is_accessed_is_no_frame_that_was_changed() {
     let mut pair = pair([true; 2], 2);
     pair.carry(b"known");
     let (mut target, origin, got) = (vec![0u8; 4 << 20], vec![7u8; 4 << 20], vec![0u8; 4 << 20]);
-    let memory = Payload::of(&target);
+    let memory = payload_of(&target);
     pair.ends[1].register(Registration { key: 7, memory, base: 0, readable: true, writable: true }).unwrap();
-    let (vc, at, buffer) = (pair.name(0), Remote { key: 7, address: 0 }, Payload::of(&got));
+    let (vc, at, buffer) = (pair.name(0), Remote { key: 7, address: 0 }, payload_of(&got));
     pair.ends[0].read(ReadRequest { vc, from: at, buffer, notify: true, context: Context(1) }).unwrap();
-    pair.ends[0].write(WriteRequest::new(vc, at, Payload::of(&origin), Context(2))).unwrap();
+    pair.ends[0].write(WriteRequest::new(vc, at, payload_of(&origin), Context(2))).unwrap();
     common::until_ended(&mut pair.ends, 2, || {
         pair.between.pass();
         std::hint::black_box(&mut target).iter_mut().step_by(512).for_each(|byte| *byte = byte.wrapping_add(1));

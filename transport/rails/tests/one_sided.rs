@@ -9,6 +9,7 @@ use fishplate_engine::{
     Completion, Context, Extent, Failure, Operation, Payload, ReadRequest, Refusal, Region, Registration, Remote,
     WriteRequest,
 };
+use fishplate_link_core::payload_of;
 
 /// Lengths around those at which something else is done.
 const LENS: [usize; 9] = [1, 8, 4000, 8192, 65_536, 524_287, 524_288, 524_289, 3 << 20];
@@ -18,7 +19,7 @@ const LEN: usize = 4 << 20;
 const BASE: u64 = 1 << 40;
 
 fn registration(key: u64, memory: &[u8]) -> Registration {
-    Registration { key, memory: Payload::of(memory), base: BASE, readable: true, writable: true }
+    Registration { key, memory: payload_of(memory), base: BASE, readable: true, writable: true }
 }
 
 impl Pair {
@@ -59,12 +60,12 @@ fn the_target_makes_no_call() {
     pair.ends[1].register(registration(7, &target)).unwrap();
     for (len, at) in LENS.into_iter().zip([0, 5, 4096, 777, 1 << 20, 1, 0, 3, LEN as u64 - (3 << 20)]) {
         let sent = pattern(len, at as u8);
-        pair.write((7, BASE + at), Payload::of(&sent), len < 16384);
+        pair.write((7, BASE + at), payload_of(&sent), len < 16384);
         let completion = pair.ended_at_once();
         assert_eq!((completion.operation, completion.len, completion.result), (Operation::Write, len as u64, Ok(())));
         assert!(std::hint::black_box(&target)[at as usize..][..len] == sent, "{len} bytes written");
         let got = vec![0u8; len];
-        pair.read((7, BASE + at), Payload::of(&got));
+        pair.read((7, BASE + at), payload_of(&got));
         let completion = pair.ended_at_once();
         assert_eq!((completion.operation, completion.len, completion.result), (Operation::Read, len as u64, Ok(())));
         assert!(std::hint::black_box(got) == sent, "{len} bytes read");
@@ -111,18 +112,18 @@ fn forbidden_accesses_are_refused_and_touch_no_memory() {
         (2, u64::MAX - 3, 8, Refusal::Bounds),
         (3, BASE, 8, Refusal::Key),
     ] {
-        pair.write((key, address), Payload::of(&sent[..len]), false);
+        pair.write((key, address), payload_of(&sent[..len]), false);
         assert_eq!(pair.ended(), Err(Failure::Refused(why)), "a write of {len} at {address:x} under {key}");
     }
     for (key, address, len, why) in
         [(2, BASE, 8, Refusal::Rights), (1, BASE, 1001, Refusal::Bounds), (3, BASE, 8, Refusal::Key)]
     {
-        pair.read((key, address), Payload::of(&sent[..len]));
+        pair.read((key, address), payload_of(&sent[..len]));
         assert_eq!(pair.ended(), Err(Failure::Refused(why)), "a read of {len} at {address:x} under {key}");
     }
     assert!(std::hint::black_box(&target).iter().all(|byte| *byte == 1));
     // Both may be used again, by the rules.
-    pair.write((2, BASE + 992), Payload::of(&sent[..8]), false);
+    pair.write((2, BASE + 992), payload_of(&sent[..8]), false);
     assert_eq!(pair.ended_at_once().result, Ok(()));
     pair.close();
 }
@@ -134,10 +135,10 @@ fn memory_whose_registration_has_ended_is_refused_and_a_new_one_counts() {
     for round in 0..200 {
         let target = if round % 2 == 0 { &first } else { &second };
         pair.ends[1].register(registration(5, target)).unwrap();
-        pair.write((5, BASE), Payload::of(&sent), true);
+        pair.write((5, BASE), payload_of(&sent), true);
         assert_eq!(pair.ended_at_once().result, Ok(()));
         assert!(pair.ends[1].deregister(5));
-        pair.write((5, BASE), Payload::of(&sent), true);
+        pair.write((5, BASE), payload_of(&sent), true);
         assert_eq!(pair.ended(), Err(Failure::Refused(Refusal::Key)));
     }
     assert!(std::hint::black_box(first) == sent && std::hint::black_box(second) == sent);
@@ -154,9 +155,9 @@ fn accesses_without_a_slot_or_in_pieces_go_by_frames() {
     let pieces = [792, 796].map(|offset| Extent { region, offset, len: 4 });
     pair.ends[1].register(Registration { memory: Payload::Many(pieces.into()), ..registration(99, &target) }).unwrap();
     for key in 0..100 {
-        pair.write((key, BASE), Payload::of(&sent), false);
+        pair.write((key, BASE), payload_of(&sent), false);
         assert_eq!(pair.ended(), Ok(()), "{key}");
-        pair.read((key, BASE), Payload::of(&got));
+        pair.read((key, BASE), payload_of(&got));
         assert_eq!(pair.ended(), Ok(()), "{key}");
         assert_eq!(std::hint::black_box(&got)[..], sent);
     }
@@ -171,12 +172,12 @@ fn immediate_data_arrive_and_waiting_completions_are_not_overtaken() {
     let (target, sent) = (vec![0u8; 100], pattern(100, 3));
     pair.ends[1].register(registration(7, &target)).unwrap();
     let to = Remote { key: 7, address: BASE };
-    let request = WriteRequest::new(pair.name(0), to, Payload::of(&sent), Context(3));
+    let request = WriteRequest::new(pair.name(0), to, payload_of(&sent), Context(3));
     pair.ends[0].write(WriteRequest { data: Some(42), ..request }).unwrap();
     assert!(pair.ends[0].poll_completion().is_none(), "the target is not notified");
     // This one would come first.
     let later = pattern(100, 4);
-    pair.write((7, BASE), Payload::of(&later), false);
+    pair.write((7, BASE), payload_of(&later), false);
     assert!(pair.ends[0].poll_completion().is_none(), "it has overtaken the other");
     assert_eq!((pair.ended(), pair.ended()), (Ok(()), Ok(())));
     assert!(std::hint::black_box(&target) == &later);
@@ -191,7 +192,7 @@ fn without_shared_memory_operations_wait_for_their_target() {
     assert_eq!(bells().len(), 0);
     let (target, sent) = (vec![0u8; 100], pattern(100, 3));
     pair.ends[1].register(registration(7, &target)).unwrap();
-    pair.write((7, BASE), Payload::of(&sent), false);
+    pair.write((7, BASE), payload_of(&sent), false);
     assert!(pair.ends[0].poll_completion().is_none());
     assert_eq!(pair.ended(), Ok(()));
     assert!(std::hint::black_box(target) == sent);

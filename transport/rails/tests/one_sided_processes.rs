@@ -7,7 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::{PATIENCE, injected};
-use fishplate_engine::{Context, Failure, Payload, ReadRequest, Refusal, Registration, Remote, WriteRequest};
+use fishplate_engine::{Context, Failure, ReadRequest, Refusal, Registration, Remote, WriteRequest};
+use fishplate_link_core::payload_of;
 use fishplate_rails::{Address, Endpoint, Settings};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -57,9 +58,9 @@ fn origin() {
         let registration = found[number] + if random.u8(..10) > 0 { random.u64(..2) } else { random.u64(..8) };
         let (at, is_write) = (Remote { key: key(number, registration), address }, random.bool());
         let posted = if is_write {
-            endpoint.write(WriteRequest::new(vc, at, Payload::of(&source[..len]), Context(0)))
+            endpoint.write(WriteRequest::new(vc, at, payload_of(&source[..len]), Context(0)))
         } else {
-            let buffer = Payload::of(&got[..len]);
+            let buffer = payload_of(&got[..len]);
             endpoint.read(ReadRequest { vc, from: at, buffer, notify: true, context: Context(0) })
         };
         posted.unwrap();
@@ -134,7 +135,7 @@ impl Memory {
     fn begin(&mut self, number: usize, target: &mut Endpoint) {
         self.check(number);
         self.bytes[number].fill(FRESH);
-        let (memory, key) = (Payload::of(&self.bytes[number]), key(number, self.registrations[number]));
+        let (memory, key) = (payload_of(&self.bytes[number]), key(number, self.registrations[number]));
         target.register(Registration { key, memory, base: 0, readable: true, writable: true }).unwrap();
         self.is_registered[number] = true;
     }
@@ -239,7 +240,7 @@ fn a_target_that_is_killed_is_lost() {
     let Ok(file) = std::env::var(ADDRESS_FILE) else { return kill_the_target() };
     let mut target = open();
     let memory = vec![0u8; LEN];
-    let registration = Registration { key: 0, memory: Payload::of(&memory), base: 0, readable: true, writable: true };
+    let registration = Registration { key: 0, memory: payload_of(&memory), base: 0, readable: true, writable: true };
     target.register(registration).unwrap();
     let address: Vec<String> = target.address().encode().iter().map(u8::to_string).collect();
     std::fs::write(file, address.join(",")).unwrap();
@@ -268,7 +269,7 @@ fn kill_the_target() {
     let sent = vec![WRITTEN; 100_000];
     let (mut direct, to) = (0, Remote { key: 0, address: 0 });
     loop {
-        if endpoint.write(WriteRequest::new(vc, to, Payload::of(&sent), Context(1))).is_err() {
+        if endpoint.write(WriteRequest::new(vc, to, payload_of(&sent), Context(1))).is_err() {
             break;
         }
         let mut completion = endpoint.poll_completion();

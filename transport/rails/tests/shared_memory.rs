@@ -8,7 +8,8 @@ use std::time::Duration;
 use common::pair::Pair;
 use common::sharing::{bells, sent_over};
 use common::{PATIENCE, pattern, recv};
-use fishplate_engine::{Payload, Registration};
+use fishplate_engine::Registration;
+use fishplate_link_core::payload_of;
 use socket2::SockRef;
 
 /// Lengths around those at which something else is done with a message.
@@ -105,7 +106,7 @@ fn a_registration_that_ends_leaves_sends_from_the_same_memory_alone() {
     let stats = folder.path().join("stats");
     let mut pair = Pair::sharing([true; 2], Some(&stats));
     let sent = pattern(1 << 20, 1);
-    let registration = Registration { key: 7, memory: Payload::of(&sent), base: 0, readable: true, writable: false };
+    let registration = Registration { key: 7, memory: payload_of(&sent), base: 0, readable: true, writable: false };
     pair.ends[0].register(registration).unwrap();
     pair.send_early(0, 1000, &sent, false);
     assert!(pair.ends[0].deregister(7));

@@ -1,6 +1,6 @@
 //! User memory, as named by the extents of requests.
 
-use fishplate_engine::{Extent, Payload};
+use fishplate_engine::{Extent, Payload, Region};
 
 /// Access to the memory that extents name. A value of this type is the proof that its maker vouches for all extents.
 #[derive(Debug)]
@@ -95,6 +95,11 @@ impl UserMemory {
     pub fn address(&self, extent: &Extent) -> *mut u8 {
         address(extent)
     }
+}
+
+/// The memory of `bytes`.
+pub fn payload_of(bytes: &[u8]) -> Payload {
+    Payload::whole(Region(bytes.as_ptr().expose_provenance() as u64), bytes.len() as u64)
 }
 
 /// Whether two payloads have a byte in common.

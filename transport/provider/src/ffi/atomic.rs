@@ -8,8 +8,8 @@ use ofi_abi::*;
 use super::call;
 use super::memory::{counted_pieces, piece};
 use super::message::{Desc, Descs, context_number, on_endpoint, posting};
-use crate::endpoint::Report;
 use crate::endpoint::atomics::{Call, Operation};
+use crate::endpoint::{Endpoint, Report};
 use crate::errno::{Errno, Outcome};
 
 pub(super) static OPS: fi_ops_atomic = fi_ops_atomic {
@@ -75,19 +75,10 @@ fn array(what: &Atomic, buffer: *const c_void, count: usize) -> Outcome<(Payload
     if is_missing && count > 0 { Err(Errno(FI_EINVAL)) } else { Ok((piece(buffer, len), count)) }
 }
 
-/// Posts what `wanted` describes.
-///
-/// # Safety
-/// As of [`on_endpoint`]; all buffers keep the contract.
-unsafe fn post(ep: *mut fid_ep, wanted: impl FnOnce() -> Outcome<Operation>) -> isize {
-    // SAFETY: the caller promises it.
-    unsafe { on_endpoint(ep, |endpoint| endpoint.atomic(wanted()?)) }
-}
-
 /// Posts an operation on `place` with the arrays of this side that `local` finds for it.
 ///
 /// # Safety
-/// As of [`post`].
+/// As of [`on_endpoint`]; all buffers keep the contract.
 unsafe fn start(
     ep: *mut fid_ep,
     (kind, datatype, op): (Call, Datatype, Op),
@@ -95,13 +86,13 @@ unsafe fn start(
     report: (Report, *mut c_void),
     local: impl FnOnce(&Atomic) -> Outcome<Local>,
 ) -> isize {
-    let wanted = || {
+    let post = |endpoint: &Endpoint| {
         let what = kind.operation(datatype, op)?;
         let local = local(&what)?;
-        operation(what, place, local, report)
+        endpoint.atomic(operation(what, place, local, report)?)
     };
     // SAFETY: the caller promises it.
-    unsafe { post(ep, wanted) }
+    unsafe { on_endpoint(ep, post) }
 }
 
 /// An operation by its message structure, with the arrays that are not in it.
@@ -187,14 +178,14 @@ starting! {
 }
 
 posting! {
-    post: inject(
+    atomic: inject(
         buffer: *const c_void, count: usize, dest: fi_addr_t, address: u64, key: u64, datatype: Datatype, op: Op
     ) => injected(Call::Atomic.operation(datatype, op)?, (buffer, count), (dest, address, key))?;
-    post: writemsg(msg: *const fi_msg_atomic, flags: u64)
+    atomic: writemsg(msg: *const fi_msg_atomic, flags: u64)
         => described(Call::Atomic, msg, flags, |_| Ok([NONE, NONE]))?;
-    post: readwritemsg(msg: *const fi_msg_atomic, results: *mut fi_ioc, _: Descs, count: usize, flags: u64)
+    atomic: readwritemsg(msg: *const fi_msg_atomic, results: *mut fi_ioc, _: Descs, count: usize, flags: u64)
         => described(Call::Fetch, msg, flags, |what| Ok([NONE, counted_pieces(what, results, count)?]))?;
-    post: compwritemsg(
+    atomic: compwritemsg(
         msg: *const fi_msg_atomic, compares: *const fi_ioc, _: Descs, compare_count: usize, results: *mut fi_ioc,
         _: Descs, result_count: usize, flags: u64
     ) => described(Call::Compare, msg, flags, |what| {

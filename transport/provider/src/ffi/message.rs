@@ -16,12 +16,12 @@ pub type Desc = *mut c_void;
 /// An array of them.
 pub type Descs = *mut *mut c_void;
 
-/// Defines functions of an endpoint's table: each passes what its arguments describe to `$post`.
+/// Defines functions of an endpoint's table: each passes what its arguments describe to the endpoint's `$method`.
 macro_rules! posting {
-    ($($post:ident: $name:ident($($argument:tt: $type:ty),*) => $described:expr;)*) => {$(
+    ($($method:ident: $name:ident($($argument:tt: $type:ty),*) => $described:expr;)*) => {$(
         unsafe extern "C" fn $name(ep: *mut fid_ep, $($argument: $type),*) -> isize {
-            // SAFETY: the contract, also for arrays and messages among the arguments.
-            unsafe { $post(ep, || Ok($described)) }
+            // SAFETY: the contract, also for buffers, arrays and messages among the arguments.
+            unsafe { on_endpoint(ep, |endpoint| endpoint.$method($described)) }
         }
     )*};
 }
@@ -71,24 +71,4 @@ pub fn incoming(source: fi_addr_t, space: Space, buffer: Payload, context: *mut 
 pub unsafe fn on_endpoint(ep: *mut fid_ep, post: impl FnOnce(&Endpoint) -> Outcome<()>) -> isize {
     // SAFETY: the caller promises it.
     call(|| post(unsafe { EndpointHandle::object(ep) })) as isize
-}
-
-/// Posts a message.
-///
-/// # Safety
-/// As of [`on_endpoint`]; the payload keeps the contract.
-#[inline]
-pub unsafe fn post(ep: *mut fid_ep, message: impl FnOnce() -> Outcome<Outgoing>) -> isize {
-    // SAFETY: the caller promises it.
-    unsafe { on_endpoint(ep, |endpoint| endpoint.send(message()?)) }
-}
-
-/// Posts a receive.
-///
-/// # Safety
-/// As of [`on_endpoint`]; the buffer keeps the contract.
-#[inline]
-pub unsafe fn post_receive(ep: *mut fid_ep, receive: impl FnOnce() -> Outcome<Incoming>) -> isize {
-    // SAFETY: the caller promises it.
-    unsafe { on_endpoint(ep, |endpoint| endpoint.recv(receive()?)) }
 }

@@ -6,7 +6,7 @@ use fishplate_engine::{Envelope, Space};
 use ofi_abi::*;
 
 use super::memory::{piece, pieces};
-use super::message::{Desc, Descs, incoming, injected, outgoing, post, post_receive, posting, with_flags};
+use super::message::{Desc, Descs, incoming, injected, on_endpoint, outgoing, posting, with_flags};
 use crate::endpoint::Report;
 use crate::endpoint::transfer::{Incoming, Outgoing};
 use crate::errno::{Errno, Outcome};
@@ -25,22 +25,22 @@ pub(super) static OPS: fi_ops_msg = fi_ops_msg {
 };
 
 posting! {
-    post: send(buffer: *const c_void, len: usize, _: Desc, dest: fi_addr_t, context: *mut c_void)
+    send: send(buffer: *const c_void, len: usize, _: Desc, dest: fi_addr_t, context: *mut c_void)
         => outgoing(dest, Envelope::Message, piece(buffer, len), context);
-    post: sendv(iov: *const iovec, _: Descs, count: usize, dest: fi_addr_t, context: *mut c_void)
+    send: sendv(iov: *const iovec, _: Descs, count: usize, dest: fi_addr_t, context: *mut c_void)
         => outgoing(dest, Envelope::Message, pieces(iov, count)?, context);
-    post: sendmsg(msg: *const fi_msg, flags: u64) => described(msg, flags)?;
-    post: inject(buffer: *const c_void, len: usize, dest: fi_addr_t)
+    send: sendmsg(msg: *const fi_msg, flags: u64) => described(msg, flags)?;
+    send: inject(buffer: *const c_void, len: usize, dest: fi_addr_t)
         => injected(dest, Envelope::Message, piece(buffer, len), None);
-    post: senddata(buffer: *const c_void, len: usize, _: Desc, data: u64, dest: fi_addr_t, context: *mut c_void)
+    send: senddata(buffer: *const c_void, len: usize, _: Desc, data: u64, dest: fi_addr_t, context: *mut c_void)
         => Outgoing { data: Some(data), ..outgoing(dest, Envelope::Message, piece(buffer, len), context) };
-    post: injectdata(buffer: *const c_void, len: usize, data: u64, dest: fi_addr_t)
+    send: injectdata(buffer: *const c_void, len: usize, data: u64, dest: fi_addr_t)
         => injected(dest, Envelope::Message, piece(buffer, len), Some(data));
-    post_receive: recv(buffer: *mut c_void, len: usize, _: Desc, source: fi_addr_t, context: *mut c_void)
+    recv: recv(buffer: *mut c_void, len: usize, _: Desc, source: fi_addr_t, context: *mut c_void)
         => incoming(source, Space::Message, piece(buffer, len), context);
-    post_receive: recvv(iov: *const iovec, _: Descs, count: usize, source: fi_addr_t, context: *mut c_void)
+    recv: recvv(iov: *const iovec, _: Descs, count: usize, source: fi_addr_t, context: *mut c_void)
         => incoming(source, Space::Message, pieces(iov, count)?, context);
-    post_receive: recvmsg(msg: *const fi_msg, flags: u64) => described_receive(msg, flags)?;
+    recv: recvmsg(msg: *const fi_msg, flags: u64) => described_receive(msg, flags)?;
 }
 
 /// A message from its structure.

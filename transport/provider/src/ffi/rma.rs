@@ -62,45 +62,27 @@ unsafe fn described(msg: *const fi_msg_rma, flags: u64) -> Outcome<Access> {
     })
 }
 
-/// Posts a read.
-///
-/// # Safety
-/// As of [`on_endpoint`]; the buffer keeps the contract.
-unsafe fn post_read(ep: *mut fid_ep, access: impl FnOnce() -> Outcome<Access>) -> isize {
-    // SAFETY: the caller promises it.
-    unsafe { on_endpoint(ep, |endpoint| endpoint.read(access()?)) }
-}
-
-/// Posts a write.
-///
-/// # Safety
-/// As of [`on_endpoint`]; the payload keeps the contract.
-unsafe fn post_write(ep: *mut fid_ep, access: impl FnOnce() -> Outcome<Access>) -> isize {
-    // SAFETY: the caller promises it.
-    unsafe { on_endpoint(ep, |endpoint| endpoint.write(access()?)) }
-}
-
 posting! {
-    post_read: read(
+    read: read(
         buffer: *mut c_void, len: usize, _: Desc, source: fi_addr_t, address: u64, key: u64, context: *mut c_void
     ) => access(source, (address, key), piece(buffer, len), context);
-    post_read: readv(
+    read: readv(
         iov: *const iovec, _: Descs, count: usize, source: fi_addr_t, address: u64, key: u64, context: *mut c_void
     ) => access(source, (address, key), pieces(iov, count)?, context);
-    post_read: readmsg(msg: *const fi_msg_rma, flags: u64) => described(msg, flags)?;
-    post_write: write(
+    read: readmsg(msg: *const fi_msg_rma, flags: u64) => described(msg, flags)?;
+    write: write(
         buffer: *const c_void, len: usize, _: Desc, dest: fi_addr_t, address: u64, key: u64, context: *mut c_void
     ) => access(dest, (address, key), piece(buffer, len), context);
-    post_write: writev(
+    write: writev(
         iov: *const iovec, _: Descs, count: usize, dest: fi_addr_t, address: u64, key: u64, context: *mut c_void
     ) => access(dest, (address, key), pieces(iov, count)?, context);
-    post_write: writemsg(msg: *const fi_msg_rma, flags: u64) => described(msg, flags)?;
-    post_write: inject(buffer: *const c_void, len: usize, dest: fi_addr_t, address: u64, key: u64)
+    write: writemsg(msg: *const fi_msg_rma, flags: u64) => described(msg, flags)?;
+    write: inject(buffer: *const c_void, len: usize, dest: fi_addr_t, address: u64, key: u64)
         => injected(dest, (address, key), piece(buffer, len), None);
-    post_write: writedata(
+    write: writedata(
         buffer: *const c_void, len: usize, _: Desc, data: u64, dest: fi_addr_t, address: u64, key: u64,
         context: *mut c_void
     ) => Access { data: Some(data), ..access(dest, (address, key), piece(buffer, len), context) };
-    post_write: injectdata(buffer: *const c_void, len: usize, data: u64, dest: fi_addr_t, address: u64, key: u64)
+    write: injectdata(buffer: *const c_void, len: usize, data: u64, dest: fi_addr_t, address: u64, key: u64)
         => injected(dest, (address, key), piece(buffer, len), Some(data));
 }

@@ -6,9 +6,7 @@ use fishplate_engine::{Envelope, PeekAction, Space};
 use ofi_abi::*;
 
 use super::memory::{piece, pieces};
-use super::message::{
-    Desc, Descs, context_number, incoming, injected, on_endpoint, outgoing, post, post_receive, posting, with_flags,
-};
+use super::message::{Desc, Descs, context_number, incoming, injected, on_endpoint, outgoing, posting, with_flags};
 use crate::endpoint::transfer::{Incoming, Outgoing};
 use crate::endpoint::{Endpoint, Report};
 use crate::errno::{Errno, Outcome};
@@ -27,22 +25,22 @@ pub(super) static OPS: fi_ops_tagged = fi_ops_tagged {
 };
 
 posting! {
-    post: send(buffer: *const c_void, len: usize, _: Desc, dest: fi_addr_t, tag: u64, context: *mut c_void)
+    send: send(buffer: *const c_void, len: usize, _: Desc, dest: fi_addr_t, tag: u64, context: *mut c_void)
         => outgoing(dest, Envelope::Tagged(tag), piece(buffer, len), context);
-    post: sendv(iov: *const iovec, _: Descs, count: usize, dest: fi_addr_t, tag: u64, context: *mut c_void)
+    send: sendv(iov: *const iovec, _: Descs, count: usize, dest: fi_addr_t, tag: u64, context: *mut c_void)
         => outgoing(dest, Envelope::Tagged(tag), pieces(iov, count)?, context);
-    post: sendmsg(msg: *const fi_msg_tagged, flags: u64) => described(msg, flags)?;
-    post: inject(buffer: *const c_void, len: usize, dest: fi_addr_t, tag: u64)
+    send: sendmsg(msg: *const fi_msg_tagged, flags: u64) => described(msg, flags)?;
+    send: inject(buffer: *const c_void, len: usize, dest: fi_addr_t, tag: u64)
         => injected(dest, Envelope::Tagged(tag), piece(buffer, len), None);
-    post: senddata(
+    send: senddata(
         buffer: *const c_void, len: usize, _: Desc, data: u64, dest: fi_addr_t, tag: u64, context: *mut c_void
     ) => Outgoing { data: Some(data), ..outgoing(dest, Envelope::Tagged(tag), piece(buffer, len), context) };
-    post: injectdata(buffer: *const c_void, len: usize, data: u64, dest: fi_addr_t, tag: u64)
+    send: injectdata(buffer: *const c_void, len: usize, data: u64, dest: fi_addr_t, tag: u64)
         => injected(dest, Envelope::Tagged(tag), piece(buffer, len), Some(data));
-    post_receive: recv(
+    recv: recv(
         buffer: *mut c_void, len: usize, _: Desc, source: fi_addr_t, tag: u64, ignore: u64, context: *mut c_void
     ) => incoming(source, Space::Tagged { tag, ignore }, piece(buffer, len), context);
-    post_receive: recvv(
+    recv: recvv(
         iov: *const iovec, _: Descs, count: usize, source: fi_addr_t, tag: u64, ignore: u64, context: *mut c_void
     ) => incoming(source, Space::Tagged { tag, ignore }, pieces(iov, count)?, context);
 }

@@ -34,14 +34,14 @@ pub enum AcceptError {
 }
 
 impl Incoming {
-    /// A connection just accepted.
-    pub fn new(stream: TcpStream, remote: SocketAddr, since: Instant, acceptor: Acceptor) -> Self {
-        Incoming { stream, remote, rail: None, since, acceptor, received: Vec::new() }
-    }
-
-    /// Sets the rail that it came over.
-    pub fn over(self, rail: Option<u8>) -> Self {
-        Incoming { rail, ..self }
+    /// A connection just accepted, over `rail`.
+    pub fn new(
+        stream: TcpStream,
+        (remote, rail): (SocketAddr, Option<u8>),
+        since: Instant,
+        acceptor: Acceptor,
+    ) -> Self {
+        Incoming { stream, remote, rail, since, acceptor, received: Vec::new() }
     }
 
     /// The socket is readable. `token` returns the token of an endpoint, if it is known. Some: the peer is proven; answer with

@@ -116,16 +116,10 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
 
     use super::*;
-    use crate::address::{Address, EndpointId, Token};
-    use crate::handshake::{Acceptor, Initiator, Offer, Party, Terms};
+    use crate::handshake::tests::{OFFER, party};
+    use crate::handshake::{self, Acceptor, Initiator, Terms};
 
-    const ME: EndpointId = EndpointId(9);
-    const TOKEN: Token = Token([42; 16]);
     const CAPACITY: usize = 4;
-
-    fn party(id: EndpointId) -> Party {
-        Party { id, token: TOKEN, terms: Terms::default() }
-    }
 
     struct TestListener {
         listener: TcpListener,
@@ -142,7 +136,12 @@ mod tests {
             self.clients.push(TcpStream::connect(self.listener.local_addr().unwrap()).unwrap());
             let (stream, remote) = self.listener.accept().unwrap();
             stream.set_nonblocking(true).unwrap();
-            Incoming::new(stream, remote, Instant(since), Acceptor::new(party(ME), [since as u8; 16]))
+            Incoming::new(
+                stream,
+                (remote, None),
+                Instant(since),
+                Acceptor::new(party(9, Terms::default()), [since as u8; 16]),
+            )
         }
     }
 
@@ -151,9 +150,8 @@ mod tests {
         use std::io::Write;
         let (mut listener, mut unproven) = (TestListener::open(), UnprovenConnections::new(None));
         let (peer, _) = unproven.add(listener.connect(0), CAPACITY);
-        let address = Address { id: ME, token: TOKEN, port: 1, rails: Vec::new(), preferred: 0, has_more: false };
-        let offer = Offer { rail: 0, stream: 0, class: 0, grant: 0 };
-        let (_, hello) = Initiator::start(&party(EndpointId(5)), &address, [1; 16], offer, false).unwrap();
+        let me = handshake::tests::address(9, 9);
+        let (_, hello) = Initiator::start(&party(5, Terms::default()), &me, [1; 16], OFFER, false).unwrap();
         listener.clients[0].write_all(&hello).unwrap();
         while !unproven.get_mut(peer).unwrap().has_named_us() {
             assert!(unproven.get_mut(peer).unwrap().advance(|_| None).unwrap().is_none());

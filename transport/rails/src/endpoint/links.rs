@@ -1,5 +1,4 @@
-//! The links of an endpoint, of all kinds: the only file that knows which kinds there are. ([`Link`] is the interface of a link of
-//! any kind.)
+//! The links of an endpoint, of all kinds, by one name. ([`Link`] is the interface of a link of any kind.)
 //!
 //! Kinds differ in the cost of a poll: a cache line for shared memory, a library call for devices, a system call for sockets. And
 //! links of some kinds are set up over connections of another ([`Messenger`]).
@@ -15,14 +14,12 @@ use fishplate_rails_shm::Sender;
 use super::Endpoint;
 use super::messenger::Messenger;
 use super::ofi::OfiLinks;
-use super::shared_memory::socket::MemorySocket;
 use super::shared_memory::{SHARED_MEMORY, SharedMemoryLinks};
 use super::tcp::TcpLinks;
-use super::tcp::socket::TcpSocket;
 use crate::endpoint::link_id::LinkId;
 use crate::live;
+use crate::poller::{Kind, Ready};
 use crate::rail::Rail;
-use crate::sys::poll::Ready;
 
 /// The open links, by kind.
 pub struct Links {
@@ -62,12 +59,6 @@ impl Links {
         tcp.chain(memory).chain(ofi)
     }
 
-    /// Whether a queue is to be flushed.
-    #[inline]
-    pub fn has_unflushed(&self) -> bool {
-        self.tcp.has_dirty()
-    }
-
     /// Whether sends wait until a peer, or the kernel, has taken earlier ones.
     #[inline]
     pub fn has_blocked_sends(&self) -> bool {
@@ -80,30 +71,6 @@ impl Links {
     #[inline]
     pub fn may_come_without_socket(&self) -> bool {
         !self.memory.is_empty() || !self.ofi.is_empty()
-    }
-
-    /// Whether there are links of devices, which every call polls.
-    #[inline]
-    pub fn has_devices(&self) -> bool {
-        !self.ofi.is_empty()
-    }
-
-    /// Whether all expected frames come through shared memory, so that sockets are not awaited.
-    #[inline]
-    pub fn expects_no_socket(&self) -> bool {
-        self.memory.is_all()
-    }
-
-    /// Wakes sleeping peers for which something was sent. `is_last`: no later call will check again.
-    #[inline]
-    pub fn ring_bells(&mut self, is_last: bool) {
-        self.memory.ring_bells(is_last);
-    }
-
-    /// The user polls again: peers need not ring.
-    #[inline]
-    pub fn wake(&mut self) {
-        self.memory.wake();
     }
 
     /// Nobody will poll: peers have to ring from now on. False if something has come already, or may come without a bell.
@@ -119,23 +86,6 @@ impl Links {
         if let LinkId::Tcp(at) = id {
             self.tcp.mark_dirty(at);
         }
-    }
-
-    /// A goodbye has come over a link.
-    pub fn goodbye_received(&mut self, id: LinkId) {
-        if let LinkId::Tcp(at) = id {
-            self.tcp.goodbye_received(at);
-        }
-    }
-
-    /// Sends queued frames over devices. True once all are sent.
-    pub fn flush_devices(&mut self, places: Places<'_>) -> bool {
-        self.ofi.flush(places)
-    }
-
-    /// Rails that carry nothing to a peer because a device's links use the same wire.
-    pub fn bypassed_rails(&self, vc: VcId) -> Vec<RailId> {
-        self.ofi.own_rails_of_links_to(vc)
     }
 
     /// Names of the rails, then of providers' rails and shared memory.
@@ -167,38 +117,10 @@ impl Endpoint {
         }
     }
 
-    /// Polls which frames of a link the peer has taken, for kinds that do not report it.
-    fn poll_taken(&mut self, link: LinkId, now: Instant) {
-        match link {
-            LinkId::Memory(at) => _ = self.poll_taken_of_link(at, now),
-            // The kernel has its bytes.
-            LinkId::Tcp(_) => {}
-            LinkId::Ofi(_) => _ = self.poll_ofi(now),
-        }
-    }
-
-    /// [`Endpoint::poll_taken`] for all links over which a peer has not taken everything.
-    pub(super) fn poll_all_taken(&mut self, now: Instant) {
-        self.poll_taken_of_shared(now, Sender::has_untaken);
-    }
-
     /// Sends frames that wait for shared memory or devices. Nothing is read of memory.
     pub(super) fn advance_without_sockets(&mut self, now: Instant) {
         self.poll_taken_of_shared(now, Sender::is_blocked);
         self.poll_ofi(now);
-    }
-
-    /// Receives frames in shared memory, and polls which frames peers have taken: of all links if the endpoint `is_closing`. True if
-    /// there was anything.
-    #[inline]
-    pub(super) fn poll_memory(&mut self, now: Instant, is_closing: bool) -> bool {
-        self.poll_shared_memory(now, is_closing)
-    }
-
-    /// Sends and receives over devices. True if there was anything.
-    #[inline]
-    pub(super) fn poll_devices(&mut self, now: Instant) -> bool {
-        self.poll_ofi(now)
     }
 
     /// Frames have come without a socket: no socket is likelier than others to have data.
@@ -207,13 +129,19 @@ impl Endpoint {
         self.release_active_link();
     }
 
+    /// The poll set has reported a socket. True if there were frames, or a connection.
     pub(super) fn socket_ready(&mut self, event: Ready, now: Instant) -> bool {
-        if let Some(socket) = TcpSocket::of(event.token) {
-            self.tcp_ready(socket, event, now)
-        } else if let Some(socket) = MemorySocket::of(event.token) {
-            self.memory_socket_ready(socket, event, now)
-        } else {
-            false
+        let at = event.socket.at;
+        match event.socket.kind {
+            Kind::Listener => self.accept_all(at, now),
+            Kind::Link => self.stream_ready(at, event, now),
+            Kind::Attempt => self.attempt_ready(at, now),
+            Kind::Incoming => self.incoming_ready(at, now),
+            Kind::Datagrams => self.read_datagrams(at, now),
+            Kind::MemoryListener => self.accept_shared_memory(now),
+            Kind::MemoryArriving => self.shared_memory_arrived(at),
+            Kind::MemoryOffered => self.shared_memory_answered(at),
+            Kind::Bell => self.shared_memory_rang(at, event.ended),
         }
     }
 
@@ -277,7 +205,13 @@ impl Endpoint {
         let is_read = links.iter_mut().filter_map(|(id, link)| (!link.detach(ended, places)).then_some(id));
         for id in is_read.collect::<Vec<_>>() {
             // If the users have agreed that it ends, the peer has read it.
-            self.poll_taken(id, self.clock.now());
+            let now = self.clock.now();
+            match id {
+                LinkId::Memory(at) => _ = self.poll_taken_of_link(at, now),
+                // The kernel has its bytes.
+                LinkId::Tcp(_) => {}
+                LinkId::Ofi(_) => _ = self.poll_ofi(now),
+            }
             let Some(link) = self.links.get(id).filter(|link| link.has_lent(ended)) else { continue };
             // Memory of sends stays valid until they complete, even if its registration ends.
             if self.engine.has_ended_sources(link.common().subchannel.vc) {
@@ -287,17 +221,14 @@ impl Endpoint {
         }
     }
 
-    /// Handles all that has come over a failing link. A goodbye among it ends the link in good order.
-    pub(super) fn take_last_frames(&mut self, id: LinkId, now: Instant) {
-        if let LinkId::Tcp(at) = id {
-            self.read_to_the_end(at, now);
-        }
-    }
-
     /// Removes and closes a link. Returns its counts.
     pub(super) fn take_out(&mut self, id: LinkId) -> Counts {
         match id {
-            LinkId::Tcp(at) => self.remove_tcp(at).final_counts(),
+            LinkId::Tcp(at) => {
+                let link = self.links.tcp.remove(at);
+                self.pace_keepalive();
+                link.final_counts()
+            }
             LinkId::Memory(at) => self.links.memory.remove(at).common.counts,
             LinkId::Ofi(at) => self.remove_ofi(at),
         }
@@ -330,29 +261,5 @@ impl Endpoint {
         let memory = usize::from(self.shared_memory_rail().0);
         let ofi = (self.host.rails.len()..memory).map(|at| self.ofi_page(at, &sums[at]));
         ofi.chain(self.shared_memory_page(&sums[memory])).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_socket_has_a_number_of_its_own() {
-        let tcp = [
-            TcpSocket::Listener(7),
-            TcpSocket::Link(7),
-            TcpSocket::Attempt(7),
-            TcpSocket::Incoming(7),
-            TcpSocket::Datagrams(7),
-        ];
-        let memory =
-            [MemorySocket::Listener, MemorySocket::Arriving(7), MemorySocket::Offered(7), MemorySocket::Link(7)];
-        for socket in tcp {
-            assert_eq!((TcpSocket::of(socket.number()), MemorySocket::of(socket.number())), (Some(socket), None));
-        }
-        for socket in memory {
-            assert_eq!((TcpSocket::of(socket.number()), MemorySocket::of(socket.number())), (None, Some(socket)));
-        }
     }
 }

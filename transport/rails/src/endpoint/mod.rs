@@ -38,11 +38,11 @@ use crate::link::CongestionControl;
 use crate::listen::{Place, listen};
 use crate::logger;
 use crate::open_files::OpenFiles;
+use crate::poller::Poller;
 use crate::process;
 use crate::processor_time::ProcessorTime;
 use crate::settings::Settings;
 use crate::socket;
-use crate::sys::poll::Poller;
 use crate::transfer::Threads;
 
 use connections::attempts::Attempts;
@@ -179,7 +179,7 @@ impl Endpoint {
 
     /// A peer that the user should name by [`Endpoint::peer`]: its links have failed, and this side does not know its address.
     pub fn poll_nameless_peer(&mut self) -> Option<VcId> {
-        self.peers.take_nameless()
+        self.peers.nameless.pop()
     }
 
     /// Whether there is any completion.

@@ -28,7 +28,7 @@ pub struct Peers {
     /// Number of guests so far.
     guests: usize,
     /// Peers that only have connected to this endpoint, and whose links have failed: the user is to give their addresses.
-    nameless: Vec<VcId>,
+    pub nameless: Vec<VcId>,
     /// The last connection of some peer was given back: there may be unconnected peers with a backlog.
     pub has_unconnected: bool,
 }
@@ -103,16 +103,6 @@ impl Peers {
         self.by_channel.push(peer);
         vc
     }
-
-    /// The links of a peer have failed, and its address is not known.
-    pub fn add_nameless(&mut self, vc: VcId) {
-        self.nameless.push(vc);
-    }
-
-    /// Takes one of the peers of [`Peers::add_nameless`].
-    pub fn take_nameless(&mut self) -> Option<VcId> {
-        self.nameless.pop()
-    }
 }
 
 impl Index<VcId> for Peers {
@@ -144,23 +134,22 @@ impl Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::handshake::{Acceptor, Initiator, Offer, Step, Terms};
+    use crate::handshake::tests::OFFER;
+    use crate::handshake::{self, Acceptor, Initiator, Step, Terms};
     use crate::settings::Settings;
 
     fn party(id: u8) -> Party {
-        Party { id: EndpointId(id.into()), token: Token([id; 16]), terms: Terms::default() }
+        handshake::tests::party(id, Terms::default())
     }
 
     fn address(id: u8) -> Address {
-        let (id, token) = (EndpointId(id.into()), Token([id; 16]));
-        Address { id, token, port: 1, rails: Vec::new(), preferred: 0, has_more: false }
+        handshake::tests::address(id, id)
     }
 
     /// Endpoint `id` has proven itself to endpoint 9, of which it knows `peers`.
     fn proven(initiator: &Party, peers: &Peers) -> Proven {
-        let offer = Offer { rail: 0, stream: 0, class: 0, grant: 1 };
         let mut acceptor = Acceptor::new(party(9), [2; 16]);
-        let (mut initiator, mut hello) = Initiator::start(initiator, &address(9), [1; 16], offer, false).unwrap();
+        let (mut initiator, mut hello) = Initiator::start(initiator, &address(9), [1; 16], OFFER, false).unwrap();
         let token = |id| peers.token(id);
         let Ok(Step::Send(mut challenge)) = acceptor.advance(&mut hello, token) else { panic!("no challenge") };
         let Ok(Step::Send(mut proof)) = initiator.advance(&mut challenge) else { panic!("no proof") };

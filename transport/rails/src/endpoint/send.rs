@@ -18,9 +18,9 @@ impl Endpoint {
     #[inline]
     pub(super) fn pump(&mut self, now: Instant) -> bool {
         let has_nothing =
-            !self.engine.may_transmit() && !self.links.has_unflushed() && !self.engine.has_memory_actions();
+            !self.engine.may_transmit() && !self.links.tcp.has_dirty() && !self.engine.has_memory_actions();
         if has_nothing {
-            self.links.ring_bells(false);
+            self.links.memory.ring_bells(false);
             return false;
         }
         self.pump_all(now)
@@ -40,7 +40,7 @@ impl Endpoint {
             }
             moved = true;
         }
-        self.links.ring_bells(false);
+        self.links.memory.ring_bells(false);
         moved
     }
 

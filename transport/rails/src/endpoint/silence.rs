@@ -1,6 +1,7 @@
 //! Warnings about silent peers: when operations have waited long for a peer, and when it answers again.
 
 use fishplate_engine::{Instant, VcId};
+use fishplate_rails_shm::Sender;
 
 use super::Endpoint;
 use super::peer::Role;
@@ -59,7 +60,7 @@ impl Endpoint {
     /// Checks at once.
     pub(in crate::endpoint) fn check_silences(&mut self, now: Instant) {
         self.silences.attention.record_check(now);
-        self.poll_all_taken(now);
+        self.poll_taken_of_shared(now, Sender::has_untaken);
         let here_since = self.silences.attention.since;
         for vc in self.peers.channels() {
             let warned = self.silences.warned.iter().position(|(warned, _)| *warned == vc);

@@ -10,7 +10,7 @@ use crate::link::StreamLink;
 impl Endpoint {
     /// Updates which links to a peer stand by.
     pub(in crate::endpoint) fn stand_by(&mut self, vc: VcId) {
-        let giving_way = self.links.bypassed_rails(vc);
+        let giving_way = self.links.ofi.own_rails_of_links_to(vc);
         let links = || self.links.tcp.of_peer(&self.peers[vc]).map(|(_, link)| link);
         let best = links().map(|link| link.class).min().unwrap_or(Class::Rail);
         let stands_by =

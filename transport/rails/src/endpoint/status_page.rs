@@ -112,7 +112,6 @@ impl Endpoint {
             flow_rate: estimate.flow.map(|rate| rate as u64),
             port_rate: estimate.port.map(|rate| rate as u64),
             rtt_us: rtt_ns.map(|rtt_ns| rtt_ns / 1000),
-            retransmitted_segments: sum.retransmitted,
             ..rail_without_address(&self.host.rails[at].name, state, links, sum)
         }
     }
@@ -160,7 +159,7 @@ pub fn rail_without_address(name: &str, state: State, links: u32, sum: &Counts) 
         tx_messages: sum.tx_messages,
         rx_messages: sum.rx_messages,
         rtt_us: None,
-        retransmitted_segments: 0,
+        retransmitted_segments: sum.retransmitted_segments,
         changed_frames: sum.changed_frames,
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant as Monotonic};
 
-use fishplate_engine::{Context, Envelope, Instant, Pattern, Payload, RecvRequest, SendRequest, VcId};
-use fishplate_link_core::UserMemory;
+use fishplate_engine::{Context, Envelope, Instant, Pattern, RecvRequest, SendRequest, VcId};
+use fishplate_link_core::{UserMemory, payload_of};
 
 use super::Endpoint;
 use crate::settings::Settings;
@@ -66,8 +66,8 @@ impl Pair {
         let sent: Vec<u8> = (0..LEN).map(|at| (at as u64 * 31 + tag * 7) as u8).collect();
         let got = vec![0; LEN];
         let pattern = Pattern { source: Some(self.names[to]), ..Pattern::tagged(tag) };
-        self.ends[to].recv(RecvRequest::new(pattern, Payload::of(&got), Context(tag)));
-        let send = SendRequest::new(self.names[from], Envelope::Tagged(tag), Payload::of(&sent), Context(tag));
+        self.ends[to].recv(RecvRequest::new(pattern, payload_of(&got), Context(tag)));
+        let send = SendRequest::new(self.names[from], Envelope::Tagged(tag), payload_of(&sent), Context(tag));
         self.ends[from].send(send).unwrap();
         meanwhile(self);
         let mut missing = 2;

@@ -84,14 +84,8 @@ impl Acceptor {
     ) -> Result<Step<Proven>, HandshakeError> {
         let Some(kind) = check_preamble(received).map_err(HandshakeError::of_initiator)? else { return Ok(Step::Wait) };
         match (kind, &self.session) {
-            (kind::HELLO, None) => match take::<HELLO_LEN>(received) {
-                Some(hello) => self.challenge(hello, token),
-                None => Ok(Step::Wait),
-            },
-            (kind::PROOF, Some(_)) => match take::<PROOF_LEN>(received) {
-                Some(proof) => self.check(&proof),
-                None => Ok(Step::Wait),
-            },
+            (kind::HELLO, None) => take(received).map_or(Ok(Step::Wait), |hello| self.challenge(hello, token)),
+            (kind::PROOF, Some(_)) => take(received).map_or(Ok(Step::Wait), |proof| self.check(&proof)),
             _ => Err(HandshakeError::NotFishplate),
         }
     }

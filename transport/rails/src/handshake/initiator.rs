@@ -4,8 +4,8 @@ use super::Step;
 use super::error::HandshakeError;
 use super::message::{
     ACCEPT_LEN, ALIAS_LEN, CHALLENGE_LEN, FRESH_LEN, GRANT_LEN, HELLO_LEN, HELLO_NONCE_AT, HELLO_TERMS_AT,
-    LIST_HEAD_LEN, MAX_LIST_LEN, Nonce, OFFER_LEN, Offer, PREAMBLE_LEN, PROOF_OF_TOKEN_LEN, PROVEN_REFUSE_LEN,
-    check_preamble, kind, preamble, prove, purpose, read_proven_refusal, take, verify,
+    LIST_HEAD_LEN, MAX_LIST_LEN, Nonce, OFFER_LEN, Offer, PREAMBLE_LEN, PROOF_OF_TOKEN_LEN, check_preamble, kind,
+    preamble, prove, purpose, read_proven_refusal, take, verify,
 };
 use super::party::Party;
 use super::transcript::{check_encryption, ephemeral, fresh, halves, keys, mask, share_of};
@@ -75,22 +75,15 @@ impl Initiator {
     pub fn advance(&mut self, received: &mut Vec<u8>) -> Result<Step<u64>, HandshakeError> {
         let Some(kind) = check_preamble(received)? else { return Ok(Step::Wait) };
         match (kind, self.fresh) {
-            (kind::PROVEN_REFUSE, _) => match take::<PROVEN_REFUSE_LEN>(received) {
-                Some(message) => {
-                    let refusal = read_proven_refusal(&self.key, &self.hello, &message);
-                    Err(refusal.map_or_else(|error| self.unproven(error), HandshakeError::Refused))
-                }
-                None => Ok(Step::Wait),
-            },
-            (kind::CHALLENGE, None) => match take::<CHALLENGE_LEN>(received) {
-                Some(challenge) => self.prove(&challenge),
-                None => Ok(Step::Wait),
-            },
+            (kind::PROVEN_REFUSE, _) => take(received).map_or(Ok(Step::Wait), |message| {
+                let refusal = read_proven_refusal(&self.key, &self.hello, &message);
+                Err(refusal.map_or_else(|error| self.unproven(error), HandshakeError::Refused))
+            }),
+            (kind::CHALLENGE, None) => take(received).map_or(Ok(Step::Wait), |challenge| self.prove(&challenge)),
             (kind::ADDRESSES, Some(fresh)) if self.offer.stream == ASKS => self.addresses_received(&fresh, received),
-            (kind::ACCEPT, Some(fresh)) if self.offer.stream != ASKS => match take::<ACCEPT_LEN>(received) {
-                Some(accept) => self.accepted(&fresh, &accept),
-                None => Ok(Step::Wait),
-            },
+            (kind::ACCEPT, Some(fresh)) if self.offer.stream != ASKS => {
+                take(received).map_or(Ok(Step::Wait), |accept| self.accepted(&fresh, &accept))
+            }
             _ => Err(HandshakeError::NotFishplate),
         }
     }

@@ -24,7 +24,7 @@ mod party;
 #[cfg(test)]
 mod planted;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod transcript;
 
 pub use acceptor::{Acceptor, Identity, Proven};

@@ -9,21 +9,14 @@ use crate::encryption::Opened;
 use crate::link_name::ASKS;
 use crate::secret::Secret;
 
-pub(super) const OFFER: Offer = Offer { rail: 3, stream: 1, class: 2, grant: 1 << 22 };
+pub(crate) const OFFER: Offer = Offer { rail: 3, stream: 1, class: 2, grant: 1 << 22 };
 
-pub(super) fn address(id: u8, token: u8) -> Address {
-    Address {
-        id: EndpointId(id.into()),
-        token: Token([token; 16]),
-        port: 1,
-        rails: Vec::new(),
-        preferred: 0,
-        has_more: false,
-    }
+pub(crate) fn address(id: u8, token: u8) -> Address {
+    Address { id: EndpointId(id.into()), ..Address::new(Token([token; 16]), 1, Vec::new()) }
 }
 
 /// An endpoint with this number, whose token is made of it.
-pub(super) fn party(id: u8, terms: Terms) -> Party {
+pub(crate) fn party(id: u8, terms: Terms) -> Party {
     Party { id: EndpointId(id.into()), token: Token([id; 16]), terms }
 }
 

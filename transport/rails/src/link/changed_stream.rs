@@ -5,8 +5,8 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
 use fishplate_engine::wire::{Body, Header, ReceiveRef, SendRef};
-use fishplate_engine::{BounceId, Envelope, MessageSeq, Payload, Placement, Source};
-use fishplate_link_core::{BounceBuffers, UserMemory};
+use fishplate_engine::{BounceId, Envelope, MessageSeq, Placement, Source};
+use fishplate_link_core::{BounceBuffers, UserMemory, payload_of};
 
 use super::{Arrived, Filled, ReceiveState, TransmitQueue, Unreadable};
 
@@ -72,8 +72,8 @@ fn send(below: &mut impl FnMut(u64) -> u64, memory: &UserMemory, bounces: &mut B
     for number in 0..=below(MAX_FRAMES) {
         let frame = frame(below, number as u32);
         let (source, copy) = match below(3) {
-            0 => (Source::User(Payload::of(&frame.payload)), false),
-            1 => (Source::User(Payload::of(&frame.payload)), true),
+            0 => (Source::User(payload_of(&frame.payload)), false),
+            1 => (Source::User(payload_of(&frame.payload)), true),
             _ => {
                 *bounces.open(BOUNCE) = frame.payload.clone();
                 (Source::Bounce { id: BOUNCE, offset: 0, len: frame.payload.len() as u64 }, false)
@@ -235,7 +235,7 @@ impl Receiver {
             taken.payloads += 1;
         } else {
             self.bounced = below(2) == 0;
-            let user = Placement::User(Payload::of(&place[..len as usize]));
+            let user = Placement::User(payload_of(&place[..len as usize]));
             let placement = if self.bounced { Placement::Bounce(BOUNCE) } else { user };
             self.state.expect_payload(placement, len, &mut self.bounces);
         }

@@ -253,8 +253,9 @@ impl Link for StreamLink {
     }
 
     fn final_counts(&self) -> Counts {
+        let counts = self.common.counts;
         let retransmitted = tcp_info(self.socket.as_fd()).map(|info| u64::from(info.retransmitted));
-        Counts { retransmitted: retransmitted.unwrap_or(self.common.counts.retransmitted), ..self.common.counts }
+        Counts { retransmitted_segments: retransmitted.unwrap_or(counts.retransmitted_segments), ..counts }
     }
 
     fn has_waiting(&self) -> bool {

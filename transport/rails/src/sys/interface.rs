@@ -97,42 +97,27 @@ impl Counters {
 /// Queries the kernel about interface `name`.
 pub fn facts(name: &str) -> io::Result<Facts> {
     let socket = UdpSocket::bind("127.0.0.1:0").or_else(|_| UdpSocket::bind("[::1]:0"))?;
-    let flags = i32::from(flags(&socket, name)?);
+    let ask = |operation| {
+        let mut request = request(name)?;
+        ioctl(&socket, operation, &mut request).map(|()| request.ifr_ifru)
+    };
+    let (flags, index, mtu) = (ask(libc::SIOCGIFFLAGS)?, ask(libc::SIOCGIFINDEX)?, ask(libc::SIOCGIFMTU)?);
+    // SAFETY: the kernel filled the member that belongs to each operation.
+    let (flags, index, mtu) = unsafe { (i32::from(flags.ifru_flags), index.ifru_ifindex, mtu.ifru_mtu) };
     let (driver, bus) = driver(&socket, name).unwrap_or_default();
     let is_physical = !NO_BUS.contains(&bus.as_str()) || MADE_OF_OTHERS.contains(&driver.as_str());
     let speed_mbps = speed(&socket, name).ok().flatten().filter(|_| !MADE_UP.contains(&driver.as_str()));
     Ok(Facts {
-        index: index(&socket, name)?,
+        index: index.max(0) as u32,
         up: flags & libc::IFF_UP != 0,
         running: flags & libc::IFF_RUNNING != 0,
         loopback: flags & libc::IFF_LOOPBACK != 0,
         point_to_point: flags & libc::IFF_POINTOPOINT != 0,
-        mtu: mtu(&socket, name)?,
+        mtu: mtu.max(0) as u32,
         driver,
         is_physical,
         speed_mbps,
     })
-}
-
-fn flags(socket: &UdpSocket, name: &str) -> io::Result<i16> {
-    let mut request = request(name)?;
-    ioctl(socket, libc::SIOCGIFFLAGS, &mut request)?;
-    // SAFETY: the kernel filled the flags member of the union on success.
-    Ok(unsafe { request.ifr_ifru.ifru_flags })
-}
-
-fn index(socket: &UdpSocket, name: &str) -> io::Result<u32> {
-    let mut request = request(name)?;
-    ioctl(socket, libc::SIOCGIFINDEX, &mut request)?;
-    // SAFETY: the kernel filled the index member of the union on success.
-    Ok(unsafe { request.ifr_ifru.ifru_ifindex }.max(0) as u32)
-}
-
-fn mtu(socket: &UdpSocket, name: &str) -> io::Result<u32> {
-    let mut request = request(name)?;
-    ioctl(socket, libc::SIOCGIFMTU, &mut request)?;
-    // SAFETY: the kernel filled the mtu member of the union on success.
-    Ok(unsafe { request.ifr_ifru.ifru_mtu }.max(0) as u32)
 }
 
 /// The driver, and where the device is.

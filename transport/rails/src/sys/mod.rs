@@ -7,6 +7,5 @@ pub mod interface;
 pub mod io;
 pub mod limits;
 pub mod option;
-pub mod poll;
 pub mod preemption;
 pub mod tcp_info;

@@ -5,38 +5,14 @@ use std::os::fd::BorrowedFd;
 
 use super::option::tcp_option;
 
-/// `struct tcp_info` of linux/tcp.h, as far as it is used here. Old kernels fill less of it; the rest stays zero.
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-struct RawTcpInfo {
-    state_to_retransmits: [u8; 3],
-    probes: u8,
-    backoff_to_wscale: [u8; 3],
-    /// The lowest bit.
-    app_limited: u8,
-    rto_to_total_retrans: [u32; 24],
-    pacing_to_bytes_received: [u64; 4],
-    segs_out_to_segs_in: [u32; 2],
-    notsent_bytes: u32,
-    min_rtt_us: u32,
-    data_segs: [u32; 2],
-    delivery_rate: u64,
-    busy_to_sndbuf_limited: [u64; 3],
-    delivered: [u32; 2],
-    bytes_sent: [u64; 2],
-    dsack_dups: u32,
-    reord_seen: u32,
-}
+/// Position of the byte whose lowest bit is `tcpi_delivery_rate_app_limited`: libc leaves it out, as it has names for bytes only.
+const APP_LIMITED: usize = 7;
 
-/// Position of `tcpi_bytes_acked` among the 64-bit fields that start with `tcpi_pacing_rate`.
-const BYTES_ACKED: usize = 2;
-/// Positions among the 32-bit fields that start with `tcpi_rto`.
-const SND_MSS: usize = 2;
-const UNACKED: usize = 4;
-const LAST_ACK_RECV: usize = 12;
-const RTT: usize = 15;
-const SND_CWND: usize = 18;
-const TOTAL_RETRANS: usize = 23;
+/// What the kernel fills.
+union Raw {
+    info: libc::tcp_info,
+    bytes: [u8; size_of::<libc::tcp_info>()],
+}
 
 /// A round trip shows a queue if it exceeds the minimum by the minimum divided by this, plus [`QUEUE_NS`].
 const QUEUE_PART: u64 = 4;
@@ -98,25 +74,27 @@ impl TcpInfo {
 
 /// Queries the kernel.
 pub fn tcp_info(socket: BorrowedFd<'_>) -> io::Result<TcpInfo> {
-    let mut raw = RawTcpInfo::default();
+    // Old kernels fill less of it; the rest stays zero.
+    let mut raw = Raw { bytes: [0; size_of::<libc::tcp_info>()] };
     // SAFETY: it has numbers only.
     unsafe { tcp_option(socket, libc::TCP_INFO, &mut raw) }?;
-    let words = &raw.rto_to_total_retrans;
+    // SAFETY: same; all its bytes were set.
+    let (info, bytes) = unsafe { (raw.info, raw.bytes) };
     Ok(TcpInfo {
         // The kernel says ~0 before the first measurement.
-        min_rtt_ns: if raw.min_rtt_us == u32::MAX { 0 } else { u64::from(raw.min_rtt_us) * 1000 },
-        rtt_ns: u64::from(words[RTT]) * 1000,
-        retransmitted: words[TOTAL_RETRANS],
-        duplicates: raw.dsack_dups,
-        window: words[SND_CWND],
-        segment_bytes: words[SND_MSS],
-        unacknowledged: words[UNACKED],
-        acknowledged_bytes: raw.pacing_to_bytes_received[BYTES_ACKED],
-        probes: raw.probes,
-        silent_ns: u64::from(words[LAST_ACK_RECV]) * 1_000_000,
-        unsent_bytes: raw.notsent_bytes,
-        delivery_rate: raw.delivery_rate,
-        app_limited: raw.app_limited & 1 != 0,
+        min_rtt_ns: if info.tcpi_min_rtt == u32::MAX { 0 } else { u64::from(info.tcpi_min_rtt) * 1000 },
+        rtt_ns: u64::from(info.tcpi_rtt) * 1000,
+        retransmitted: info.tcpi_total_retrans,
+        duplicates: info.tcpi_dsack_dups,
+        window: info.tcpi_snd_cwnd,
+        segment_bytes: info.tcpi_snd_mss,
+        unacknowledged: info.tcpi_unacked,
+        acknowledged_bytes: info.tcpi_bytes_acked,
+        probes: info.tcpi_probes,
+        silent_ns: u64::from(info.tcpi_last_ack_recv) * 1_000_000,
+        unsent_bytes: info.tcpi_notsent_bytes,
+        delivery_rate: info.tcpi_delivery_rate,
+        app_limited: bytes[APP_LIMITED] & 1 != 0,
     })
 }
 

@@ -238,20 +238,11 @@ fn failure(error: &io::Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discover::Network;
+    use crate::rail::tests::rail;
     use crate::trial::answer;
 
     fn loopback() -> Rail {
-        Rail {
-            name: "lo".into(),
-            interface: "lo".into(),
-            is_path: false,
-            index: 1,
-            addresses: vec![Network { ip: "127.0.0.1".parse().unwrap(), prefix: 8 }],
-            is_loopback: true,
-            speed: None,
-            class: Class::Rail,
-        }
+        rail("lo", 1, &["127.0.0.1/8"])
     }
 
     #[test]

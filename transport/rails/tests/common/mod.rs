@@ -11,7 +11,8 @@ use std::os::fd::RawFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use fishplate_engine::{Completion, Context, Envelope, Failure, Pattern, Payload, RecvRequest, SendRequest, VcId};
+use fishplate_engine::{Completion, Context, Envelope, Failure, Pattern, RecvRequest, SendRequest, VcId};
+use fishplate_link_core::payload_of;
 use fishplate_rails::{Endpoint, PostError, Settings};
 
 /// How long a test waits for what must come: long enough for a loaded machine.
@@ -29,7 +30,7 @@ pub fn open(settings: &Settings) -> Endpoint {
 
 /// A message to send, named by its tag.
 pub fn message(vc: VcId, tag: u64, bytes: &[u8]) -> SendRequest {
-    SendRequest::new(vc, Envelope::Tagged(tag), Payload::of(bytes), Context(tag))
+    SendRequest::new(vc, Envelope::Tagged(tag), payload_of(bytes), Context(tag))
 }
 
 /// As [`message`], whose bytes are the user's again at once, and whose success is not reported.
@@ -43,7 +44,7 @@ pub fn send(endpoint: &mut Endpoint, vc: VcId, tag: u64, bytes: &[u8]) -> Result
 
 pub fn recv(endpoint: &mut Endpoint, tag: u64, buffer: &mut [u8], source: Option<VcId>) {
     let pattern = Pattern { source, ..Pattern::tagged(tag) };
-    endpoint.recv(RecvRequest::new(pattern, Payload::of(buffer), Context(tag)));
+    endpoint.recv(RecvRequest::new(pattern, payload_of(buffer), Context(tag)));
 }
 
 /// Progresses `endpoint` until `done`.

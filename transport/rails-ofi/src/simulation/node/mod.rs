@@ -33,7 +33,7 @@ pub struct Node {
     pub engine: Engine,
     /// The channel to each node; to itself, one that is not used.
     pub vcs: Vec<VcId>,
-    pub(super) rails: Vec<SimulatedRail>,
+    pub rails: Vec<SimulatedRail>,
     pub(super) links: BTreeMap<(u32, u8), Over>,
     /// The stream to each node.
     pub streams: Vec<Option<SubchannelId>>,

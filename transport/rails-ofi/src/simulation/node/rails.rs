@@ -202,15 +202,6 @@ impl Node {
         }
     }
 
-    /// The domain of a rail is gone, or is there again.
-    pub fn set_gone(&mut self, rail: usize, is_gone: bool) {
-        self.rails[rail].is_gone = is_gone;
-    }
-
-    pub fn is_rail_open(&self, rail: usize) -> bool {
-        self.rails[rail].rail.is_open()
-    }
-
     /// Whether there is a link over every rail to every peer that is not lost.
     pub fn are_rails_up(&self) -> bool {
         let peers = self.vcs.len() - 1 - self.lost.len();

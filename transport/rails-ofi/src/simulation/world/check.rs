@@ -20,7 +20,7 @@ impl World {
         assert_eq!(network.registered(), 0, "seed {seed}: memory stays registered");
         for (at, node) in self.nodes.iter().enumerate() {
             assert!(node.engine.is_quiet(), "seed {seed}: engine {at} is not quiet");
-            for rail in (0..self.setup.rails).filter(|rail| node.is_rail_open(*rail)) {
+            for rail in (0..self.setup.rails).filter(|rail| node.rails[*rail].rail.is_open()) {
                 let (made, posted) = network.buffers(place(at, rail));
                 assert_eq!(made, posted + SENDS, "seed {seed}: buffers of rail {rail} of node {at} are missing");
             }

@@ -185,7 +185,7 @@ impl World {
     }
 
     pub fn vanish(&mut self, rail: usize, node: usize, is_gone: bool) {
-        self.nodes[node].set_gone(rail, is_gone);
+        self.nodes[node].rails[rail].is_gone = is_gone;
         if is_gone {
             self.network.borrow_mut().vanish(place(node, rail));
         }

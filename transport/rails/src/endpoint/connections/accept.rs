@@ -16,11 +16,10 @@ use crate::endpoint::Endpoint;
 use crate::endpoint::connections::listening::Listening;
 use crate::endpoint::link_id::LinkId;
 use crate::endpoint::peer::Role;
-use crate::endpoint::tcp::socket::TcpSocket;
 use crate::handshake::{Acceptor, Proven, Refusal};
 use crate::link_name::{ASKS, LinkName};
 use crate::logger::STRANGERS;
-use crate::sys::poll::Kind;
+use crate::poller::Kind;
 
 /// Refusals, for each rail of a peer, of connections that have come over another interface than was meant. At the first the peer
 /// has just learned the wrong interface by ARP, and keeps it for a second; the second corrects it.
@@ -75,16 +74,13 @@ impl Endpoint {
         let (Ok(()), Ok(nonce)) = (stream.set_nonblocking(true), random()) else { return };
         let acceptor = Acceptor::new(self.identity.party.clone(), nonce);
         let most = self.most_unproven();
-        let (at, closed) = self.listening.unproven.add(Incoming::new(stream, remote, now, acceptor).over(rail), most);
+        let (at, closed) = self.listening.unproven.add(Incoming::new(stream, (remote, rail), now, acceptor), most);
         if let Some(closed) = closed {
             let crowd = self.listening.unproven.describe_crowd(most);
             log::warn!(target: STRANGERS, "a connection from {closed} was closed: {crowd}");
         }
-        let watched =
-            self.listening.unproven.get_mut(at).map(|incoming| {
-                self.poller.add(incoming.stream.as_fd(), Kind::Stream, TcpSocket::Incoming(at).number())
-            });
-        if !matches!(watched, Some(Ok(()))) {
+        let socket = |incoming: &mut Incoming| self.poller.add(incoming.stream.as_fd(), Kind::Incoming.at(at));
+        if self.listening.unproven.get_mut(at).map(socket).is_none_or(|added| added.is_err()) {
             self.listening.unproven.remove(at);
         }
     }

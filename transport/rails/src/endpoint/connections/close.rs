@@ -137,13 +137,15 @@ impl Endpoint {
         };
         let links = || self.links.tcp.of_peer(peer);
         let has_it = quiet >= LINGER && links().next().is_some() && links().all(has_all);
-        has_it && self.links.flush_devices(Places { memory: &self.memory, bounces: &self.bounces })
+        has_it && self.links.ofi.flush(Places { memory: &self.memory, bounces: &self.bounces })
     }
 
     /// The peer of a link closes.
     #[cold]
     pub(in crate::endpoint) fn goodbye_received(&mut self, link: LinkId, vc: VcId) {
         self.peers[vc].said_goodbye = true;
-        self.links.goodbye_received(link);
+        if let LinkId::Tcp(at) = link {
+            self.links.tcp.goodbye_received(at);
+        }
     }
 }

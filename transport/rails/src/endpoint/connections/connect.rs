@@ -14,14 +14,13 @@ use crate::discover::Class;
 use crate::endpoint::Endpoint;
 use crate::endpoint::link_id::LinkId;
 use crate::endpoint::peer::{KnownPath, Role};
-use crate::endpoint::tcp::socket::TcpSocket;
 use crate::endpoint::tcp::tuning::sampling::path;
 use crate::handshake::{Initiator, Offer};
 use crate::link::{Protection, StreamLink};
 use crate::link_name::{ASKS, LinkName};
 use crate::pairing::{Pair, is_complete};
+use crate::poller::Kind;
 use crate::socket;
-use crate::sys::poll::Kind;
 use crate::sys::tcp_info::tcp_info;
 
 /// Budget of a link that has just come up, in bytes.
@@ -148,7 +147,7 @@ impl Endpoint {
     ) -> Result<(), AttemptError> {
         let algorithm = self.links.tcp.congestion.initial_algorithm();
         let stream = self.attempts[at].start_connecting(source, device, algorithm, now)?;
-        let watched = self.poller.add(stream.as_fd(), Kind::Stream, TcpSocket::Attempt(at).number());
+        let watched = self.poller.add(stream.as_fd(), Kind::Attempt.at(at));
         watched.map_err(AttemptError::Network)
     }
 
@@ -335,7 +334,7 @@ impl Endpoint {
         }
         let info = self.links.tcp.with_known_distance(rail, remote.ip(), tcp_info(stream.as_fd()).unwrap_or_default());
         let at = self.links.tcp.vacant_key();
-        let renamed = self.poller.rename(stream.as_fd(), Kind::Stream, TcpSocket::Link(at).number());
+        let renamed = self.poller.rename(stream.as_fd(), Kind::Link.at(at));
         self.engine.path_measured(now, subchannel, path(&info));
         let course = self.links.tcp.congestion.phase_of(&stream, &info, speed);
         let protection = Protection::of(keys, self.settings.checksum);

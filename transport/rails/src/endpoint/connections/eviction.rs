@@ -148,7 +148,7 @@ impl Endpoint {
             return self.connect(vc, now);
         }
         (peer.role, peer.since) = (Role::Acceptor, now);
-        self.peers.add_nameless(vc);
+        self.peers.nameless.push(vc);
     }
 
     /// Connects unconnected peers to which the engine has something to send. (What the user posts connects them at once.)

@@ -66,7 +66,10 @@ impl Endpoint {
     /// A link has failed. Received frames are handled; unacknowledged frames go over other links, or wait for one.
     pub(in crate::endpoint) fn link_failed(&mut self, id: LinkId, cause: &str) {
         let now = self.read_clock();
-        self.take_last_frames(id, now);
+        // A goodbye among the last frames ends the link in good order.
+        if let LinkId::Tcp(at) = id {
+            self.read_to_the_end(at, now);
+        }
         let Some(subchannel) = self.links.get(id).map(|link| link.common().subchannel) else { return };
         let why = self.failure_text(id, cause);
         if let Some(at) = self.was_let_go_of(id) {
@@ -190,7 +193,7 @@ impl Endpoint {
             _ => {
                 peer.since = now;
                 if peer.role == Role::Acceptor && !peer.is_closing {
-                    self.peers.add_nameless(vc);
+                    self.peers.nameless.push(vc);
                 }
             }
         }
@@ -262,13 +265,6 @@ impl Endpoint {
         peer.links[usize::from(subchannel.index)] = None;
         let counts = self.take_out(id);
         self.diagnostics.counters.add(rail, &counts, self.clock.now());
-    }
-
-    /// Removes a connection.
-    pub(in crate::endpoint) fn remove_tcp(&mut self, at: usize) -> StreamLink {
-        let link = self.links.tcp.remove(at);
-        self.pace_keepalive();
-        link
     }
 
     /// Closes all links and attempts of a peer and fails its operations.

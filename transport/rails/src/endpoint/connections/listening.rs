@@ -3,10 +3,9 @@
 use std::os::fd::AsFd;
 
 use crate::connect::unproven::UnprovenConnections;
-use crate::endpoint::tcp::socket::TcpSocket;
 use crate::listen::Listener;
+use crate::poller::{Kind, Poller};
 use crate::process;
-use crate::sys::poll::{Kind, Poller};
 
 use super::refuser::Refuser;
 
@@ -26,7 +25,7 @@ impl Listening {
     pub fn begin(listeners: Vec<Listener>, poller: &Poller) -> std::io::Result<Listening> {
         for (at, listener) in listeners.iter().enumerate() {
             listener.socket.set_nonblocking(true)?;
-            poller.add(listener.socket.as_fd(), Kind::Stream, TcpSocket::Listener(at).number())?;
+            poller.add(listener.socket.as_fd(), Kind::Listener.at(at))?;
         }
         let unproven = UnprovenConnections::new(process::ranks());
         Ok(Listening { listeners, unproven, refuser: Refuser::begin(), is_paused: false, first: 0 })

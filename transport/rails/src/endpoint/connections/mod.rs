@@ -17,7 +17,7 @@ mod eviction;
 pub(in crate::endpoint) mod flap_damping;
 mod link_failure;
 pub(in crate::endpoint) mod listening;
-mod names;
+pub(in crate::endpoint) mod names;
 mod patience;
 mod refuser;
 mod reserve;

@@ -1,9 +1,7 @@
 //! Names of peers in messages to the user: each side sends the other its rank and host.
 
-use fishplate_engine::VcId;
 use fishplate_engine::wire::{Body, HOST_NAME_LEN, Header};
 
-use crate::endpoint::Endpoint;
 use crate::endpoint::tcp::TcpLinks;
 use crate::process;
 
@@ -17,15 +15,8 @@ impl TcpLinks {
     }
 }
 
-impl Endpoint {
-    /// A peer has sent its rank and host.
-    pub(in crate::endpoint) fn name_received(&mut self, vc: VcId, rank: Option<u32>, host: &[u8]) {
-        self.peers[vc].name = Some(name(rank, host));
-    }
-}
-
-/// A name for display. It comes from the peer and may end up on a terminal: control characters are replaced.
-fn name(rank: Option<u32>, host: &[u8]) -> String {
+/// The name of a peer for display, from the rank and the host that it has sent. It comes from the peer and may end up on a terminal: control characters are replaced.
+pub fn name(rank: Option<u32>, host: &[u8]) -> String {
     let given = host.iter().take_while(|byte| **byte != 0);
     let host: String = given.map(|byte| if byte.is_ascii_graphic() { char::from(*byte) } else { '?' }).collect();
     match rank {

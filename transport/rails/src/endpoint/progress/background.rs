@@ -54,7 +54,7 @@ impl Endpoint {
         self.links.tcp.query_kernel_acks(&mut self.engine, now);
         self.advance_without_sockets(now);
         self.pump(now);
-        self.links.ring_bells(true);
+        self.links.memory.ring_bells(true);
     }
 
     /// Makes progress as [`Endpoint::progress`] does; then puts all sockets into the poll set, and has peers that share memory ring.

@@ -1,7 +1,7 @@
 //! The progress loop: moves bytes between sockets, memory and the engine.
 //!
 //! [`Endpoint::progress`] polls shared memory and, when due (`socket_polls`), the active link and, now and then, all other sockets
-//! (`poll_interval`, `token`); it handles timers, and runs the send path. `state` has the work that is due in a call. `background` is for
+//! (`poll_interval`); it handles timers, and runs the send path. `state` has the work that is due in a call. `background` is for
 //! the progress thread, while the application is not in MPI.
 //!
 //! Called by the user, the provider. Nothing here blocks for longer than a thread needs for a payload that it was lent.
@@ -10,15 +10,13 @@ mod background;
 pub(in crate::endpoint) mod poll_interval;
 mod socket_polls;
 pub(in crate::endpoint) mod state;
-pub(in crate::endpoint) mod token;
 
 use std::time::Duration;
 
 use fishplate_engine::Instant;
 
 use crate::endpoint::Endpoint;
-use crate::endpoint::tcp::socket::TcpSocket;
-use crate::sys::poll::Ready;
+use crate::poller::{Kind, NO_EVENTS, Ready};
 use crate::ticks::{self, Span};
 
 impl Endpoint {
@@ -47,8 +45,8 @@ impl Endpoint {
     pub(in crate::endpoint) fn progress_for(&mut self, timeout: Duration) -> bool {
         self.progress.calls += 1;
         self.flush_held();
-        self.links.wake();
-        let mut moved = self.poll_memory(self.progress.now, !timeout.is_zero());
+        self.links.memory.wake();
+        let mut moved = self.poll_shared_memory(self.progress.now, !timeout.is_zero());
         if moved && timeout.is_zero() && self.progress.skips() {
             self.pump(self.progress.now);
             return true;
@@ -56,9 +54,9 @@ impl Endpoint {
         self.progress.skips_nothing();
         let is_due = !self.links.tcp.transfers.is_empty() || self.progress.is_socket_poll_due();
         if !moved && timeout.is_zero() && !is_due {
-            moved = self.links.has_devices() && self.poll_devices(self.clock.now());
+            moved = !self.links.ofi.is_empty() && self.poll_ofi(self.clock.now());
             if !moved {
-                self.links.ring_bells(true);
+                self.links.memory.ring_bells(true);
                 return false;
             }
         }
@@ -72,7 +70,7 @@ impl Endpoint {
         // One system call for all sockets, also where the process gives its processor away between polls: each is late anyway.
         let is_rare = self.progress.socket_polls.begin(now) || self.progress.is_crowded;
         moved |= if timeout.is_zero() { self.collect_transfers(now) } else { self.pause_transfers(now) };
-        moved |= self.poll_devices(now);
+        moved |= self.poll_ofi(now);
         moved = self.poll_sockets(now, moved, timeout, is_rare);
         if self.progress.ticks(now) {
             ticks::measure();
@@ -95,7 +93,7 @@ impl Endpoint {
         moved |= self.pump(now);
         self.fail_broken_links();
         self.links.tcp.answer_goodbyes(&self.engine);
-        self.links.ring_bells(true);
+        self.links.memory.ring_bells(true);
         if !timeout.is_zero() {
             self.resume_transfers();
         }
@@ -110,7 +108,7 @@ impl Endpoint {
     /// Whether the user may wait for data from a socket of a peer that is connected or connecting.
     fn expects_news(&self) -> bool {
         let has_sockets = !self.links.tcp.is_empty() || !self.attempts.is_empty();
-        has_sockets && !self.links.expects_no_socket()
+        has_sockets && !self.links.memory.is_all()
     }
 
     /// Polls the active link and, now and then, all others. Where polls are rare (`is_rare`), always all. Returns `moved`, or whether
@@ -124,7 +122,7 @@ impl Endpoint {
             self.register_active_link();
         }
         let polls_others = self.links.tcp.active.is_some() || self.links.may_come_without_socket();
-        let is_due = self.progress.is_poll_due(now, !self.links.expects_no_socket());
+        let is_due = self.progress.is_poll_due(now, !self.links.memory.is_all());
         if !polls_others || is_due || !timeout.is_zero() {
             let timeout = if moved { Duration::ZERO } else { timeout };
             moved |= self.poll_all(timeout, now);
@@ -133,22 +131,13 @@ impl Endpoint {
     }
 
     fn poll_all(&mut self, timeout: Duration, now: Instant) -> bool {
-        let mut ready: [Option<Ready>; 32] = [None; 32];
-        let mut count = 0;
-        let asked = self.poller.wait(timeout, |event| {
-            if let Some(slot) = ready.get_mut(count) {
-                *slot = Some(event);
-                count += 1;
-            }
-        });
-        if asked.is_err() {
-            return false;
-        }
-        let active = self.links.tcp.active.map(|at| [TcpSocket::Link(at).number(), TcpSocket::Datagrams(at).number()]);
-        let others =
-            ready.iter().take(count).flatten().any(|event| active.is_none_or(|active| !active.contains(&event.token)));
+        let mut room = NO_EVENTS;
+        let Ok(ready) = self.poller.wait(timeout, &mut room) else { return false };
+        let active = self.links.tcp.active.map(|at| [Kind::Link.at(at), Kind::Datagrams.at(at)]);
+        let is_other = |event: Ready| active.is_none_or(|active| !active.contains(&event.socket));
+        let others = ready.clone().any(is_other);
         let mut moved = false;
-        for event in ready.into_iter().take(count).flatten() {
+        for event in ready {
             moved |= self.socket_ready(event, now);
         }
         self.progress.polled(now, others);

@@ -10,14 +10,13 @@ use fishplate_link_core::random;
 use fishplate_rails_shm::SharedMemoryLink;
 use fishplate_rails_shm::setup::{Arriving, Listener, MAX_SETUP_NS, Offered, Shared};
 
-use super::socket::MemorySocket;
 use crate::endpoint::Endpoint;
 use crate::endpoint::link_id::LinkId;
 use crate::endpoint::messenger::Messenger;
 use crate::endpoint::peer::Role;
 use crate::endpoint::send::BUDGET;
 use crate::logger::STRANGERS;
-use crate::sys::poll::Kind;
+use crate::poller::Kind;
 use crate::sys::tcp_info::TcpInfo;
 
 /// Connections over which memory has not come yet, at most. Only processes of the same user get so far.
@@ -49,7 +48,7 @@ impl Endpoint {
         }
         let passed = Offered::pass(over.vc, listener, secret, now).and_then(|offered| {
             let entry = self.links.memory.offered.vacant_entry();
-            self.poller.add(offered.socket(), Kind::Stream, MemorySocket::Offered(entry.key()).number())?;
+            self.poller.add(offered.socket(), Kind::MemoryOffered.at(entry.key()))?;
             entry.insert(offered);
             Ok(())
         });
@@ -67,7 +66,7 @@ impl Endpoint {
     fn shared_memory_listener(&mut self) -> Option<u64> {
         if self.links.memory.listener.is_none() {
             let opened = Listener::open().and_then(|listener| {
-                self.poller.add(listener.socket(), Kind::Stream, MemorySocket::Listener.number())?;
+                self.poller.add(listener.socket(), Kind::MemoryListener.at(0))?;
                 Ok(listener)
             });
             match opened {
@@ -97,7 +96,7 @@ impl Endpoint {
                     any = true;
                     let at = self.links.memory.arriving.insert(arriving);
                     let socket = self.links.memory.arriving[at].socket();
-                    if self.poller.add(socket, Kind::Stream, MemorySocket::Arriving(at).number()).is_err() {
+                    if self.poller.add(socket, Kind::MemoryArriving.at(at)).is_err() {
                         self.links.memory.arriving.remove(at);
                     }
                 }
@@ -189,7 +188,7 @@ impl Endpoint {
         log::info!("shared memory: connected to {}; its long messages are {is_read}", peer.describe());
         self.engine.prefer(subchannel);
         let socket: BorrowedFd<'_> = self.links.memory[at].socket();
-        match self.poller.rename(socket, Kind::Stream, MemorySocket::Link(at).number()) {
+        match self.poller.rename(socket, Kind::Bell.at(at)) {
             Ok(()) => self.engine.writable(subchannel, BUDGET),
             Err(error) => self.link_failed(LinkId::Memory(at), &format!("it cannot be watched: {error}")),
         }

@@ -2,7 +2,7 @@
 //! its links over the rails stand by.
 //!
 //! [`SharedMemoryLinks`] has them. `connect` sets them up, `transfer` moves frames, `direct` makes one-sided operations without
-//! frames, `socket` names the sockets beside the memory. `fishplate_rails_shm` has the parts that need no endpoint.
+//! frames. `fishplate_rails_shm` has the parts that need no endpoint.
 //!
 //! Called by the progress loop, by the send path, and by the connections over the rails, which begin each set-up.
 //!
@@ -11,7 +11,6 @@
 mod connect;
 mod direct;
 mod links;
-pub(in crate::endpoint) mod socket;
 mod transfer;
 
 use fishplate_engine::VcId;
@@ -42,7 +41,7 @@ impl Endpoint {
     /// Whether all peers share memory, and none is connecting: then sockets are not awaited.
     fn expects_only_memory(&self) -> bool {
         let sets_up = self.links.memory.is_any_coming() || !self.attempts.is_empty();
-        self.has_only_memory_peers() && !self.links.has_devices() && !sets_up
+        self.has_only_memory_peers() && self.links.ofi.is_empty() && !sets_up
     }
 
     /// Shared memory as a rail, once it was used.

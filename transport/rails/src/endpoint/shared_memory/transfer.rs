@@ -30,6 +30,15 @@ const MAX_RUNNING_NS: u64 = 100_000_000;
 const POLL_TAKEN_EVERY: u64 = 64;
 
 impl Endpoint {
+    /// A peer has rung the bell, or shut its end.
+    pub(in crate::endpoint) fn shared_memory_rang(&mut self, at: usize, is_shut: bool) -> bool {
+        let Some(link) = self.links.memory.get_mut(at) else { return false };
+        link.silence();
+        link.hung_up |= is_shut;
+        let now = self.clock.now();
+        self.poll_shared_memory(now, false)
+    }
+
     /// Handles records that have come in shared memory, and polls which records peers have taken: of all links if the endpoint
     /// `is_closing`. True if there was anything.
     #[inline]

@@ -1,7 +1,7 @@
 //! Links over TCP: the connections that are up, and the work that is due for each.
 //!
 //! [`TcpLinks`] keeps lists of the links that have something to send, or wait for something. `send` and `receive` move frames
-//! between them and the engine, `transfers` has threads copy long payloads, `poll_set` says which sockets (`socket`) are in the
+//! between them and the engine, `transfers` has threads copy long payloads, `poll_set` says which sockets are in the
 //! poll set and which one is polled directly, `tuning` adapts working links. Set-up and end are in `connections`.
 //!
 //! [`crate::link`] has the parts of a link that need no endpoint.
@@ -9,7 +9,6 @@
 mod poll_set;
 pub(in crate::endpoint) mod receive;
 pub(in crate::endpoint) mod send;
-pub(in crate::endpoint) mod socket;
 #[cfg(test)]
 mod tests;
 pub(in crate::endpoint) mod transfers;

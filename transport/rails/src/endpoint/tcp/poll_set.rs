@@ -9,10 +9,22 @@ use super::TcpLinks;
 use crate::endpoint::Endpoint;
 use crate::endpoint::link_id::LinkId;
 use crate::endpoint::progress::poll_interval::MAX_INTERVAL_NS;
-use crate::endpoint::tcp::socket::TcpSocket;
-use crate::sys::poll::{Kind, Poller, is_readable};
+use crate::poller::{Kind, Poller, Ready, is_readable};
 
 impl Endpoint {
+    /// The poll set has reported the stream of a link. True if there were frames.
+    pub(in crate::endpoint) fn stream_ready(&mut self, at: usize, event: Ready, now: Instant) -> bool {
+        if event.writable {
+            self.links.tcp.unblock(at);
+        }
+        if event.ended
+            && let Some(link) = self.links.tcp.get_mut(at)
+        {
+            link.hung_up = true;
+        }
+        event.readable && !self.links.tcp.defer_read(at, self.progress.calls) && self.read_link(at, now)
+    }
+
     /// Polls the active link, and reads it if it is readable. (Reading a socket locks it, which delays an arriving packet; asking
     /// whether it is readable does not.)
     pub(in crate::endpoint) fn poll_active_link(&mut self, now: Instant) -> bool {
@@ -32,7 +44,7 @@ impl Endpoint {
 
     fn poll_active_stream(&mut self, at: usize, now: Instant) -> bool {
         let Some(link) = self.links.tcp.get_mut(at).filter(|link| !link.receive.is_lent()) else { return false };
-        if !is_readable(link.socket.as_fd()) {
+        if !is_readable(&link.socket) {
             link.polled_at = now;
             link.read_in_call = self.progress.calls;
             return false;
@@ -108,9 +120,9 @@ impl TcpLinks {
     pub(super) fn register(&mut self, at: usize, poller: &Poller) -> io::Result<()> {
         let Some(link) = self.links.get_mut(at).filter(|link| !link.in_poll_set) else { return Ok(()) };
         if let Some(datagrams) = &link.datagrams {
-            poller.add(datagrams.socket(), Kind::Datagrams, TcpSocket::Datagrams(at).number())?;
+            poller.add(datagrams.socket(), Kind::Datagrams.at(at))?;
         }
-        poller.add(link.socket.as_fd(), Kind::Stream, TcpSocket::Link(at).number())?;
+        poller.add(link.socket.as_fd(), Kind::Link.at(at))?;
         link.in_poll_set = true;
         Ok(())
     }
@@ -118,7 +130,7 @@ impl TcpLinks {
     /// Makes the poll set report the link again.
     pub fn rearm(&mut self, at: usize, poller: &Poller) {
         if let Some(link) = self.links.get(at).filter(|link| link.in_poll_set) {
-            let _ = poller.rename(link.socket.as_fd(), Kind::Stream, TcpSocket::Link(at).number());
+            let _ = poller.rename(link.socket.as_fd(), Kind::Link.at(at));
         }
     }
 }

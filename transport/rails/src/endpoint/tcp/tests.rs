@@ -8,8 +8,8 @@ use super::*;
 use crate::address::EndpointId;
 use crate::link::{CongestionPhase, Protection};
 use crate::link_name::LinkName;
+use crate::poller::{Poller, is_readable};
 use crate::settings::Settings;
-use crate::sys::poll::Poller;
 use crate::transfer::{ThreadLimit, Threads};
 
 fn none() -> TcpLinks {
@@ -162,8 +162,7 @@ fn remaining_data_are_read_so_that_closing_sends_no_reset() {
     use std::io::Write;
     let (mut all, mut far) = links(&[0]);
     far[0].write_all(b"last words").unwrap();
-    let poll = || crate::sys::poll::is_readable(std::os::fd::AsFd::as_fd(&all[0].socket));
-    while !poll() {}
+    while !is_readable(&all[0].socket) {}
     all.take_the_rest();
-    assert!(!crate::sys::poll::is_readable(std::os::fd::AsFd::as_fd(&all[0].socket)));
+    assert!(!is_readable(&all[0].socket));
 }

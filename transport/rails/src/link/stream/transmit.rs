@@ -327,6 +327,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     use fishplate_engine::wire::Body;
+    use fishplate_link_core::payload_of;
 
     use super::*;
 
@@ -337,7 +338,7 @@ mod tests {
         let mut queue = TransmitQueue::default();
         let header = Header::without_acknowledgement(Body::Ack);
         let push = |queue: &mut TransmitQueue, bytes: &[u8]| {
-            queue.push(&header, &Source::User(Payload::of(bytes)), false, &memory, &BounceBuffers::default());
+            queue.push(&header, &Source::User(payload_of(bytes)), false, &memory, &BounceBuffers::default());
         };
         push(&mut queue, &users[0]);
         let (len, mut lent) = (queue.len(), queue.lend());
@@ -363,11 +364,11 @@ mod tests {
         let mut queue = TransmitQueue::default();
         let header = Header::without_acknowledgement(Body::Ack);
         for bytes in [&ending, &staying, &ending] {
-            let source = Source::User(Payload::of(bytes));
+            let source = Source::User(payload_of(bytes));
             queue.push(&header, &source, false, &memory, &BounceBuffers::default());
         }
         let len = queue.len();
-        queue.detach(&Payload::of(&ending), &memory);
+        queue.detach(&payload_of(&ending), &memory);
         let users = queue.segments.iter().filter(|segment| matches!(segment, Segment::User(_))).count();
         assert_eq!((queue.len(), users), (len, 1));
         ending.fill(9);

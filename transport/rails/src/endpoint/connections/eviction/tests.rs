@@ -1,6 +1,7 @@
 //! Two endpoints of one process over loopback, one of which gives connections back.
 
-use fishplate_engine::{Context, Envelope, Payload, RailId, SendRequest};
+use fishplate_engine::{Context, Envelope, RailId, SendRequest};
+use fishplate_link_core::payload_of;
 
 use super::*;
 use crate::connect::outgoing::Attempt;
@@ -69,7 +70,7 @@ fn further_connections_go_before_the_last_one() {
 fn a_connection_of_a_peer_that_waits_for_something_is_kept() {
     let mut pair = Pair::open();
     let sent = vec![7; 1 << 20];
-    let message = SendRequest::new(pair.names[0], Envelope::Tagged(99), Payload::of(&sent), Context(99));
+    let message = SendRequest::new(pair.names[0], Envelope::Tagged(99), payload_of(&sent), Context(99));
     pair.ends[0].send(SendRequest { notify: false, ..message }).unwrap();
     let announced = |pair: &Pair| pair.ends[1].engine.idle_peers().is_empty();
     pair.until(|pair| announced(pair));

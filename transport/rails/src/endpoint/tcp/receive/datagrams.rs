@@ -9,9 +9,8 @@ use super::MAX_READS;
 use super::process::Carrier;
 use crate::endpoint::Endpoint;
 use crate::endpoint::link_id::LinkId;
-use crate::endpoint::tcp::socket::TcpSocket;
 use crate::link::{Arrived, Datagram, DatagramKind};
-use crate::sys::poll::Kind;
+use crate::poller::Kind;
 
 impl Endpoint {
     /// Reads the datagrams of a link that the poll set has reported. True if there were frames.
@@ -23,7 +22,7 @@ impl Endpoint {
         }
         if let Some(datagrams) = self.links.tcp.get(at).and_then(|link| link.datagrams.as_ref()) {
             // There may be more datagrams, which the poll set would not report again. (If this fails, the socket is not in the set.)
-            let _ = self.poller.rename(datagrams.socket(), Kind::Datagrams, TcpSocket::Datagrams(at).number());
+            let _ = self.poller.rename(datagrams.socket(), Kind::Datagrams.at(at));
         }
         moved
     }

@@ -5,6 +5,7 @@ use fishplate_engine::{Instant, Placement};
 use fishplate_link_core::Link;
 
 use crate::endpoint::Endpoint;
+use crate::endpoint::connections::names::name;
 use crate::endpoint::link_id::LinkId;
 use crate::link::{Arrived, StreamLink, Unreadable};
 
@@ -113,7 +114,7 @@ impl Endpoint {
             Body::Name { rank, host } => {
                 link.is_confirmed = true;
                 let vc = link.common.subchannel.vc;
-                self.name_received(vc, rank, &host);
+                self.peers[vc].name = Some(name(rank, &host));
                 Some(true)
             }
             Body::Description { .. } | Body::SharedMemory { .. } => {

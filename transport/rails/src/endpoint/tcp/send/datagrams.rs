@@ -9,9 +9,8 @@ use fishplate_engine::{Instant, Transmit};
 use crate::ablation::Mechanism;
 use crate::endpoint::Endpoint;
 use crate::endpoint::send::BUDGET;
-use crate::endpoint::tcp::socket::TcpSocket;
 use crate::link::{Datagrams, NEAR_RTT_NS};
-use crate::sys::poll::Kind;
+use crate::poller::Kind;
 
 /// Links of an endpoint that have datagrams, at most: each has one more socket.
 const MAX_LINKS: usize = 64;
@@ -62,7 +61,7 @@ impl Endpoint {
         let opened = Datagrams::open(local, device, self.settings.ports, self.settings.checksum);
         let opened = opened.and_then(|datagrams| {
             if link.in_poll_set {
-                self.poller.add(datagrams.socket(), Kind::Datagrams, TcpSocket::Datagrams(at).number())?;
+                self.poller.add(datagrams.socket(), Kind::Datagrams.at(at))?;
             }
             Ok(datagrams)
         });

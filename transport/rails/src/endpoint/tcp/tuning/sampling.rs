@@ -87,7 +87,7 @@ impl Endpoint {
         if waited_ns >= SILENT_FOR_NS && info.silent_ns >= SILENT_FOR_NS {
             return self.link_failed(LinkId::Tcp(at), "the other side has not answered for 3 s");
         }
-        link.common.counts.retransmitted = u64::from(info.retransmitted);
+        link.common.counts.retransmitted_segments = u64::from(info.retransmitted);
         self.engine.path_measured(now, link.common.subchannel, path(&info));
         link.congestion_phase.advance(&link.socket, &before, &info);
         let Some(bbr) = link.bbr().filter(|_| !self.settings.ablation.is_off(Mechanism::StartupPacing)) else { return };

@@ -4,6 +4,7 @@ use std::net::Shutdown;
 
 use fishplate_engine::wire::Body;
 use fishplate_engine::{Context, Failure, Pattern, Payload, RecvRequest, Source};
+use fishplate_link_core::payload_of;
 
 use super::*;
 use crate::endpoint::test_pair::Pair;
@@ -62,7 +63,7 @@ fn a_peer_that_lets_go_of_what_has_to_stay_breaks_the_protocol() {
     end.flush(at);
     let buffer = [0; 8];
     let pattern = Pattern { source: Some(pair.names[1]), ..Pattern::MESSAGE };
-    pair.ends[1].recv(RecvRequest::new(pattern, Payload::of(&buffer), Context(99)));
+    pair.ends[1].recv(RecvRequest::new(pattern, payload_of(&buffer), Context(99)));
     let mut why = None;
     pair.until(|pair| {
         why = pair.ends[1].poll_completion();
