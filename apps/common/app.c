@@ -64,10 +64,11 @@ static void run_once(const struct app_kernel *kernel, struct app *app, struct ou
     outcome->verified = agree_on_findings(app) && outcome->verified;
 }
 
-int app_main(const struct app_kernel *kernel, int argc, char **argv)
+int main(int argc, char **argv)
 {
+    const struct app_kernel *kernel = &app_kernel;
     struct app app = {0};
-    session_start(&app.session, &kernel->program, argc, argv);
+    session_start(&app.session, kernel->program, argc, argv);
     const char *needed = kernel->ranks_needed != NULL ? kernel->ranks_needed(&app) : NULL;
     session_require_ranks(&app.session, needed == NULL, needed);
     if (kernel->memory != NULL)

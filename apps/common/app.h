@@ -1,6 +1,6 @@
 // The common course of the applications: options, timed runs, verification, report.
 //
-// A program is a `struct app_kernel` and `return app_main(&kernel, argc, argv);`.
+// A program is a `struct app_kernel`; `main` is here.
 #ifndef FISHPLATE_APPS_APP_H
 #define FISHPLATE_APPS_APP_H
 
@@ -41,7 +41,7 @@ struct app {
 
 // Every rank calls the same functions in the same order. NULL where there is nothing to do.
 struct app_kernel {
-    struct program program; // .name, .purpose, .takes = APP_TAKES and more
+    const struct program *program; // .name, .purpose, .takes = APP_TAKES and more
 
     // NULL when the number of ranks is right for the problem, else what is allowed: "a power
     // of two, at most 64". The same on every rank.
@@ -63,7 +63,7 @@ struct app_kernel {
     void (*destroy)(struct app *app);
 };
 
-int app_main(const struct app_kernel *kernel, int argc, char **argv);
+extern const struct app_kernel app_kernel;
 
 // Holds a value against the expected one, |value - expected| <= tolerance |expected|.
 void app_expect(struct app *app, const char *name, double value, double expected,

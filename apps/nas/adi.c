@@ -2,12 +2,11 @@
 
 #include <stdio.h>
 
-static const struct adi_program *solver;
 static struct flow flow;
 
 static const struct adi_problem *problem_of(const struct app *app)
 {
-    return &solver->problems[nas_class(app)];
+    return &adi_program.problems[nas_class(app)];
 }
 
 static const char *ranks_needed(const struct app *app)
@@ -20,7 +19,7 @@ static const char *ranks_needed(const struct app *app)
 
 static struct flow_sizes sizes_of(const struct app *app)
 {
-    const struct line_solver *lines = &solver->lines;
+    const struct line_solver *lines = &adi_program.lines;
     return (struct flow_sizes){
         .points = problem_of(app)->points,
         .equation_values = lines->equation_values,
@@ -58,10 +57,10 @@ static void change(change_of_variables *variables)
 static void step(void)
 {
     flow_set_rhs(&flow);
-    change(solver->before);
+    change(adi_program.before);
     for (int axis = 0; axis < AXES; axis++) {
-        solve_lines(&flow, axis, &solver->lines);
-        change(solver->after[axis]);
+        solve_lines(&flow, axis, &adi_program.lines);
+        change(adi_program.after[axis]);
     }
     flow_add(&flow);
 }
@@ -96,19 +95,14 @@ static void destroy(struct app *app)
     flow_destroy(&flow);
 }
 
-int adi_main(const struct adi_program *program, int argc, char **argv)
-{
-    solver = program;
-    const struct app_kernel kernel = {
-        .program = program->program,
-        .ranks_needed = ranks_needed,
-        .memory = memory,
-        .describe = describe,
-        .create = create,
-        .prepare = prepare,
-        .run = run,
-        .verify = verify,
-        .destroy = destroy,
-    };
-    return app_main(&kernel, argc, argv);
-}
+const struct app_kernel app_kernel = {
+    .program = &adi_program.program,
+    .ranks_needed = ranks_needed,
+    .memory = memory,
+    .describe = describe,
+    .create = create,
+    .prepare = prepare,
+    .run = run,
+    .verify = verify,
+    .destroy = destroy,
+};

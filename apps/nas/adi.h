@@ -1,4 +1,4 @@
-// What BT and SP share: options, steps in time, verification by residuals and errors.
+// What BT and SP share: steps in time, verification by residuals and errors.
 #ifndef FISHPLATE_APPS_ADI_H
 #define FISHPLATE_APPS_ADI_H
 
@@ -24,6 +24,7 @@ struct adi_program {
     change_of_variables *before, *after[AXES];
 };
 
-int adi_main(const struct adi_program *program, int argc, char **argv);
+// BT or SP.
+extern const struct adi_program adi_program;
 
 #endif

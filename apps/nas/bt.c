@@ -87,18 +87,14 @@ static void substitute_line(const struct line *line)
     }
 }
 
-int main(int argc, char **argv)
-{
-    static const struct adi_program program = {
-        .program = {.name = "bt",
-                    .purpose = "NAS BT: flow by block-tridiagonal lines; run time in s",
-                    .takes = NAS_TAKES},
-        .problems = problems,
-        .lines = {.equation_values = EQUATION,
-                  .forward_values = EQUATION,
-                  .backward_values = VARIABLES,
-                  .eliminate = eliminate_line,
-                  .substitute = substitute_line},
-    };
-    return adi_main(&program, argc, argv);
-}
+const struct adi_program adi_program = {
+    .program = {.name = "bt",
+                .purpose = "NAS BT: flow by block-tridiagonal lines; run time in s",
+                .takes = NAS_TAKES},
+    .problems = problems,
+    .lines = {.equation_values = EQUATION,
+              .forward_values = EQUATION,
+              .backward_values = VARIABLES,
+              .eliminate = eliminate_line,
+              .substitute = substitute_line},
+};

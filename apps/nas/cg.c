@@ -162,20 +162,18 @@ static void destroy(struct app *app)
         free(vectors[i]);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct app_kernel kernel = {
-        .program = {.name = "cg",
-                    .purpose = "NAS CG: an eigenvalue by conjugate gradient; run time in s",
-                    .takes = NAS_TAKES},
-        .ranks_needed = nas_power_of_two,
-        .memory = memory,
-        .describe = describe,
-        .create = create,
-        .prepare = prepare,
-        .run = run,
-        .verify = verify,
-        .destroy = destroy,
-    };
-    return app_main(&kernel, argc, argv);
-}
+const struct app_kernel app_kernel = {
+    .program = &(const struct program){
+        .name = "cg",
+        .purpose = "NAS CG: an eigenvalue by conjugate gradient; run time in s",
+        .takes = NAS_TAKES,
+    },
+    .ranks_needed = nas_power_of_two,
+    .memory = memory,
+    .describe = describe,
+    .create = create,
+    .prepare = prepare,
+    .run = run,
+    .verify = verify,
+    .destroy = destroy,
+};

@@ -94,16 +94,14 @@ static void verify(struct app *app)
     app_expect(app, "sum of y", state.sums[1], state.problem->y_sum, tolerance);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct app_kernel kernel = {
-        .program = {.name = "ep",
-                    .purpose = "NAS EP: Gaussian deviates by the polar method; run time in s",
-                    .takes = NAS_TAKES},
-        .describe = describe,
-        .create = create,
-        .run = run,
-        .verify = verify,
-    };
-    return app_main(&kernel, argc, argv);
-}
+const struct app_kernel app_kernel = {
+    .program = &(const struct program){
+        .name = "ep",
+        .purpose = "NAS EP: Gaussian deviates by the polar method; run time in s",
+        .takes = NAS_TAKES,
+    },
+    .describe = describe,
+    .create = create,
+    .run = run,
+    .verify = verify,
+};

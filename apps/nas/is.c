@@ -151,20 +151,18 @@ static void destroy(struct app *app)
     is_sort_destroy(&state.sort);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct app_kernel kernel = {
-        .program = {.name = "is",
-                    .purpose = "NAS IS: integers sorted by buckets; run time in s",
-                    .takes = NAS_TAKES},
-        .ranks_needed = ranks_needed,
-        .memory = memory,
-        .describe = describe,
-        .create = create,
-        .prepare = prepare,
-        .run = run,
-        .verify = verify,
-        .destroy = destroy,
-    };
-    return app_main(&kernel, argc, argv);
-}
+const struct app_kernel app_kernel = {
+    .program = &(const struct program){
+        .name = "is",
+        .purpose = "NAS IS: integers sorted by buckets; run time in s",
+        .takes = NAS_TAKES,
+    },
+    .ranks_needed = ranks_needed,
+    .memory = memory,
+    .describe = describe,
+    .create = create,
+    .prepare = prepare,
+    .run = run,
+    .verify = verify,
+    .destroy = destroy,
+};

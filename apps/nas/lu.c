@@ -177,20 +177,18 @@ static void describe(const struct app *app, char *text, size_t capacity)
              problem->iterations, problem->step);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct app_kernel kernel = {
-        .program = {.name = "lu",
-                    .purpose = "NAS LU: a steady flow, solved in wavefronts; run time in s",
-                    .takes = NAS_TAKES},
-        .ranks_needed = ranks_needed,
-        .memory = memory,
-        .describe = describe,
-        .create = create,
-        .prepare = prepare,
-        .run = run,
-        .verify = verify,
-        .destroy = destroy,
-    };
-    return app_main(&kernel, argc, argv);
-}
+const struct app_kernel app_kernel = {
+    .program = &(const struct program){
+        .name = "lu",
+        .purpose = "NAS LU: a steady flow, solved in wavefronts; run time in s",
+        .takes = NAS_TAKES,
+    },
+    .ranks_needed = ranks_needed,
+    .memory = memory,
+    .describe = describe,
+    .create = create,
+    .prepare = prepare,
+    .run = run,
+    .verify = verify,
+    .destroy = destroy,
+};

@@ -177,20 +177,18 @@ static void describe(const struct app *app, char *text, size_t capacity)
     snprintf(text, capacity, "%d x %d x %d, %d iterations", n, n, n, problem->iterations);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct app_kernel kernel = {
-        .program = {.name = "mg",
-                    .purpose = "NAS MG: multigrid, faces exchanged on all levels; run time in s",
-                    .takes = NAS_TAKES},
-        .ranks_needed = ranks_needed,
-        .memory = memory,
-        .describe = describe,
-        .create = create,
-        .prepare = prepare,
-        .run = run,
-        .verify = verify,
-        .destroy = destroy,
-    };
-    return app_main(&kernel, argc, argv);
-}
+const struct app_kernel app_kernel = {
+    .program = &(const struct program){
+        .name = "mg",
+        .purpose = "NAS MG: multigrid, faces exchanged on all levels; run time in s",
+        .takes = NAS_TAKES,
+    },
+    .ranks_needed = ranks_needed,
+    .memory = memory,
+    .describe = describe,
+    .create = create,
+    .prepare = prepare,
+    .run = run,
+    .verify = verify,
+    .destroy = destroy,
+};

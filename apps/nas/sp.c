@@ -43,20 +43,16 @@ static const struct adi_problem problems[NAS_CLASSES] = {
                   0.4806073419454e-01, 0.5483377491301e+00}},
 };
 
-int main(int argc, char **argv)
-{
-    static const struct adi_program program = {
-        .program = {.name = "sp",
-                    .purpose = "NAS SP: flow by scalar pentadiagonal lines; run time in s",
-                    .takes = NAS_TAKES},
-        .problems = problems,
-        .lines = {.equation_values = EQUATION,
-                  .forward_values = FORWARD_BORDER,
-                  .backward_values = BACKWARD_BORDER,
-                  .eliminate = eliminate_line,
-                  .substitute = substitute_line},
-        .before = to_waves_of_x,
-        .after = {from_x_to_y, from_y_to_z, from_waves_of_z},
-    };
-    return adi_main(&program, argc, argv);
-}
+const struct adi_program adi_program = {
+    .program = {.name = "sp",
+                .purpose = "NAS SP: flow by scalar pentadiagonal lines; run time in s",
+                .takes = NAS_TAKES},
+    .problems = problems,
+    .lines = {.equation_values = EQUATION,
+              .forward_values = FORWARD_BORDER,
+              .backward_values = BACKWARD_BORDER,
+              .eliminate = eliminate_line,
+              .substitute = substitute_line},
+    .before = to_waves_of_x,
+    .after = {from_x_to_y, from_y_to_z, from_waves_of_z},
+};

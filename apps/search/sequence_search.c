@@ -162,23 +162,21 @@ static void destroy(struct app *app)
     database_close(&state.database);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct app_kernel kernel = {
-        .program = {.name = "sequence_search",
-                    .purpose = "proteins like others, by seed and extension; run time in s",
-                    .takes = APP_TAKES | OPTION_BIT(OPTION_DATABASE) | OPTION_BIT(OPTION_QUERIES)
-                        | OPTION_BIT(OPTION_MAKE_DATABASE) | OPTION_BIT(OPTION_MAKE_QUERIES)
-                        | OPTION_BIT(OPTION_FRAGMENTS)
-                        | OPTION_BIT(OPTION_OUTPUT) | OPTION_BIT(OPTION_SEED)},
-        .describe = describe,
-        .create = create,
-        .prepare = prepare,
-        .run = run,
-        .verify = verify,
-        .tell = tell,
-        .save = save,
-        .destroy = destroy,
-    };
-    return app_main(&kernel, argc, argv);
-}
+const struct app_kernel app_kernel = {
+    .program = &(const struct program){
+        .name = "sequence_search",
+        .purpose = "proteins like others, by seed and extension; run time in s",
+        .takes = APP_TAKES | OPTION_BIT(OPTION_DATABASE) | OPTION_BIT(OPTION_QUERIES)
+            | OPTION_BIT(OPTION_MAKE_DATABASE) | OPTION_BIT(OPTION_MAKE_QUERIES)
+            | OPTION_BIT(OPTION_FRAGMENTS)
+            | OPTION_BIT(OPTION_OUTPUT) | OPTION_BIT(OPTION_SEED),
+    },
+    .describe = describe,
+    .create = create,
+    .prepare = prepare,
+    .run = run,
+    .verify = verify,
+    .tell = tell,
+    .save = save,
+    .destroy = destroy,
+};

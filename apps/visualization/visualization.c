@@ -258,22 +258,20 @@ static void destroy(struct app *app)
     field_destroy(&state.field);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct app_kernel kernel = {
-        .program = {.name = "visualization",
-                    .purpose = "an isosurface, composited by binary swap; run time in s",
-                    .takes = APP_TAKES | OPTION_BIT(OPTION_VOLUME) | OPTION_BIT(OPTION_SURFACE)
-                        | OPTION_BIT(OPTION_IMAGE) | OPTION_BIT(OPTION_FRAMES)
-                        | OPTION_BIT(OPTION_PASSES) | OPTION_BIT(OPTION_OUTPUT)},
-        .memory = memory,
-        .describe = describe,
-        .create = create,
-        .run = run,
-        .verify = verify,
-        .tell = tell,
-        .save = save,
-        .destroy = destroy,
-    };
-    return app_main(&kernel, argc, argv);
-}
+const struct app_kernel app_kernel = {
+    .program = &(const struct program){
+        .name = "visualization",
+        .purpose = "an isosurface, composited by binary swap; run time in s",
+        .takes = APP_TAKES | OPTION_BIT(OPTION_VOLUME) | OPTION_BIT(OPTION_SURFACE)
+            | OPTION_BIT(OPTION_IMAGE) | OPTION_BIT(OPTION_FRAMES)
+            | OPTION_BIT(OPTION_PASSES) | OPTION_BIT(OPTION_OUTPUT),
+    },
+    .memory = memory,
+    .describe = describe,
+    .create = create,
+    .run = run,
+    .verify = verify,
+    .tell = tell,
+    .save = save,
+    .destroy = destroy,
+};

@@ -232,4 +232,9 @@ struct program {
     bool needs_threads; // several threads call MPI
 };
 
+// The program that is built of a source of several, which has PROGRAM defined.
+#define PROGRAM_TEXT(word) #word
+#define PROGRAM_TEXT_OF(word) PROGRAM_TEXT(word)
+#define PROGRAM_NAME PROGRAM_TEXT_OF(PROGRAM)
+
 #endif

@@ -1,14 +1,16 @@
-#include "atomic.h"
-
+// Atomic operations of all ranks but the last on words of 8 bytes of the last: two programs.
 #include "agreement.h"
 #include "buffer.h"
 #include "compute.h"
 #include "rate.h"
+#include "session.h"
 #include "sweep.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum atomic_kind { ATOMIC_FETCH_AND_OP, ATOMIC_COMPARE_AND_SWAP };
 
 // A word of the target is the number of operations that were done on it. So no operation is lost,
 // and none is done twice, where each fetched what was there before it.
@@ -155,10 +157,32 @@ static void close_size(void *state)
     free(atomic->old);
 }
 
-int atomic_program(const struct program *program, enum atomic_kind kind, int argc, char **argv)
+#define TAKES (OPTIONS_MEASURE | OPTION_BIT(OPTION_WINDOW) | OPTION_BIT(OPTION_COMPUTE))
+
+static const struct program programs[] = {
+    [ATOMIC_FETCH_AND_OP] = {
+        .name = "fetch_and_op",
+        .purpose = "time of one MPI_Fetch_and_op, a sum of 8 bytes on a word of the last rank, in us",
+        .takes = TAKES,
+        .default_sizes = "8",
+        .default_window = 1,
+    },
+    // On words of each rank's own.
+    [ATOMIC_COMPARE_AND_SWAP] = {
+        .name = "compare_and_swap",
+        .purpose = "time of one MPI_Compare_and_swap of 8 bytes on a word of the last rank, in us",
+        .takes = TAKES,
+        .default_sizes = "8",
+        .default_window = 1,
+    },
+};
+
+int main(int argc, char **argv)
 {
+    bool fetches = strcmp(programs[ATOMIC_FETCH_AND_OP].name, PROGRAM_NAME) == 0;
+    enum atomic_kind kind = fetches ? ATOMIC_FETCH_AND_OP : ATOMIC_COMPARE_AND_SWAP;
     struct session session;
-    session_start(&session, program, argc, argv);
+    session_start(&session, &programs[kind], argc, argv);
     session_require_ranks(&session, session.ranks >= 2, "at least 2 ranks");
     session.options.check = true;
     struct atomic atomic = {.session = &session,

@@ -156,12 +156,3 @@ void collective_run(const struct session *session, const struct pattern *pattern
     };
     sweep(session, &benchmark, &collective);
 }
-
-int collective_program(const struct program *program, const struct pattern *pattern, int argc,
-                       char **argv)
-{
-    struct session session;
-    session_start(&session, program, argc, argv);
-    collective_run(&session, pattern);
-    return session_finish();
-}

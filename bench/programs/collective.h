@@ -9,9 +9,6 @@
 
 #include <mpi.h>
 
-// The options of all of them that have sizes.
-#define COLLECTIVE_TAKES (OPTIONS_SWEEP | OPTION_BIT(OPTION_START))
-
 struct collective {
     const struct session *session;
     const struct pattern *pattern;
@@ -30,11 +27,6 @@ struct pattern {
     void (*verify)(struct collective *collective); // ends the job when something is wrong
 };
 
-// The whole program.
-int collective_program(const struct program *program, const struct pattern *pattern, int argc,
-                       char **argv);
-
-// The same, when a session has started.
 void collective_run(const struct session *session, const struct pattern *pattern);
 
 // The content that a rank contributes to this iteration, or, where it sends one block to

@@ -1,8 +1,11 @@
-#include "one_sided_latency.h"
+// The time of one synchronised operation between two ranks: three programs.
+#include "one_sided.h"
 
 #include "agreement.h"
 #include "rate.h"
 #include "sweep.h"
+
+#include <string.h>
 
 struct latency {
     const struct session *session;
@@ -63,12 +66,38 @@ static double run_batch(void *state, uint64_t count, struct series *samples)
     return first ? seconds : 0.0;
 }
 
-int one_sided_latency(const struct program *program, enum one_sided_kind kind, int argc,
-                      char **argv)
+#define TAKES (OPTIONS_SWEEP | OPTION_BIT(OPTION_SYNC))
+
+static const struct {
+    struct program program;
+    enum one_sided_kind kind;
+} programs[] = {
+    {{.name = "put_latency",
+      .purpose = "time of one MPI_Put between two ranks, completed, in us",
+      .takes = TAKES,
+      .default_sizes = "1:4M"},
+     ONE_SIDED_PUT},
+    {{.name = "get_latency",
+      .purpose = "time of one MPI_Get between two ranks, completed, in us",
+      .takes = TAKES,
+      .default_sizes = "1:4M"},
+     ONE_SIDED_GET},
+    {{.name = "accumulate_latency",
+      .purpose = "time of one MPI_Accumulate of sums of 4-byte integers, completed, in us",
+      .takes = TAKES,
+      .default_sizes = "4:4M",
+      .size_unit = sizeof(uint32_t)},
+     ONE_SIDED_ACCUMULATE},
+};
+
+int main(int argc, char **argv)
 {
+    size_t at = 0;
+    while (strcmp(programs[at].program.name, PROGRAM_NAME) != 0)
+        at++;
     struct session session;
-    session_start_pair(&session, program, argc, argv);
-    struct latency latency = {.session = &session, .kind = kind};
+    session_start_pair(&session, &programs[at].program, argc, argv);
+    struct latency latency = {.session = &session, .kind = programs[at].kind};
     const struct benchmark benchmark = {
         SWEEP_LATENCY,
         .method = answers(&latency) ? "One operation each way, one after the other; half of both"

@@ -2,10 +2,11 @@
 #include "agreement.h"
 #include "buffer.h"
 #include "compute.h"
-#include "overlap_report.h"
 #include "rate.h"
 #include "sweep.h"
 #include "verify.h"
+
+#include <stdio.h>
 
 static const struct program program = {
     .name = "overlap",
@@ -25,7 +26,14 @@ enum { WAITS_CAPACITY = 256 };
 // is not to decide whether all could be hidden.
 static const double spare = 1.25;
 
-enum { SENDER = 0, RECEIVER = 1, TAG = 1 };
+enum { SENDER = 0, RECEIVER = 1, RANKS = 2, TAG = 1 };
+
+// What a transfer takes of a rank beside the computation.
+struct overlap_cost {
+    double start_us; // in the calls that start it
+    double wait_us; // in the call that waits for it, after the computation if there is one
+    bool computes;
+};
 
 struct overlap {
     const struct session *session;
@@ -36,7 +44,7 @@ struct overlap {
     double alone_us; // a transfer without a computation
     double starting; // seconds spent in starting transfers, since the warm-up
     struct buffer send, receive;
-    struct overlap_cost costs[OVERLAP_RANKS];
+    struct overlap_cost costs[RANKS];
 };
 
 // Seconds of one transfer.
@@ -182,25 +190,94 @@ static void agree(void *state, double seconds[2])
     seconds[0] = sum / computing(overlap);
 }
 
+// Of the waits of those who compute, of whom there is one at least.
+static struct spread spread_of_waits(const struct overlap_cost *costs)
+{
+    struct spread spread = {0.0, 0.0, 0.0};
+    int computing = 0;
+    for (int rank = 0; rank < RANKS; rank++) {
+        double wait_us = costs[rank].wait_us;
+        if (!costs[rank].computes)
+            continue;
+        if (computing == 0 || wait_us < spread.min)
+            spread.min = wait_us;
+        if (computing == 0 || wait_us > spread.max)
+            spread.max = wait_us;
+        spread.mean += wait_us;
+        computing++;
+    }
+    spread.mean /= computing;
+    return spread;
+}
+
 static struct spread values_of_ranks(void *state, uint64_t iterations, double seconds)
 {
     struct overlap *overlap = state;
     double own[] = {value_us(NULL, iterations, overlap->starting),
                     value_us(NULL, iterations, seconds), overlap->computes ? 1.0 : 0.0};
     enum { NUMBERS = sizeof own / sizeof own[0] };
-    double all[OVERLAP_RANKS][NUMBERS];
+    double all[RANKS][NUMBERS];
     MPI_Allgather(own, NUMBERS, MPI_DOUBLE, all, NUMBERS, MPI_DOUBLE, MPI_COMM_WORLD);
-    for (int rank = 0; rank < OVERLAP_RANKS; rank++)
+    for (int rank = 0; rank < RANKS; rank++)
         overlap->costs[rank] =
             (struct overlap_cost){all[rank][0], all[rank][1], all[rank][2] > 0.0};
-    return overlap_spread(overlap->costs);
+    return spread_of_waits(overlap->costs);
+}
+
+// Of a transfer by a computation. Below 0 when the wait is longer than a transfer without a computation.
+static double hidden_share(const struct overlap_cost *cost, double alone_us)
+{
+    return 1.0 - cost->wait_us / alone_us;
+}
+
+static void print_json(const struct session *session, const struct result *result, double alone_us,
+                       double compute_us, const struct overlap_cost *costs)
+{
+    struct record record = {
+        .kind = "overlap",
+        .metric = "latency",
+        .unit = "us",
+        .value = alone_us,
+        .size = result->size,
+        .turn = result->turn,
+        .checked = session->options.check,
+    };
+    record_start(session, &record);
+    printf(",\"compute_us\":%.9g,\"per_rank\":[", compute_us);
+    for (int rank = 0; rank < RANKS; rank++) {
+        const struct overlap_cost *cost = &costs[rank];
+        printf("%s{\"rank\":%d,\"computes\":%s,\"start_us\":%.9g,\"wait_us\":%.9g",
+               rank == 0 ? "" : ",", rank, cost->computes ? "true" : "false", cost->start_us,
+               cost->wait_us);
+        if (cost->computes)
+            printf(",\"hidden_share\":%.9g}", hidden_share(cost, alone_us));
+        else
+            printf(",\"hidden_share\":null}");
+    }
+    printf("]");
+    record_end();
+}
+
+static void print_text(double alone_us, double compute_us,
+                       const struct overlap_cost *costs)
+{
+    printf("# %.2f us without a computation, which takes %.2f us\n", alone_us, compute_us);
+    for (int rank = 0; rank < RANKS; rank++)
+        if (costs[rank].computes)
+            printf("# rank %d: %.1f %% hidden, start %.2f us, wait %.2f us\n", rank,
+                   100.0 * hidden_share(&costs[rank], alone_us), costs[rank].start_us,
+                   costs[rank].wait_us);
+    fflush(stdout);
 }
 
 static void report(void *state, const struct result *result)
 {
     const struct overlap *overlap = state;
-    overlap_report(overlap->session, result, overlap->alone_us, overlap->compute.seconds * 1e6,
-                   overlap->costs);
+    double compute_us = overlap->compute.seconds * 1e6;
+    if (overlap->session->options.json)
+        print_json(overlap->session, result, overlap->alone_us, compute_us, overlap->costs);
+    else
+        print_text(overlap->alone_us, compute_us, overlap->costs);
 }
 
 int main(int argc, char **argv)

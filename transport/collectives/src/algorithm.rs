@@ -35,16 +35,26 @@ pub enum Algorithm {
     },
 }
 
+impl Algorithm {
+    /// Its name without parameters.
+    pub fn family(self) -> &'static str {
+        match self {
+            Algorithm::Native => "native",
+            Algorithm::Coordinators { .. } => "coordinators",
+            Algorithm::Shared { .. } => "shared",
+            Algorithm::Direct { .. } => "direct",
+        }
+    }
+}
+
 impl fmt::Display for Algorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.family())?;
         match self {
-            Algorithm::Native => f.write_str("native"),
-            Algorithm::Coordinators { segments: 1 } => f.write_str("coordinators"),
-            Algorithm::Coordinators { segments } => write!(f, "coordinators, {segments} segments"),
-            Algorithm::Shared { segments: 1 } => f.write_str("shared"),
-            Algorithm::Shared { segments } => write!(f, "shared, {segments} segments"),
-            Algorithm::Direct { window: UNLIMITED_WINDOW } => f.write_str("direct"),
-            Algorithm::Direct { window } => write!(f, "direct, {window} ahead"),
+            Algorithm::Coordinators { segments: 1 } | Algorithm::Shared { segments: 1 } => Ok(()),
+            Algorithm::Coordinators { segments } | Algorithm::Shared { segments } => write!(f, ", {segments} segments"),
+            Algorithm::Native | Algorithm::Direct { window: UNLIMITED_WINDOW } => Ok(()),
+            Algorithm::Direct { window } => write!(f, ", {window} ahead"),
         }
     }
 }

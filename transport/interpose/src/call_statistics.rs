@@ -25,13 +25,7 @@ impl CallStatistics {
     }
 
     pub fn count(&mut self, operation: &'static str, algorithm: Algorithm) {
-        let name = match algorithm {
-            Algorithm::Native => "native",
-            Algorithm::Coordinators { .. } => "coordinators",
-            Algorithm::Shared { .. } => "shared",
-            Algorithm::Direct { .. } => "direct",
-        };
-        *self.calls.entry((operation, name)).or_default() += 1;
+        *self.calls.entry((operation, algorithm.family())).or_default() += 1;
     }
 }
 

@@ -7,10 +7,9 @@ use std::sync::{Arc, Mutex};
 use fishplate_collectives::{Algorithm, ClusterMap, Network, Operation, Rank, Schedule, choose, schedule};
 
 use crate::call_statistics::{self, CallStatistics};
-use crate::deferred_free;
 use crate::ffi::Comm;
 use crate::operation_order::OperationOrder;
-use crate::preference::Preference;
+use crate::settings::Preference;
 use crate::sync::lock;
 
 /// Number of native blocking calls after a non-blocking schedule started that let schedules make progress meanwhile: they use
@@ -127,6 +126,16 @@ impl SpanningComm {
 impl Drop for SpanningComm {
     fn drop(&mut self) {
         self.report_statistics();
-        deferred_free::defer([self.cluster, self.all]);
+        lock(&DEFERRED).extend([self.cluster, self.all]);
     }
+}
+
+/// Communicators to be freed. MPI reports the freeing of the program's communicator by a callback of its attribute, which must
+/// not free other communicators: they are freed in the program's next call that frees a communicator.
+static DEFERRED: Mutex<Vec<Comm>> = Mutex::new(Vec::new());
+
+/// Frees the communicators of schedules whose own communicator was freed. Collective: all ranks must call it.
+pub fn free_deferred() {
+    let comms = std::mem::take(&mut *lock(&DEFERRED));
+    comms.into_iter().for_each(Comm::free);
 }

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use fishplate_collectives::{Action, Buffer, MAX_TAGS, Schedule, Slice};
 
 use crate::communicator::SpanningComm;
-use crate::ffi::{Abi, Error, Memory, Op, Requests, Result, Scratch};
+use crate::ffi::{Abi, Error, Memory, Op, Requests, Result, Scratch, Unpacking};
 use crate::operation_order::Ticket;
 
 /// The program's buffers of an operation.
 pub struct Buffers {
     pub send: Memory,
     pub receive: Memory,
+    /// Of what is received, when all steps are complete.
+    pub unpacking: Unpacking,
 }
 
 pub struct Execution {
@@ -70,8 +72,21 @@ impl Execution {
         self.abi
     }
 
-    /// Makes progress without waiting. Returns whether all steps are complete.
-    pub fn progress(&mut self) -> Result<bool> {
+    /// Makes progress without waiting. Returns the result once the operation is complete.
+    pub fn advance(&mut self) -> Option<Result<()>> {
+        match self.progress() {
+            Ok(false) => None,
+            Ok(true) => Some(self.buffers.unpacking.unpack()),
+            Err(error) => {
+                // After an error MPI may still access the memory.
+                std::mem::forget(std::mem::take(&mut self.buffers.unpacking));
+                Some(Err(error))
+            }
+        }
+    }
+
+    /// Returns whether all steps are complete.
+    fn progress(&mut self) -> Result<bool> {
         if !self.communicator.order.may_start(&self.ticket) {
             return Ok(false);
         }

@@ -16,13 +16,11 @@
 
 mod call_statistics;
 mod communicator;
-mod deferred_free;
 mod execution;
 #[allow(unsafe_code)]
 mod ffi;
 mod notes;
 mod operation_order;
-mod preference;
 mod process_state;
 mod profile;
 mod progress;

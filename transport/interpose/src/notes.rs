@@ -81,7 +81,7 @@ fn tell(is_recorded: bool) {
     }
     let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let library = Library {
-        version: ffi::library_version().lines().next().unwrap_or_default().into(),
+        version: ffi::library_version(),
         has_libfabric: maps.contains("/libfabric.so"),
         has_provider: ["/libfishplate-fi.so", "/libfishplate_fi.so"].iter().any(|name| maps.contains(name)),
         fi_provider: env::var("FI_PROVIDER").unwrap_or_default(),

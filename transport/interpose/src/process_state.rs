@@ -7,11 +7,10 @@ use fishplate_collectives::{ClusterMap, Place, Rank};
 
 use crate::communicator::SpanningComm;
 use crate::ffi::{Abi, Attribute, Comm, Result};
-use crate::preference::Preference;
-use crate::settings::Settings;
+use crate::settings::{Preference, Settings};
 use crate::sync::lock;
 use crate::topology::{self, Topology};
-use crate::{call_statistics, deferred_free};
+use crate::{call_statistics, communicator};
 
 /// The state while schedules are in use.
 pub struct ProcessState {
@@ -85,7 +84,7 @@ pub fn stop() {
         call_statistics::write(file);
     }
     state.attribute.remove(Comm::world(state.abi));
-    deferred_free::free_deferred();
+    communicator::free_deferred();
     if let Ok(mut place) = STATE.write() {
         *place = None;
     }

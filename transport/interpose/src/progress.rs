@@ -9,18 +9,12 @@ use std::sync::{Mutex, TryLockError};
 use std::thread;
 
 use crate::execution::Execution;
-use crate::ffi::{Abi, GeneralizedRequest, Result, Unpacking};
+use crate::ffi::{GeneralizedRequest, Result};
 use crate::sync::lock;
-
-/// An operation with its memory, from its start to its end.
-pub struct Operation {
-    execution: Execution,
-    unpacking: Unpacking,
-}
 
 /// A non-blocking operation with the program's request.
 struct InFlight {
-    operation: Box<Operation>,
+    execution: Box<Execution>,
     request: GeneralizedRequest,
 }
 
@@ -32,43 +26,19 @@ static COUNT: AtomicUsize = AtomicUsize::new(0);
 /// peers may need it.
 const POLLS_BEFORE_YIELD: u32 = 8;
 
-impl Operation {
-    pub fn new(execution: Execution, unpacking: Unpacking) -> Operation {
-        Operation { execution, unpacking }
-    }
-
-    /// The MPI's interface.
-    pub fn abi(&self) -> &'static Abi {
-        self.execution.abi()
-    }
-
-    /// Makes progress. Returns the result once it is complete.
-    fn advance(&mut self) -> Option<Result<()>> {
-        match self.execution.progress() {
-            Ok(false) => None,
-            Ok(true) => Some(self.unpacking.unpack()),
-            Err(error) => {
-                // After an error MPI may still access the memory.
-                std::mem::forget(std::mem::take(&mut self.unpacking));
-                Some(Err(error))
-            }
-        }
-    }
-}
-
 /// Whether no operation is in flight.
 pub fn is_empty() -> bool {
     COUNT.load(Ordering::Acquire) == 0
 }
 
 /// Starts an operation, whose end completes the request.
-pub fn start(mut operation: Box<Operation>, request: GeneralizedRequest) {
-    if let Some(result) = operation.advance() {
+pub fn start(mut execution: Box<Execution>, request: GeneralizedRequest) {
+    if let Some(result) = execution.advance() {
         request.complete(result);
         return;
     }
     let mut operations = lock(&IN_FLIGHT);
-    operations.push(InFlight { operation, request });
+    operations.push(InFlight { execution, request });
     COUNT.store(operations.len(), Ordering::Release);
 }
 
@@ -85,7 +55,7 @@ pub fn advance() {
     };
     let mut index = 0;
     while index < operations.len() {
-        match operations[index].operation.advance() {
+        match operations[index].execution.advance() {
             // In order: later operations may wait for earlier ones.
             Some(result) => {
                 let operation_in_flight = operations.remove(index);
@@ -103,8 +73,8 @@ pub fn finish_all() {
 }
 
 /// Runs an operation to its completion.
-pub fn run(mut operation: Box<Operation>) -> Result<()> {
-    wait(|| operation.advance())
+pub fn run(mut execution: Box<Execution>) -> Result<()> {
+    wait(|| execution.advance())
 }
 
 /// Polls until there is a result.

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::preference::{ALLOWED, Preference};
+use fishplate_collectives::{Algorithm, Choice};
+
 use crate::topology::NamedClusters;
 
 #[derive(Debug)]
@@ -32,6 +33,38 @@ impl Settings {
             |value: String| NamedClusters::parse(&value).map_err(|allowed| wrong("FISHPLATE_CLUSTERS", value, allowed));
         let clusters = get("FISHPLATE_CLUSTERS").map(parse).transpose()?;
         Ok(Settings { preference, clusters, log: get("FISHPLATE_COLLECTIVES_LOG").map(PathBuf::from) })
+    }
+}
+
+/// The user's choice of algorithms: value of `FISHPLATE_COLLECTIVES`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preference {
+    /// The algorithm with the shortest estimated time.
+    Cluster,
+    /// Always the MPI's own; skips the discovery of clusters.
+    Native,
+    /// The algorithms of one family ([`Algorithm::family`]) if it has a schedule for the operation; for comparisons.
+    Only(&'static str),
+}
+
+/// Valid values.
+const ALLOWED: &str = "cluster, native, coordinators, shared, direct";
+
+impl Preference {
+    /// `None` if the value is invalid.
+    fn parse(text: &str) -> Option<Preference> {
+        match text {
+            "cluster" => Some(Preference::Cluster),
+            "native" => Some(Preference::Native),
+            _ => ["coordinators", "shared", "direct"].into_iter().find(|family| *family == text).map(Preference::Only),
+        }
+    }
+
+    pub fn algorithm(self, choice: &Choice) -> Algorithm {
+        let Preference::Only(family) = self else { return choice.algorithm };
+        let fitting = choice.candidates.iter().filter(|candidate| candidate.algorithm.family() == family);
+        let best = fitting.min_by(|one, other| one.time_ns().total_cmp(&other.time_ns()));
+        best.map_or(Algorithm::Native, |best| best.algorithm)
     }
 }
 

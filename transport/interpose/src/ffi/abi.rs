@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 
 use fishplate_collectives::Library;
 
-use super::handle::{Handle, integer};
-use super::{functions, library};
+use super::functions::{self, Handle, integer};
+use super::library;
 
 /// An application binary interface. Constants without a comment have the names of MPI's.
 pub struct Abi {
@@ -68,14 +68,13 @@ impl Abi {
         library::symbol(c"PMPIX_Grequest_start").map(|_| MPICH)
     }
 
-    /// Open MPI's handles are addresses of its variables.
+    /// Open MPI's handles are addresses of its variables. Most other constants are those that the standard took over.
     fn open_mpi() -> Option<Abi> {
         let address = |name: &CStr| library::variable(name).map(|address| address as Handle);
         let operations =
             ["max", "min", "sum", "prod", "land", "band", "lor", "bor", "lxor", "bxor", "maxloc", "minloc"];
         let operation = |name: &&str| address(&CString::new(format!("ompi_mpi_op_{name}")).ok()?);
         Some(Abi {
-            handle_bytes: size_of::<usize>(),
             comm_world: address(c"ompi_mpi_comm_world")?,
             comm_null: address(c"ompi_mpi_comm_null")?,
             byte: address(c"ompi_mpi_byte")?,
@@ -83,17 +82,11 @@ impl Abi {
             op_null: address(c"ompi_mpi_op_null")?,
             request_empty: address(c"ompi_request_empty"),
             errors_return: address(c"ompi_mpi_errors_return")?,
-            in_place: 1,
-            status_ignore: 0,
             status_bytes: 24,
-            status_source: 0,
-            any_source: -1,
-            root: -4,
-            error_truncate: 15,
             topologies: [1, 2, 3],
             combiner_named: 0,
-            error_other: 16,
             operations: Operations::These(operations.iter().filter_map(operation).collect()),
+            ..STANDARD
         })
     }
 

@@ -4,8 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::Arc;
 
-use super::functions as mpi;
-use super::handle::Handle;
+use super::functions::{self as mpi, Handle};
 use super::objects::{Comm, Result, check};
 
 /// Key of an attribute of type `Arc<T>`.
@@ -37,7 +36,7 @@ impl<T: Send + Sync> Attribute<T> {
         let mut keyval = 0;
         let (copy, delete) = (copy as *mut c_void, delete::<T> as *mut c_void);
         // SAFETY: functions of the types that MPI requires, and a pointer to a number.
-        check(unsafe { mpi::comm_create_keyval(copy, delete, &mut keyval, ptr::null_mut()) })?;
+        check(unsafe { mpi::Comm_create_keyval(copy, delete, &mut keyval, ptr::null_mut()) })?;
         Ok(Attribute { keyval, kind: std::marker::PhantomData })
     }
 
@@ -46,7 +45,7 @@ impl<T: Send + Sync> Attribute<T> {
         let mut value: *mut c_void = ptr::null_mut();
         let mut found = 0;
         // SAFETY: a valid communicator and key, and pointers for the results.
-        let code = unsafe { mpi::comm_get_attr(comm.0, self.keyval, ptr::from_mut(&mut value).cast(), &mut found) };
+        let code = unsafe { mpi::Comm_get_attr(comm.0, self.keyval, ptr::from_mut(&mut value).cast(), &mut found) };
         if code != 0 || found == 0 {
             return None;
         }
@@ -59,12 +58,12 @@ impl<T: Send + Sync> Attribute<T> {
 
     pub fn set(&self, comm: Comm, value: Arc<T>) -> Result<()> {
         // SAFETY: a valid communicator and key; `delete` takes over the count.
-        check(unsafe { mpi::comm_set_attr(comm.0, self.keyval, Arc::into_raw(value).cast_mut().cast()) })
+        check(unsafe { mpi::Comm_set_attr(comm.0, self.keyval, Arc::into_raw(value).cast_mut().cast()) })
     }
 
     /// Removes the value attached to a communicator.
     pub fn remove(&self, comm: Comm) {
         // SAFETY: a valid communicator and key; MPI calls `delete`.
-        unsafe { mpi::comm_delete_attr(comm.0, self.keyval) };
+        unsafe { mpi::Comm_delete_attr(comm.0, self.keyval) };
     }
 }

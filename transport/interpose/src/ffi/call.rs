@@ -1,37 +1,77 @@
 //! A collective call of the program, with its arguments.
 
-use std::ffi::{c_int, c_void};
+#![allow(non_snake_case)]
 
-use super::collective_table::collective_table;
-use super::functions::{Address, Counts, Int, Slot, functions};
-use super::handle::Handle;
+use std::ffi::c_int;
+
+use super::functions::{Address, Counts, Handle, Int, Slot, functions};
+
+/// Passes the collective operations of MPI to a macro. A line contains the names of the blocking and of the non-blocking
+/// function, without `MPI_`, and the arguments.
+macro_rules! collective_table {
+    ($define:ident) => {
+        $define! {
+            Barrier, Ibarrier (comm: Handle);
+            Bcast, Ibcast (buffer: Address, count: Int, datatype: Handle, root: Int, comm: Handle);
+            Reduce, Ireduce (from: Address, into: Address, count: Int, datatype: Handle, op: Handle, root: Int,
+                             comm: Handle);
+            Allreduce, Iallreduce (from: Address, into: Address, count: Int, datatype: Handle, op: Handle,
+                                   comm: Handle);
+            Allgather, Iallgather (from: Address, out_count: Int, out_type: Handle, into: Address, count: Int,
+                                   datatype: Handle, comm: Handle);
+            Allgatherv, Iallgatherv (from: Address, out_count: Int, out_type: Handle, into: Address, counts: Counts,
+                                     starts: Counts, datatype: Handle, comm: Handle);
+            Gather, Igather (from: Address, out_count: Int, out_type: Handle, into: Address, count: Int,
+                             datatype: Handle, root: Int, comm: Handle);
+            Scatter, Iscatter (from: Address, out_count: Int, out_type: Handle, into: Address, count: Int,
+                               datatype: Handle, root: Int, comm: Handle);
+            Alltoall, Ialltoall (from: Address, out_count: Int, out_type: Handle, into: Address, count: Int,
+                                 datatype: Handle, comm: Handle);
+            Reduce_scatter, Ireduce_scatter (from: Address, into: Address, counts: Counts, datatype: Handle,
+                                             op: Handle, comm: Handle);
+            Reduce_scatter_block, Ireduce_scatter_block (from: Address, into: Address, count: Int, datatype: Handle,
+                                                         op: Handle, comm: Handle);
+            // The following calls are always native; they only let active schedules make progress.
+            Gatherv, Igatherv (from: Address, out_count: Int, out_type: Handle, into: Address, counts: Counts,
+                               starts: Counts, datatype: Handle, root: Int, comm: Handle);
+            Scatterv, Iscatterv (from: Address, counts: Counts, starts: Counts, out_type: Handle, into: Address,
+                                 count: Int, datatype: Handle, root: Int, comm: Handle);
+            Alltoallv, Ialltoallv (from: Address, out_counts: Counts, out_starts: Counts, out_type: Handle,
+                                   into: Address, counts: Counts, starts: Counts, datatype: Handle, comm: Handle);
+            Alltoallw, Ialltoallw (from: Address, out_counts: Counts, out_starts: Counts, out_types: Address,
+                                   into: Address, counts: Counts, starts: Counts, types: Address, comm: Handle);
+            Scan, Iscan (from: Address, into: Address, count: Int, datatype: Handle, op: Handle, comm: Handle);
+            Exscan, Iexscan (from: Address, into: Address, count: Int, datatype: Handle, op: Handle, comm: Handle);
+        }
+    };
+}
+pub(super) use collective_table;
 
 /// Defines a variant of [`Call`] for each operation, and the MPI library's two functions for it.
 macro_rules! define_calls {
-    ($($call:ident: $ours:ident, $ours_started:ident,
-       $native_blocking:ident = $symbol:literal, $started:ident = $started_symbol:literal,
-       ($($argument:ident: $type:ty),*);)*) => {
+    ($($blocking:ident, $started:ident ($($argument:ident: $type:ty),*);)*) => {
         functions! {
-            $($native_blocking = $symbol ($($argument: $type),*);)*
-            $($started = $started_symbol ($($argument: $type,)* request: Slot);)*
+            $($blocking ($($argument: $type),*);)*
+            $($started ($($argument: $type,)* request: Slot);)*
         }
 
         /// A collective call with the program's arguments.
         #[derive(Clone, Copy)]
+        #[allow(non_camel_case_types)]
         pub enum Call {
-            $(#[doc = concat!("`", stringify!($ours), "`.")] $call { $($argument: $type),* },)*
+            $(#[doc = concat!("`MPI_", stringify!($blocking), "`.")] $blocking { $($argument: $type),* },)*
         }
 
         impl Call {
             pub fn comm(&self) -> Handle {
-                match *self { $(Call::$call { comm, .. } => comm,)* }
+                match *self { $(Call::$blocking { comm, .. } => comm,)* }
             }
 
             /// Executes the call by the MPI's blocking function.
             pub fn native_blocking(&self) -> c_int {
                 match *self {
                     // SAFETY: the program called the function of that name with these arguments.
-                    $(Call::$call { $($argument),* } => unsafe { $native_blocking($($argument),*) },)*
+                    $(Call::$blocking { $($argument),* } => unsafe { $blocking($($argument),*) },)*
                 }
             }
 
@@ -42,7 +82,7 @@ macro_rules! define_calls {
             pub unsafe fn native_nonblocking(&self, request: Slot) -> c_int {
                 match *self {
                     // SAFETY: as above; the place is the caller's promise.
-                    $(Call::$call { $($argument),* } => unsafe { $started($($argument,)* request) },)*
+                    $(Call::$blocking { $($argument),* } => unsafe { $started($($argument,)* request) },)*
                 }
             }
         }
@@ -66,8 +106,8 @@ impl Call {
                 | Call::Gather { .. }
                 | Call::Scatter { .. }
                 | Call::Alltoall { .. }
-                | Call::ReduceScatter { .. }
-                | Call::ReduceScatterBlock { .. }
+                | Call::Reduce_scatter { .. }
+                | Call::Reduce_scatter_block { .. }
         )
     }
 }

@@ -64,14 +64,14 @@ impl<Place: Fn(Slice) -> Memory> Step<'_, Place> {
 
     fn barrier(&mut self) -> Result<()> {
         // SAFETY: as `Step` says.
-        self.add(|comm, slot| unsafe { call::ibarrier(comm.0, slot) })
+        self.add(|comm, slot| unsafe { call::Ibarrier(comm.0, slot) })
     }
 
     fn broadcast(&mut self, root: LocalRank, data: Slice) -> Result<()> {
         let data = (self.place)(data);
         // SAFETY: as `Step` says.
         self.add(|comm, slot| unsafe {
-            call::ibcast(data.address(), data.count(), data.datatype(), int(root), comm.0, slot)
+            call::Ibcast(data.address(), data.count(), data.datatype(), int(root), comm.0, slot)
         })
     }
 
@@ -82,7 +82,7 @@ impl<Place: Fn(Slice) -> Memory> Step<'_, Place> {
         let from = self.in_place_if(into == Some(from)).unwrap_or(operand.address());
         let into = into.map_or(ptr::null_mut(), |into| (self.place)(into).address());
         // SAFETY: as `Step` says.
-        self.add(|comm, slot| unsafe { call::ireduce(from, into, count, datatype, op.0, int(root), comm.0, slot) })
+        self.add(|comm, slot| unsafe { call::Ireduce(from, into, count, datatype, op.0, int(root), comm.0, slot) })
     }
 
     fn reduce_scatter(&mut self, from: Slice, lens: &[usize], into: Slice) -> Result<()> {
@@ -92,7 +92,7 @@ impl<Place: Fn(Slice) -> Memory> Step<'_, Place> {
         let datatype = from.datatype();
         // SAFETY: as `Step` says.
         self.add(|comm, slot| unsafe {
-            call::ireduce_scatter(from.address(), into.address(), lens, datatype, op.0, comm.0, slot)
+            call::Ireduce_scatter(from.address(), into.address(), lens, datatype, op.0, comm.0, slot)
         })
     }
 
@@ -102,7 +102,7 @@ impl<Place: Fn(Slice) -> Memory> Step<'_, Place> {
         let (into, datatype) = (base.address(), base.datatype());
         // SAFETY: as `Step` says.
         self.add(|comm, slot| unsafe {
-            call::iallgatherv(in_place, 0, datatype, into, counts, starts, datatype, comm.0, slot)
+            call::Iallgatherv(in_place, 0, datatype, into, counts, starts, datatype, comm.0, slot)
         })
     }
 
@@ -114,7 +114,7 @@ impl<Place: Fn(Slice) -> Memory> Step<'_, Place> {
         let (from, into) = (self.in_place_if(is_there).unwrap_or(own.address()), base.address());
         // SAFETY: as `Step` says.
         self.add(|comm, slot| unsafe {
-            call::igatherv(from, count, datatype, into, counts, starts, datatype, int(root), comm.0, slot)
+            call::Igatherv(from, count, datatype, into, counts, starts, datatype, int(root), comm.0, slot)
         })
     }
 
@@ -126,7 +126,7 @@ impl<Place: Fn(Slice) -> Memory> Step<'_, Place> {
         let (from, into) = (base.address(), self.in_place_if(is_there).unwrap_or(own.address()));
         // SAFETY: as `Step` says.
         self.add(|comm, slot| unsafe {
-            call::iscatterv(from, counts, starts, datatype, into, count, datatype, int(root), comm.0, slot)
+            call::Iscatterv(from, counts, starts, datatype, into, count, datatype, int(root), comm.0, slot)
         })
     }
 
@@ -136,7 +136,7 @@ impl<Place: Fn(Slice) -> Memory> Step<'_, Place> {
         let (from, out_type, into, datatype) = (out.address(), out.datatype(), base.address(), base.datatype());
         // SAFETY: as `Step` says.
         self.add(|comm, slot| unsafe {
-            call::ialltoallv(from, out_counts, out_starts, out_type, into, counts, starts, datatype, comm.0, slot)
+            call::Ialltoallv(from, out_counts, out_starts, out_type, into, counts, starts, datatype, comm.0, slot)
         })
     }
 

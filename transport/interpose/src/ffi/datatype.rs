@@ -1,12 +1,11 @@
-//! Datatypes: layout of elements, and packing of noncontiguous elements.
+//! Datatypes: layout of elements, packing of noncontiguous elements, and their unpacking when a schedule is complete.
 
 use std::ffi::c_int;
 use std::ptr;
 
 use super::abi::Abi;
-use super::functions::{self as mpi, Address};
-use super::handle::Handle;
-use super::memory::Element;
+use super::functions::{self as mpi, Address, Handle};
+use super::memory::{Element, Memory, Scratch};
 use super::objects::{Comm, Result, check, new_handle};
 
 #[derive(Clone, Copy, Debug)]
@@ -31,9 +30,9 @@ impl Datatype {
         // SAFETY: a valid datatype and places for numbers.
         let codes = unsafe {
             [
-                mpi::type_size(handle, &mut size),
-                mpi::type_get_extent(handle, &mut lower, &mut extent),
-                mpi::type_get_envelope(handle, &mut integers, &mut addresses, &mut types, &mut combiner),
+                mpi::Type_size(handle, &mut size),
+                mpi::Type_get_extent(handle, &mut lower, &mut extent),
+                mpi::Type_get_envelope(handle, &mut integers, &mut addresses, &mut types, &mut combiner),
             ]
         };
         // The size is MPI_UNDEFINED (negative) if it does not fit in an integer.
@@ -81,7 +80,7 @@ impl Scattered {
     pub(super) fn pack(self, into: Address, bytes: usize, comm: Comm) -> Result<()> {
         let mut position = 0;
         // SAFETY: valid elements, and memory of their size.
-        check(unsafe { mpi::pack(self.start, self.count, self.datatype, into, bytes as c_int, &mut position, comm.0) })
+        check(unsafe { mpi::Pack(self.start, self.count, self.datatype, into, bytes as c_int, &mut position, comm.0) })
     }
 
     /// Unpacks the elements from contiguous memory.
@@ -89,7 +88,7 @@ impl Scattered {
         let mut position = 0;
         // SAFETY: as above.
         check(unsafe {
-            mpi::unpack(from, bytes as c_int, &mut position, self.start, self.count, self.datatype, comm.0)
+            mpi::Unpack(from, bytes as c_int, &mut position, self.start, self.count, self.datatype, comm.0)
         })
     }
 }
@@ -100,7 +99,7 @@ pub struct Kept(Handle);
 impl Kept {
     pub(super) fn new(abi: &Abi, datatype: Datatype) -> Result<Kept> {
         // SAFETY: a valid datatype and a pointer to a handle.
-        new_handle(abi, |place| unsafe { mpi::type_dup(datatype.handle, place) }).map(Kept)
+        new_handle(abi, |place| unsafe { mpi::Type_dup(datatype.handle, place) }).map(Kept)
     }
 
     /// The same elements, described by the duplicate.
@@ -112,6 +111,41 @@ impl Kept {
 impl Drop for Kept {
     fn drop(&mut self) {
         // SAFETY: a pointer to a valid handle.
-        unsafe { mpi::type_free(ptr::from_mut(&mut self.0).cast()) };
+        unsafe { mpi::Type_free(ptr::from_mut(&mut self.0).cast()) };
+    }
+}
+
+/// Received bytes that must be unpacked into noncontiguous elements.
+#[derive(Default)]
+pub struct Unpacking {
+    scattered: Vec<Piece>,
+    /// Owner of the contiguous buffers of the schedule.
+    pub(super) staging: Vec<Scratch>,
+    /// Owner of the datatype of the elements.
+    pub(super) kept: Option<Kept>,
+    comm: Option<Comm>,
+}
+
+struct Piece {
+    bytes: Memory,
+    elements: Scattered,
+}
+
+impl Unpacking {
+    /// Without anything to unpack.
+    pub(super) fn on(comm: Comm) -> Unpacking {
+        Unpacking { comm: Some(comm), ..Unpacking::default() }
+    }
+
+    pub(super) fn add(&mut self, bytes: Memory, elements: Scattered) {
+        self.scattered.push(Piece { bytes, elements });
+    }
+
+    pub fn unpack(&mut self) -> Result<()> {
+        let Some(comm) = self.comm else { return Ok(()) };
+        for piece in &self.scattered {
+            piece.elements.unpack(piece.bytes.address(), piece.bytes.bytes(), comm)?;
+        }
+        Ok(())
     }
 }

@@ -12,7 +12,7 @@ use super::plan::Planner;
 use crate::communicator::SpanningComm;
 use crate::execution::Execution;
 use crate::process_state;
-use crate::progress::{self, Operation};
+use crate::progress;
 
 pub fn blocking(call: &Call) -> c_int {
     match route(call, true) {
@@ -43,11 +43,10 @@ pub unsafe fn nonblocking(call: &Call, request: Slot) -> c_int {
         // SAFETY: the caller's promise.
         return unsafe { call.native_nonblocking(request) };
     };
-    let started = operation.and_then(|operation| {
-        let abi = operation.abi();
+    let started = operation.and_then(|execution| {
         // SAFETY: the caller's promise.
-        let generalized_request = unsafe { GeneralizedRequest::start(abi, request) }?;
-        progress::start(operation, generalized_request);
+        let generalized_request = unsafe { GeneralizedRequest::start(execution.abi(), request) }?;
+        progress::start(execution, generalized_request);
         Ok(())
     });
     started.map_or_else(|error| comm.raise(error), |()| 0)
@@ -56,7 +55,7 @@ pub unsafe fn nonblocking(call: &Call, request: Slot) -> c_int {
 /// Waits for a request that the MPI has just made.
 pub fn wait(request: Slot, status: Address) -> c_int {
     // SAFETY: the place of its handle, a flag, and the program's place for a status or [`ignored`].
-    progress::wait_for(|flag| unsafe { mpi::test(request, flag, status) })
+    progress::wait_for(|flag| unsafe { mpi::Test(request, flag, status) })
 }
 
 /// MPI_STATUS_IGNORE.
@@ -66,7 +65,7 @@ pub fn ignored() -> Address {
 
 /// How a call is executed. The decision is equal on all ranks of the communicator.
 enum Route {
-    Schedule(Comm, Result<Box<Operation>>),
+    Schedule(Comm, Result<Box<Execution>>),
     /// By the MPI's function of the same name.
     Native,
     /// By the MPI's non-blocking function, so that schedules started recently on this communicator make progress meanwhile.
@@ -99,7 +98,7 @@ fn scheduled(
     comm: Comm,
     spanning: &Arc<SpanningComm>,
     is_blocking: bool,
-) -> Option<Result<Box<Operation>>> {
+) -> Option<Result<Box<Execution>>> {
     let planner = Planner { abi, call, comm, ranks: spanning.map.ranks(), rank: spanning.rank().0 };
     let plan = planner.plan()?;
     if !is_blocking && plan.op.is_some_and(|op| !op.is_own(abi)) {
@@ -107,8 +106,5 @@ fn scheduled(
         return None;
     }
     let schedule = spanning.schedule(plan.operation, plan.element.bytes, plan.in_place)?;
-    Some(planner.memory().map(|(buffers, unpacking)| {
-        let execution = Execution::new(abi, spanning.clone(), schedule, plan.op, buffers);
-        Box::new(Operation::new(execution, unpacking))
-    }))
+    Some(planner.memory().map(|buffers| Box::new(Execution::new(abi, spanning.clone(), schedule, plan.op, buffers))))
 }

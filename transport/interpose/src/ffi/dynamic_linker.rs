@@ -1,11 +1,10 @@
 //! Queries the dynamic linker.
 
-use std::ffi::{CStr, CString, OsStr, c_int, c_void};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr;
-
-use super::next_dlsym;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// A loaded library. It is never closed, so it stays loaded until the process ends.
 pub struct Library(*mut c_void);
@@ -57,7 +56,7 @@ pub fn global(name: &CStr) -> Option<*mut c_void> {
 /// The handle is open or a pseudo-handle.
 unsafe fn symbol(handle: *mut c_void, name: &CStr) -> Option<*mut c_void> {
     // SAFETY: as the caller says; the name ends with a zero.
-    let address = unsafe { next_dlsym::next(handle, name.as_ptr()) };
+    let address = unsafe { next_dlsym(handle, name.as_ptr()) };
     (!address.is_null()).then_some(address)
 }
 
@@ -123,4 +122,49 @@ pub fn names(is_wanted: fn(&[u8]) -> bool) -> Vec<CString> {
     // SAFETY: `visit` keeps to the contract, and `search` outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(visit), ptr::from_mut(&mut search).cast()) };
     search.found
+}
+
+/// The next `dlsym`, of the C library or of another interposed tool, as this library has its own ([`super::lookup`]); null until
+/// it is looked up.
+pub static NEXT_DLSYM: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+
+/// Symbol versions of `dlsym` in the C library, the latest first.
+#[cfg(target_arch = "x86_64")]
+const VERSIONS: [&CStr; 2] = [c"GLIBC_2.34", c"GLIBC_2.2.5"];
+
+type Function = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+
+/// The next `dlsym`. On this architecture the library has none, so that it is the only one.
+#[cfg(not(target_arch = "x86_64"))]
+pub extern "C" fn find_dlsym() -> *mut c_void {
+    libc::dlsym as *mut c_void
+}
+
+/// The next `dlsym`.
+#[cfg(target_arch = "x86_64")]
+pub extern "C" fn find_dlsym() -> *mut c_void {
+    let version = |version: &&CStr| {
+        // SAFETY: NUL-terminated strings; RTLD_NEXT is allowed in a library.
+        let found = unsafe { libc::dlvsym(libc::RTLD_NEXT, c"dlsym".as_ptr(), version.as_ptr()) };
+        (!found.is_null()).then_some(found)
+    };
+    let found = VERSIONS.iter().find_map(version).unwrap_or(ptr::null_mut());
+    NEXT_DLSYM.store(found, Ordering::Release);
+    found
+}
+
+/// Calls the next `dlsym`.
+///
+/// # Safety
+/// The handle is open or a pseudo-handle; the name is NUL-terminated.
+pub unsafe fn next_dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void {
+    let known = NEXT_DLSYM.load(Ordering::Acquire);
+    let found = if known.is_null() { find_dlsym() } else { known };
+    if found.is_null() {
+        return found;
+    }
+    // SAFETY: it is a function of this type.
+    let function: Function = unsafe { std::mem::transmute(found) };
+    // SAFETY: the caller's promise.
+    unsafe { function(handle, name) }
 }

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use super::abi::Abi;
-use super::functions as mpi;
-use super::handle::Handle;
+use super::functions::{self as mpi, Handle};
 use super::objects::{Error, Result, check};
 
 pub struct GeneralizedRequest {
@@ -26,7 +25,7 @@ impl GeneralizedRequest {
         let extra = Arc::into_raw(code.clone()).cast_mut().cast();
         let (query, free, cancel) = (query as *mut c_void, free as *mut c_void, cancel as *mut c_void);
         // SAFETY: functions of the types that MPI requires; `slot` is the caller's promise.
-        check(unsafe { mpi::grequest_start(query, free, cancel, extra, slot) })?;
+        check(unsafe { mpi::Grequest_start(query, free, cancel, extra, slot) })?;
         let mut request: Handle = 0;
         // SAFETY: MPI has just stored a handle there.
         unsafe { ptr::copy_nonoverlapping(slot.cast::<u8>(), ptr::from_mut(&mut request).cast(), abi.handle_bytes) };
@@ -37,7 +36,7 @@ impl GeneralizedRequest {
     pub fn complete(self, result: Result<()>) {
         self.code.store(result.err().map_or(0, |Error(code)| code), Ordering::Release);
         // SAFETY: a started request, which is completed only once, as `self` is consumed.
-        unsafe { mpi::grequest_complete(self.request) };
+        unsafe { mpi::Grequest_complete(self.request) };
     }
 }
 
@@ -46,9 +45,9 @@ unsafe extern "C" fn query(extra: *mut c_void, status: *mut c_void) -> c_int {
     let code = unsafe { &*extra.cast::<AtomicI32>() }.load(Ordering::Acquire);
     if let Some(abi) = Abi::get() {
         // SAFETY: MPI passes a status to fill in.
-        unsafe { mpi::status_set_elements(status, abi.byte, 0) };
+        unsafe { mpi::Status_set_elements(status, abi.byte, 0) };
         // SAFETY: as above.
-        unsafe { mpi::status_set_cancelled(status, 0) };
+        unsafe { mpi::Status_set_cancelled(status, 0) };
     }
     code
 }

@@ -9,10 +9,9 @@
 use std::arch::naked_asm;
 use std::ffi::{CStr, c_char, c_void};
 
-use super::dynamic_linker::{Library, module_of};
-use super::next_dlsym::next;
+use super::dynamic_linker::{Library, module_of, next_dlsym};
 #[cfg(target_arch = "x86_64")]
-use super::next_dlsym::{NEXT, find};
+use super::dynamic_linker::{NEXT_DLSYM, find_dlsym};
 
 /// Interposes the C library's `dlsym`.
 ///
@@ -54,8 +53,8 @@ pub unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut
         "pop rdi",
         "jmp rax",
         look = sym look,
-        next = sym NEXT,
-        find = sym find,
+        next = sym NEXT_DLSYM,
+        find = sym find_dlsym,
     )
 }
 
@@ -66,7 +65,7 @@ pub unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 unsafe extern "C" fn look(handle: *mut c_void, name: *const c_char, caller: usize) -> *mut c_void {
     // SAFETY: the caller's promise.
-    let theirs = unsafe { next(handle, name) };
+    let theirs = unsafe { next_dlsym(handle, name) };
     let base = |address: *const c_void| module_of(address).map(|module| module.base);
     if theirs.is_null() || base(caller as *const c_void) == base(look as *const c_void) {
         return theirs;

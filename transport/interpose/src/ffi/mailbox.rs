@@ -47,7 +47,7 @@ impl Mailbox {
         let (address, count) = (memory.address(), memory.count());
         let byte = self.abi.byte;
         // SAFETY: memory of that many bytes, kept until the broadcast is complete.
-        let start = |slot| unsafe { call::ibcast(address, count, byte, root as c_int, comm.0, slot) };
+        let start = |slot| unsafe { call::Ibcast(address, count, byte, root as c_int, comm.0, slot) };
         self.requests.add(label, start)?;
         Ok(label)
     }

@@ -5,8 +5,7 @@ use std::ptr;
 
 use fishplate_collectives::Slice;
 
-use super::functions::Address;
-use super::handle::Handle;
+use super::functions::{Address, Handle};
 
 /// Elements in memory of the program or of a [`Scratch`]. They are valid as long as MPI's rules for the program's call
 /// demand, or until the scratch is dropped.

@@ -9,8 +9,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::abi::{Abi, UNDEFINED};
-use super::functions as mpi;
-use super::handle::Handle;
+use super::functions::{self as mpi, Handle};
 use super::memory::Memory;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,11 +69,11 @@ impl Comm {
     pub fn world_of_session(abi: &Abi, session: usize) -> Result<(usize, usize)> {
         let name = c"mpi://WORLD".as_ptr().cast_mut().cast();
         // SAFETY: a session just created by MPI, a string, and a pointer to a handle.
-        let group = new_handle(abi, |place| unsafe { mpi::group_from_session_pset(session, name, place) })?;
+        let group = new_handle(abi, |place| unsafe { mpi::Group_from_session_pset(session, name, place) })?;
         // SAFETY: a valid group, and a pointer to a number.
-        let rank = number(|rank| unsafe { mpi::group_rank(group, rank) })?;
+        let rank = number(|rank| unsafe { mpi::Group_rank(group, rank) })?;
         // SAFETY: as above.
-        let size = number(|size| unsafe { mpi::group_size(group, size) })?;
+        let size = number(|size| unsafe { mpi::Group_size(group, size) })?;
         WORLD.get_or_init(|| Group(group));
         IS_OF_SESSION.store(true, Ordering::Relaxed);
         Ok((rank as usize, size as usize))
@@ -91,18 +90,18 @@ impl Comm {
             return false;
         }
         // SAFETY: a place for a handle.
-        let parent = new_handle(abi, |place| unsafe { mpi::comm_get_parent(place) });
+        let parent = new_handle(abi, |place| unsafe { mpi::Comm_get_parent(place) });
         parent.is_ok_and(|parent| parent != abi.comm_null)
     }
 
     pub fn rank(self) -> Result<usize> {
         // SAFETY: a valid communicator and a place for a number.
-        Ok(number(|rank| unsafe { mpi::comm_rank(self.0, rank) })? as usize)
+        Ok(number(|rank| unsafe { mpi::Comm_rank(self.0, rank) })? as usize)
     }
 
     pub fn size(self) -> Result<usize> {
         // SAFETY: as above.
-        Ok(number(|size| unsafe { mpi::comm_size(self.0, size) })? as usize)
+        Ok(number(|size| unsafe { mpi::Comm_size(self.0, size) })? as usize)
     }
 
     /// Number of ranks that messages are sent to: for an intercommunicator, of the remote group.
@@ -111,87 +110,69 @@ impl Comm {
             return self.size();
         }
         // SAFETY: as above.
-        Ok(number(|size| unsafe { mpi::comm_remote_size(self.0, size) })? as usize)
+        Ok(number(|size| unsafe { mpi::Comm_remote_size(self.0, size) })? as usize)
     }
 
     pub fn name(self) -> Result<String> {
         text(|place, length| {
             // SAFETY: a valid communicator, and a buffer for any name.
-            unsafe { mpi::comm_get_name(self.0, place, length) }
+            unsafe { mpi::Comm_get_name(self.0, place, length) }
         })
     }
 
     /// Position of its topology in [`Abi::topologies`], if it has one.
     fn topology(self, abi: &Abi) -> Result<Option<usize>> {
         // SAFETY: as above.
-        let kind = number(|kind| unsafe { mpi::topo_test(self.0, kind) })?;
+        let kind = number(|kind| unsafe { mpi::Topo_test(self.0, kind) })?;
         Ok(abi.topologies.iter().position(|known| *known == kind))
     }
 
-    /// Numbers of neighbours in the communicator's topology that send to this process, and that it sends to.
-    pub fn neighbors(self, abi: &Abi) -> Result<(usize, usize)> {
-        let (sources, destinations) = match self.topology(abi)? {
-            None => (0, 0),
+    /// Neighbours in the communicator's topology that send to this process, and those that it sends to; negative ranks mean no
+    /// process.
+    pub fn neighbors(self, abi: &Abi) -> Result<[Vec<c_int>; 2]> {
+        match self.topology(abi)? {
+            None => Ok([Vec::new(), Vec::new()]),
             Some(CART) => {
                 // SAFETY: as above; it has this topology.
-                let dimensions = number(|dimensions| unsafe { mpi::cartdim_get(self.0, dimensions) })?;
-                (2 * dimensions, 2 * dimensions)
+                let dimensions = number(|dimensions| unsafe { mpi::Cartdim_get(self.0, dimensions) })?;
+                let mut ranks = vec![-1; 2 * dimensions as usize];
+                for (dimension, pair) in ranks.chunks_exact_mut(2).enumerate() {
+                    let [lower, upper] = pair else { continue };
+                    // SAFETY: as above, and that number of dimensions.
+                    check(unsafe { mpi::Cart_shift(self.0, dimension as c_int, 1, lower, upper) })?;
+                }
+                Ok([ranks.clone(), ranks])
             }
             Some(GRAPH) => {
                 let rank = self.rank()? as c_int;
                 // SAFETY: as above.
-                let count = number(|count| unsafe { mpi::graph_neighbors_count(self.0, rank, count) })?;
-                (count, count)
+                let count = number(|count| unsafe { mpi::Graph_neighbors_count(self.0, rank, count) })?;
+                let mut ranks = vec![-1; count as usize];
+                // SAFETY: as above, with memory for that many numbers.
+                check(unsafe { mpi::Graph_neighbors(self.0, rank, count, ranks.as_mut_ptr()) })?;
+                Ok([ranks.clone(), ranks])
             }
-            Some(_) => {
-                let (mut sources, mut destinations, mut weighted) = (0, 0, 0);
-                // SAFETY: as above.
-                let code =
-                    unsafe { mpi::dist_graph_neighbors_count(self.0, &mut sources, &mut destinations, &mut weighted) };
-                check(code)?;
-                (sources, destinations)
-            }
-        };
-        Ok((sources as usize, destinations as usize))
+            Some(_) => self.distributed_neighbors(),
+        }
     }
 
-    /// Neighbours that send to this process, and those that it sends to; negative ranks mean no process.
-    pub fn neighbor_ranks(self, abi: &Abi) -> Result<[Vec<c_int>; 2]> {
-        let (sources, destinations) = self.neighbors(abi)?;
-        let mut ranks = [vec![-1; sources], vec![-1; destinations]];
-        let [from, to] = &mut ranks;
-        match self.topology(abi)? {
-            Some(CART) => {
-                for (dimension, pair) in from.chunks_exact_mut(2).enumerate() {
-                    let [lower, upper] = pair else { continue };
-                    // SAFETY: as above; it has this topology, and that number of dimensions.
-                    check(unsafe { mpi::cart_shift(self.0, dimension as c_int, 1, lower, upper) })?;
-                }
-                to.clone_from(from);
-            }
-            Some(GRAPH) => {
-                let (rank, count) = (self.rank()? as c_int, sources as c_int);
-                // SAFETY: as above, with memory for that many numbers.
-                check(unsafe { mpi::graph_neighbors(self.0, rank, count, from.as_mut_ptr()) })?;
-                to.clone_from(from);
-            }
-            _ if sources + destinations > 0 => {
-                let mut weights = vec![0; sources.max(destinations)];
-                let (weights, into, out) = (weights.as_mut_ptr(), from.as_mut_ptr(), to.as_mut_ptr());
-                let (sources, destinations) = (sources as c_int, destinations as c_int);
-                // SAFETY: as above.
-                check(unsafe {
-                    mpi::dist_graph_neighbors(self.0, sources, into, weights, destinations, out, weights)
-                })?;
-            }
-            _ => {}
+    fn distributed_neighbors(self) -> Result<[Vec<c_int>; 2]> {
+        let (mut sources, mut destinations, mut weighted) = (0, 0, 0);
+        // SAFETY: as above; it has this topology.
+        check(unsafe { mpi::Dist_graph_neighbors_count(self.0, &mut sources, &mut destinations, &mut weighted) })?;
+        let mut ranks = [sources, destinations].map(|count| vec![-1; count as usize]);
+        if sources + destinations > 0 {
+            let mut weights = vec![0; sources.max(destinations) as usize];
+            let ([into, out], weights) = (ranks.each_mut().map(Vec::as_mut_ptr), weights.as_mut_ptr());
+            // SAFETY: as above, with memory for that many numbers.
+            check(unsafe { mpi::Dist_graph_neighbors(self.0, sources, into, weights, destinations, out, weights) })?;
         }
         Ok(ranks)
     }
 
     pub fn is_inter(self) -> Result<bool> {
         // SAFETY: as above.
-        Ok(number(|flag| unsafe { mpi::comm_test_inter(self.0, flag) })? != 0)
+        Ok(number(|flag| unsafe { mpi::Comm_test_inter(self.0, flag) })? != 0)
     }
 
     /// Its ranks, translated to another communicator; `None` for ranks that are not in it.
@@ -214,20 +195,20 @@ impl Comm {
     pub fn twin(self, abi: &Abi) -> Result<Comm> {
         let group = Group::of(abi, self)?;
         // SAFETY: valid handles, and a place for one.
-        let comm = new_handle(abi, |place| unsafe { mpi::comm_create(self.0, group.0, place) })?;
+        let comm = new_handle(abi, |place| unsafe { mpi::Comm_create(self.0, group.0, place) })?;
         Comm(comm).returning_errors(abi)
     }
 
     /// A new communicator of the ranks with equal `color`, that returns errors. Collective.
     pub fn split(self, abi: &Abi, color: usize, key: usize) -> Result<Comm> {
         // SAFETY: as above.
-        let comm = new_handle(abi, |place| unsafe { mpi::comm_split(self.0, color as c_int, key as c_int, place) })?;
+        let comm = new_handle(abi, |place| unsafe { mpi::Comm_split(self.0, color as c_int, key as c_int, place) })?;
         Comm(comm).returning_errors(abi)
     }
 
     fn returning_errors(self, abi: &Abi) -> Result<Comm> {
         // SAFETY: valid handles.
-        check(unsafe { mpi::comm_set_errhandler(self.0, abi.errors_return) })?;
+        check(unsafe { mpi::Comm_set_errhandler(self.0, abi.errors_return) })?;
         Ok(self)
     }
 
@@ -235,19 +216,19 @@ impl Comm {
     pub fn free(self) {
         let mut handle = self.0;
         // SAFETY: a pointer to a valid handle. An error is ignored: it only leaks memory.
-        unsafe { mpi::comm_free(ptr::from_mut(&mut handle).cast()) };
+        unsafe { mpi::Comm_free(ptr::from_mut(&mut handle).cast()) };
     }
 
     /// Calls the error handler of this communicator, which may end the program.
     pub fn raise(self, error: Error) -> c_int {
         // SAFETY: a valid communicator and an error code of MPI.
-        unsafe { mpi::comm_call_errhandler(self.0, error.0) };
+        unsafe { mpi::Comm_call_errhandler(self.0, error.0) };
         error.0
     }
 
     pub fn abort(self) {
         // SAFETY: a valid communicator.
-        unsafe { mpi::abort(self.0, 1) };
+        unsafe { mpi::Abort(self.0, 1) };
     }
 }
 
@@ -259,13 +240,13 @@ impl Op {
 
     pub fn is_commutative(self) -> Result<bool> {
         // SAFETY: a valid operation and a place for a number.
-        Ok(number(|commutes| unsafe { mpi::op_commutative(self.0, commutes) })? != 0)
+        Ok(number(|commutes| unsafe { mpi::Op_commutative(self.0, commutes) })? != 0)
     }
 
     /// `into = from (op) into`; both must have the same number of elements.
     pub fn reduce(self, from: Memory, into: Memory) -> Result<()> {
         // SAFETY: memory of that many elements.
-        check(unsafe { mpi::reduce_local(from.address(), into.address(), into.count(), into.datatype(), self.0) })
+        check(unsafe { mpi::Reduce_local(from.address(), into.address(), into.count(), into.datatype(), self.0) })
     }
 }
 
@@ -286,12 +267,12 @@ impl Group {
 
     fn of(abi: &Abi, comm: Comm) -> Result<Group> {
         // SAFETY: a valid communicator, and a place for a handle.
-        new_handle(abi, |place| unsafe { mpi::comm_group(comm.0, place) }).map(Group)
+        new_handle(abi, |place| unsafe { mpi::Comm_group(comm.0, place) }).map(Group)
     }
 
     fn remote_of(abi: &Abi, comm: Comm) -> Result<Group> {
         // SAFETY: as above; it is one between two groups.
-        new_handle(abi, |place| unsafe { mpi::comm_remote_group(comm.0, place) }).map(Group)
+        new_handle(abi, |place| unsafe { mpi::Comm_remote_group(comm.0, place) }).map(Group)
     }
 
     /// Its first `size` ranks, translated to another group.
@@ -300,7 +281,7 @@ impl Group {
         let mut found: Vec<c_int> = vec![UNDEFINED; size];
         // SAFETY: valid groups, and two arrays of that length.
         let code =
-            unsafe { mpi::group_translate_ranks(self.0, size as c_int, ranks.as_ptr(), other.0, found.as_mut_ptr()) };
+            unsafe { mpi::Group_translate_ranks(self.0, size as c_int, ranks.as_ptr(), other.0, found.as_mut_ptr()) };
         check(code)?;
         Ok(found.into_iter().map(|rank| usize::try_from(rank).ok()).collect())
     }
@@ -309,25 +290,25 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         // SAFETY: the place of a valid handle.
-        unsafe { mpi::group_free(ptr::from_mut(&mut self.0).cast()) };
+        unsafe { mpi::Group_free(ptr::from_mut(&mut self.0).cast()) };
     }
 }
 
 pub fn host_name() -> String {
     let name = text(|place, length| {
         // SAFETY: a buffer for any name, and a pointer for its length.
-        unsafe { mpi::get_processor_name(place, length) }
+        unsafe { mpi::Get_processor_name(place, length) }
     });
     name.unwrap_or_default()
 }
 
-/// Text of MPI_Get_library_version.
+/// First line of MPI_Get_library_version.
 pub fn library_version() -> String {
     let version = text(|place, length| {
         // SAFETY: as above.
-        unsafe { mpi::get_library_version(place, length) }
+        unsafe { mpi::Get_library_version(place, length) }
     });
-    version.unwrap_or_default()
+    version.unwrap_or_default().lines().next().unwrap_or_default().into()
 }
 
 /// Calls a function that writes a string and its length.

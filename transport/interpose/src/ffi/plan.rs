@@ -9,12 +9,10 @@ use fishplate_collectives::{Blocks, Exchange, Operation, Rank};
 
 use super::abi::Abi;
 use super::call::Call;
-use super::datatype::{Datatype, Kept, Scattered, byte};
-use super::functions::{Address, Counts};
-use super::handle::Handle;
+use super::datatype::{Datatype, Kept, Scattered, Unpacking, byte};
+use super::functions::{Address, Counts, Handle};
 use super::memory::{Element, Memory, Scratch};
 use super::objects::{Comm, Error, Op, Result};
-use super::unpacking::Unpacking;
 use crate::execution::Buffers;
 
 pub struct Plan {
@@ -65,12 +63,12 @@ impl Planner<'_> {
             Call::Allreduce { count, datatype, op, .. } => {
                 self.reduction(count, datatype, op, |len, commutative| Operation::Allreduce { len, commutative })?
             }
-            Call::ReduceScatter { counts, datatype, op, .. } => {
+            Call::Reduce_scatter { counts, datatype, op, .. } => {
                 let lens = self.lens(counts)?;
                 let total = lens.iter().try_fold(0usize, |sum, len| sum.checked_add(*len))?;
                 self.reduce_scatter(Blocks::in_a_row(lens), total, datatype, op)?
             }
-            Call::ReduceScatterBlock { count, datatype, op, .. } => {
+            Call::Reduce_scatter_block { count, datatype, op, .. } => {
                 let len = usize::try_from(count).ok()?;
                 self.reduce_scatter(Blocks::equal(n, len), len.checked_mul(n)?, datatype, op)?
             }
@@ -100,7 +98,7 @@ impl Planner<'_> {
     }
 
     /// Send and receive memory, and the unpacking at the end. `Error` if packing fails.
-    pub fn memory(&self) -> Result<(Buffers, Unpacking)> {
+    pub fn memory(&self) -> Result<Buffers> {
         let mut unpacking = Unpacking::on(self.comm);
         let n = self.ranks;
         let none = Memory::none(byte(self.abi));
@@ -115,11 +113,11 @@ impl Planner<'_> {
                 // SAFETY: the program passes buffers of that many elements; an in-place buffer is not accessed.
                 unsafe { (Memory::new(from, count as usize, element), Memory::new(into, count as usize, element)) }
             }
-            Call::ReduceScatter { from, into, counts, datatype, .. } => {
+            Call::Reduce_scatter { from, into, counts, datatype, .. } => {
                 let lens = self.lens(counts).ok_or(Error(self.abi.error_other))?;
                 self.operand_and_block(from, into, lens.iter().sum(), lens[self.rank], datatype)?
             }
-            Call::ReduceScatterBlock { from, into, count, datatype, .. } => {
+            Call::Reduce_scatter_block { from, into, count, datatype, .. } => {
                 self.operand_and_block(from, into, count as usize * n, count as usize, datatype)?
             }
             Call::Allgather { from, out_count, out_type, into, count, datatype, .. } => {
@@ -147,7 +145,7 @@ impl Planner<'_> {
             }
             _ => (none, none),
         };
-        Ok((Buffers { send, receive }, unpacking))
+        Ok(Buffers { send, receive, unpacking })
     }
 
     fn reduction(
@@ -208,8 +206,8 @@ impl Planner<'_> {
         let place = match *self.call {
             Call::Reduce { from, .. }
             | Call::Allreduce { from, .. }
-            | Call::ReduceScatter { from, .. }
-            | Call::ReduceScatterBlock { from, .. }
+            | Call::Reduce_scatter { from, .. }
+            | Call::Reduce_scatter_block { from, .. }
             | Call::Allgather { from, .. }
             | Call::Allgatherv { from, .. }
             | Call::Gather { from, .. }

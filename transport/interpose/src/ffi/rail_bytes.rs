@@ -26,9 +26,9 @@ type Function = unsafe extern "C" fn(*mut RawRail, usize) -> usize;
 #[derive(Clone, Copy)]
 pub struct Provider(Function);
 
-/// Bytes carried by a rail since the start.
+/// Bytes carried by a rail or an interface since its start.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rail {
+pub struct Counter {
     pub name: String,
     pub sent: u64,
     pub received: u64,
@@ -41,18 +41,18 @@ impl Provider {
         Some(Provider(unsafe { std::mem::transmute::<*mut c_void, Function>(address) }))
     }
 
-    pub fn rails(self) -> Vec<Rail> {
+    pub fn rails(self) -> Vec<Counter> {
         let mut raw = [const { MaybeUninit::<RawRail>::uninit() }; MAX_RAILS];
         // SAFETY: a buffer for that many rails.
         let count = unsafe { (self.0)(raw.as_mut_ptr().cast(), MAX_RAILS) };
         // SAFETY: the provider wrote as many as it returned.
-        raw.iter().take(count).map(|rail| unsafe { rail.assume_init() }).map(Rail::from).collect()
+        raw.iter().take(count).map(|rail| unsafe { rail.assume_init() }.counter()).collect()
     }
 }
 
-impl From<RawRail> for Rail {
-    fn from(raw: RawRail) -> Rail {
-        let name = CStr::from_bytes_until_nul(&raw.name).unwrap_or_default().to_string_lossy().into_owned();
-        Rail { name, sent: raw.sent, received: raw.received }
+impl RawRail {
+    fn counter(&self) -> Counter {
+        let name = CStr::from_bytes_until_nul(&self.name).unwrap_or_default().to_string_lossy().into_owned();
+        Counter { name, sent: self.sent, received: self.received }
     }
 }

@@ -4,8 +4,7 @@ use std::ffi::c_int;
 use std::ptr;
 
 use super::abi::Abi;
-use super::functions as mpi;
-use super::handle::Handle;
+use super::functions::{self as mpi, Handle};
 use super::memory::Memory;
 use super::objects::{Comm, Result, check, new_handle};
 
@@ -43,13 +42,13 @@ impl Requests {
     pub fn send(&mut self, label: usize, comm: Comm, from: Memory, to: usize, tag: c_int) -> Result<()> {
         let (address, count, datatype) = (from.address(), from.count(), from.datatype());
         // SAFETY: memory of that many elements, which the schedule does not touch until the step is complete.
-        self.add(label, |slot| unsafe { mpi::isend(address, count, datatype, to as c_int, tag, comm.0, slot) })
+        self.add(label, |slot| unsafe { mpi::Isend(address, count, datatype, to as c_int, tag, comm.0, slot) })
     }
 
     pub fn receive(&mut self, label: usize, comm: Comm, into: Memory, from: usize, tag: c_int) -> Result<()> {
         let (address, count, datatype) = (into.address(), into.count(), into.datatype());
         // SAFETY: as above.
-        self.add(label, |slot| unsafe { mpi::irecv(address, count, datatype, from as c_int, tag, comm.0, slot) })
+        self.add(label, |slot| unsafe { mpi::Irecv(address, count, datatype, from as c_int, tag, comm.0, slot) })
     }
 
     /// Cancels receives that have no message yet; they complete soon.
@@ -59,7 +58,7 @@ impl Requests {
             let wide = self.abi.handle_bytes == size_of::<Handle>();
             let place = if wide { ptr::from_mut(handle).cast() } else { ptr::from_mut(&mut narrow).cast() };
             // SAFETY: the place of a valid handle.
-            check(unsafe { mpi::cancel(place) })?;
+            check(unsafe { mpi::Cancel(place) })?;
         }
         Ok(())
     }
@@ -76,7 +75,7 @@ impl Requests {
         let ignore = self.abi.status_ignore as mpi::Address;
         let handles = self.array();
         // SAFETY: arrays of that many handles and indices.
-        check(unsafe { mpi::testsome(count as c_int, handles, &mut found, self.indices.as_mut_ptr(), ignore) })?;
+        check(unsafe { mpi::Testsome(count as c_int, handles, &mut found, self.indices.as_mut_ptr(), ignore) })?;
         let mut found: Vec<usize> =
             self.indices[..usize::try_from(found).unwrap_or(0)].iter().map(|i| *i as usize).collect();
         found.sort_unstable_by(|left, right| right.cmp(left));

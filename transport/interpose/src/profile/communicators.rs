@@ -146,7 +146,7 @@ impl Communicators {
 
     pub fn neighbors(&mut self, comm: Comm) -> Arc<Neighbors> {
         let place = self.place(comm);
-        let find = || Arc::new(comm.neighbor_ranks(self.abi).unwrap_or_default());
+        let find = || Arc::new(comm.neighbors(self.abi).unwrap_or_default());
         self.known[place].neighbors.get_or_insert_with(find).clone()
     }
 

@@ -10,8 +10,8 @@ use std::time::Duration;
 use fishplate_host::Host;
 use fishplate_profile::series_file::{MAX_COLUMNS, STEP_NS, header};
 
-use super::timeline::Timeline;
-use crate::ffi::{GrowingFile, clock};
+use super::timeline::{Timeline, columns_of};
+use crate::ffi::{Counter, GrowingFile, clock};
 use crate::sync::lock;
 
 /// Counters of all interfaces of this thread's network namespace.
@@ -24,23 +24,12 @@ pub struct Sampler {
     is_over: Arc<(Mutex<bool>, Condvar)>,
 }
 
-/// Bytes of an interface since its creation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Counter {
-    name: String,
-    sent: u64,
-    received: u64,
-}
-
 /// Starts to sample the interfaces, unless another process of this host does so already.
 pub fn sample(folder: &Path, host: &str) -> Option<Sampler> {
     let file = GrowingFile::create(&folder.join(format!("{}.rails", Host::own().id())), header::WORDS).ok()?;
     let file_of_counters = File::open(COUNTERS).ok()?;
     let counters = counters(&file_of_counters)?;
-    let names: Vec<String> = counters
-        .iter()
-        .flat_map(|counter| ["sent", "received"].map(|direction| format!("{} {direction}", counter.name)))
-        .collect();
+    let names: Vec<String> = columns_of(&counters).collect();
     let timeline = Timeline::begin(file, None, host, &names, clock::realtime());
     let is_over = Arc::new((Mutex::new(false), Condvar::new()));
     let shared = is_over.clone();
@@ -70,8 +59,7 @@ fn look(file: &File, mut timeline: Timeline, mut before: Vec<Counter>, is_over: 
         let (Some(counters), now) = (counters(file), clock::realtime()) else { return };
         for (at, old) in before.iter_mut().enumerate() {
             let Some(new) = counters.iter().find(|counter| counter.name == old.name) else { continue };
-            timeline.spread(2 * at, since, now, new.sent.saturating_sub(old.sent));
-            timeline.spread(2 * at + 1, since, now, new.received.saturating_sub(old.received));
+            timeline.spread_traffic(2 * at, (since, now), old, new);
             *old = new.clone();
         }
         since = now;

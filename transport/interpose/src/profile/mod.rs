@@ -5,7 +5,7 @@
 //!
 //! - [`recorder`]: adds a call to the counters;
 //! - [`call_sites`]: call sites;
-//! - [`communicators`], [`handles`], [`requests`], [`probed`], [`message_numbers`]: state of earlier calls;
+//! - [`communicators`], [`handles`], [`requests`], [`message_numbers`]: state of earlier calls;
 //! - [`events`]: messages for comparison with the records of other ranks;
 //! - [`timeline`], [`rails`], [`interfaces`]: time series;
 //! - [`session`]: from MPI_Init to MPI_Finalize.
@@ -16,7 +16,6 @@ mod events;
 mod handles;
 mod interfaces;
 mod message_numbers;
-mod probed;
 mod rails;
 mod recorder;
 mod requests;
@@ -27,9 +26,8 @@ mod timeline;
 pub use communicators::{Communicator, Freed, Origin};
 pub use handles::Id;
 pub use message_numbers::hash;
-pub use probed::Probed;
 pub use recorder::{Moment, Recorder};
-pub use requests::{Collective, Message, Operation, Request};
+pub use requests::{Collective, Message, Operation, Probed, Request};
 pub use session::{
     Session, abort, begin_end, finish, get, give_up, interrupted, is_last, pause, resume, start, unique,
 };

@@ -2,13 +2,13 @@
 
 use fishplate_profile::series_file::{STEP_NS, rank_column};
 
-use super::timeline::Timeline;
-use crate::ffi::{Provider, Rail};
+use super::timeline::{Timeline, columns_of};
+use crate::ffi::{Counter, Provider};
 
 /// The rails, and their counters at the last sample.
 pub struct Rails {
     provider: Provider,
-    before: Vec<Rail>,
+    before: Vec<Counter>,
     since: u64,
 }
 
@@ -20,8 +20,8 @@ impl Rails {
     }
 
     /// Names of their columns, which follow those of every rank.
-    pub fn columns(&self) -> Vec<String> {
-        self.before.iter().flat_map(|rail| [format!("{} sent", rail.name), format!("{} received", rail.name)]).collect()
+    pub fn columns(&self) -> impl Iterator<Item = String> {
+        columns_of(&self.before)
     }
 
     /// Adds the traffic since the last sample, at most once per step.
@@ -31,9 +31,7 @@ impl Rails {
         }
         let rails = self.provider.rails();
         for (at, (old, new)) in self.before.iter().zip(&rails).enumerate() {
-            let column = rank_column::NAMES.len() + 2 * at;
-            timeline.spread(column, self.since, now, new.sent.saturating_sub(old.sent));
-            timeline.spread(column + 1, self.since, now, new.received.saturating_sub(old.received));
+            timeline.spread_traffic(rank_column::NAMES.len() + 2 * at, (self.since, now), old, new);
         }
         (self.before, self.since) = (rails, now);
     }

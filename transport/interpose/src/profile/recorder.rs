@@ -10,9 +10,8 @@ use super::communicators::Communicators;
 use super::events::{Event, Events};
 use super::handles::{Handles, Id};
 use super::message_numbers::{MessageNumbers, Side, stream};
-use super::probed::ProbedMessages;
 use super::rails::Rails;
-use super::requests::{Collective, Message, Operation, Request, Requests};
+use super::requests::{Collective, Message, Operation, ProbedMessages, Request, Requests};
 use super::tables::Tables;
 use super::timeline::Timeline;
 use crate::ffi::{Abi, Comm};
@@ -127,54 +126,47 @@ impl Recorder {
         }
     }
 
-    pub fn sent(&mut self, moment: &Moment, message: Message) {
-        let number = self.count_sent(moment.call, moment.site, moment.began, message);
-        self.push_message(event::SEND, moment.call, number, [moment.began, moment.began, moment.ended]);
+    /// Records a blocking operation. `from` returns source, tag and bytes of a receive.
+    pub fn blocking(&mut self, moment: &Moment, operation: Operation, from: impl Fn() -> Option<(i32, i32, u64)>) {
+        let (origin, times) = ((moment.call, moment.site), [moment.began, moment.began, moment.ended]);
+        match operation {
+            Operation::Send { .. } => drop(self.start(origin, times, operation)),
+            // A message is numbered by its status, as the receive may have wildcards.
+            Operation::Receive { .. } => self.complete(origin, times, operation, from),
+            Operation::Collective { .. } | Operation::Other => {
+                let started = self.start(origin, times, operation);
+                self.complete(origin, times, started, from);
+            }
+        }
     }
 
-    /// Records the start of a send. Returns the operation of its request.
-    pub fn send_started(&mut self, request: (usize, usize), now: u64, message: Message) -> Operation {
-        let (call, site) = request;
-        let number = self.count_sent(call, site, now, message);
-        self.push_message(event::SEND, call, number, [now; 3]);
-        Operation::Send { message, number }
-    }
-
-    /// Records a blocking receive; ignores one from MPI_PROC_NULL.
-    pub fn received(&mut self, moment: &Moment, message: Message) {
-        let number = self.number_of_received(message.communicator, message.peer, message.tag);
-        self.received_as(moment, message, number);
-    }
-
-    /// Records a blocking receive of a message with a known number.
-    pub fn received_as(&mut self, moment: &Moment, message: Message, number: Option<(u64, u64)>) {
-        self.count_received(moment.call, moment.site, moment.ended, message);
-        self.push_message(event::RECEIVE, moment.call, number, [moment.began, moment.began, moment.ended]);
-    }
-
-    /// The operation of a posted receive; negative rank and tag are wildcards.
-    pub fn receive_posted(&mut self, communicator: usize, from: i32, tag: i32) -> Operation {
-        let number = if tag < 0 { None } else { self.number_of_received(communicator, from, tag) };
-        Operation::Receive { communicator, from, tag, number, room: None }
+    /// Records the start of an operation, by a call and its site. Returns it with its number. `times` are those of a send's event.
+    pub fn start(&mut self, (call, site): (usize, usize), times: [u64; 3], operation: Operation) -> Operation {
+        match operation {
+            Operation::Send { message, .. } => {
+                let number = self.count_sent(call, site, times[0], message);
+                self.push_message(event::SEND, call, number, times);
+                Operation::Send { message, number }
+            }
+            Operation::Receive { communicator, from, tag, room, .. } => {
+                let number = if tag < 0 { None } else { self.number_of_received(communicator, from, tag) };
+                Operation::Receive { communicator, from, tag, number, room }
+            }
+            Operation::Collective { collective, .. } => {
+                let Collective { communicator, sent, received, .. } = collective;
+                self.tables.add_size(size::COLLECTIVE, sent.max(received));
+                self.count_bytes(call, site, Some(communicator), times[0], sent, received);
+                let number = self.communicators.at(communicator).next_collective();
+                Operation::Collective { collective, number }
+            }
+            Operation::Other => Operation::Other,
+        }
     }
 
     /// Stream and number of the next message from a rank with a tag. Counts it as received.
     pub fn number_of_received(&mut self, communicator: usize, from: i32, tag: i32) -> Option<(u64, u64)> {
         let key = self.incoming_stream(communicator, from, tag)?;
         self.numbered(key, Side::Receiver)
-    }
-
-    pub fn collective(&mut self, moment: &Moment, collective: Collective) {
-        self.count_collective(moment.call, moment.site, moment.began, collective);
-        let number = self.communicators.at(collective.communicator).next_collective();
-        self.push_collective(moment.call, collective, number, [moment.began, moment.began, moment.ended]);
-    }
-
-    /// Records the start of a collective operation. Returns the operation of its request.
-    pub fn collective_started(&mut self, request: (usize, usize), now: u64, collective: Collective) -> Operation {
-        self.count_collective(request.0, request.1, now, collective);
-        let number = self.communicators.at(collective.communicator).next_collective();
-        Operation::Collective { collective, number }
     }
 
     /// Adds a request, or counts it as lost if the table is full.
@@ -193,23 +185,21 @@ impl Recorder {
     /// Completes a cancelled request, which has no effect.
     pub fn cancelled_request(&mut self, id: Id) {
         let Some(request) = self.requests.complete(id) else { return };
-        for operation in request.operations.into_iter().flatten() {
+        for mut operation in request.operations.into_iter().flatten() {
             if let Operation::Send { message, .. } = operation {
                 self.uncount_sent(&request, message);
             }
-            let Some((side, stream, taken)) = operation.number() else { continue };
+            let Some((side, (stream, taken))) = operation.number().map(|(side, number)| (side, *number)) else {
+                continue;
+            };
             self.numbers.take_back(stream, side);
-            for other in self.requests.under_way().flat_map(|request| request.operations.iter_mut().flatten()) {
-                let follows =
-                    other.number().is_some_and(|(of, key, number)| (of, key) == (side, stream) && number > taken);
-                if let (
-                    true,
-                    Operation::Send { number: Some((_, number)), .. }
-                    | Operation::Receive { number: Some((_, number)), .. },
-                ) = (follows, other)
-                {
-                    *number -= 1;
-                }
+            let requests = self.requests.under_way();
+            let numbers =
+                requests.flat_map(|request| request.operations.iter_mut().flatten()).filter_map(Operation::number);
+            for (_, (_, number)) in
+                numbers.filter(|(of, (key, number))| (*of, *key) == (side, stream) && *number > taken)
+            {
+                *number -= 1;
             }
         }
     }
@@ -227,14 +217,7 @@ impl Recorder {
     pub fn start_request(&mut self, id: Id, now: u64) {
         let Some(request) = self.requests.start(id, now).copied() else { return };
         let origin = (request.call, request.site);
-        let operations = request.operations.map(|operation| {
-            Some(match operation? {
-                Operation::Send { message, .. } => self.send_started(origin, now, message),
-                Operation::Receive { communicator, from, tag, .. } => self.receive_posted(communicator, from, tag),
-                Operation::Collective { collective, .. } => self.collective_started(origin, now, collective),
-                Operation::Other => Operation::Other,
-            })
-        });
+        let operations = request.operations.map(|operation| Some(self.start(origin, [now; 3], operation?)));
         if let Some(request) = self.requests.start(id, now) {
             request.operations = operations;
         }
@@ -244,24 +227,34 @@ impl Recorder {
     pub fn complete_request(&mut self, moment: &Moment, id: Id, from: impl Fn() -> Option<(i32, i32, u64)>) {
         let Some(request) = self.requests.complete(id) else { return };
         let posted = request.started.unwrap_or(moment.began);
-        let (call, times) = (request.call, [posted, moment.began, moment.ended]);
         for operation in request.operations.into_iter().flatten() {
-            match operation {
-                Operation::Send { number, .. } => self.push_message(event::SENT, call, number, times),
-                Operation::Receive { communicator, from: posted_from, tag: posted_tag, number, room } => {
-                    // If the status is not valid, uses the arguments of the receive.
-                    let come = room.map_or_else(&from, |bytes| Some((posted_from, posted_tag, bytes)));
-                    let Some((peer, tag, bytes)) = come.filter(|(peer, ..)| *peer >= 0) else { continue };
-                    let message = Message { communicator, peer, tag, bytes };
-                    self.count_received(call, request.site, moment.ended, message);
-                    let number = number.or_else(|| self.number_of_received(communicator, peer, tag));
-                    self.push_message(event::RECEIVE, call, number, times);
-                }
-                Operation::Collective { collective, number } => {
-                    self.push_collective(call, collective, number, times);
-                }
-                Operation::Other => {}
+            self.complete((request.call, request.site), [posted, moment.began, moment.ended], operation, &from);
+        }
+    }
+
+    fn complete(
+        &mut self,
+        (call, site): (usize, usize),
+        times: [u64; 3],
+        operation: Operation,
+        from: impl Fn() -> Option<(i32, i32, u64)>,
+    ) {
+        match operation {
+            Operation::Send { number, .. } => self.push_message(event::SENT, call, number, times),
+            Operation::Receive { communicator, from: posted_from, tag: posted_tag, number, room } => {
+                // If the status is not valid, uses the arguments of the receive.
+                let come = room.map_or_else(from, |bytes| Some((posted_from, posted_tag, bytes)));
+                let Some((peer, tag, bytes)) = come.filter(|(peer, ..)| *peer >= 0) else { return };
+                self.count_received(call, site, times[2], Message { communicator, peer, tag, bytes });
+                let number = number.or_else(|| self.number_of_received(communicator, peer, tag));
+                self.push_message(event::RECEIVE, call, number, times);
             }
+            Operation::Collective { collective, number } => {
+                let key = self.communicators.at(collective.communicator).id;
+                let kind = event::COLLECTIVE | if collective.is_root { event::IS_ROOT } else { 0 };
+                self.push_event(kind, call, (key, number), times);
+            }
+            Operation::Other => {}
         }
     }
 
@@ -341,18 +334,6 @@ impl Recorder {
         self.tables.add(row + peer::RECEIVED_BYTES, message.bytes);
         self.tables.add_size(size::RECEIVED, message.bytes);
         self.count_bytes(call, site, Some(message.communicator), now, 0, message.bytes);
-    }
-
-    fn count_collective(&mut self, call: usize, site: usize, now: u64, collective: Collective) {
-        let Collective { communicator, sent, received, .. } = collective;
-        self.tables.add_size(size::COLLECTIVE, sent.max(received));
-        self.count_bytes(call, site, Some(communicator), now, sent, received);
-    }
-
-    fn push_collective(&mut self, call: usize, collective: Collective, number: u64, times: [u64; 3]) {
-        let key = self.communicators.at(collective.communicator).id;
-        let kind = event::COLLECTIVE | if collective.is_root { event::IS_ROOT } else { 0 };
-        self.push_event(kind, call, (key, number), times);
     }
 
     /// Adds the event of a message, unless its stream is not numbered.

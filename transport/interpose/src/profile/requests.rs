@@ -1,4 +1,4 @@
-//! Tracks active and persistent requests.
+//! Tracks active and persistent requests, and messages that matching probes have found.
 
 use rustc_hash::FxHashMap;
 
@@ -73,10 +73,10 @@ pub enum Operation {
 
 impl Operation {
     /// Side, stream and number of its message, if it has one.
-    pub fn number(&self) -> Option<(Side, u64, u64)> {
-        match *self {
-            Operation::Send { number, .. } => number.map(|(stream, number)| (Side::Sender, stream, number)),
-            Operation::Receive { number, .. } => number.map(|(stream, number)| (Side::Receiver, stream, number)),
+    pub fn number(&mut self) -> Option<(Side, &mut (u64, u64))> {
+        match self {
+            Operation::Send { number, .. } => Some((Side::Sender, number.as_mut()?)),
+            Operation::Receive { number, .. } => Some((Side::Receiver, number.as_mut()?)),
             Operation::Collective { .. } | Operation::Other => None,
         }
     }
@@ -137,6 +137,42 @@ impl Requests {
         if self.known.remove(&id).is_some_and(|request| request.started.is_some()) {
             self.active -= 1;
         }
+    }
+}
+
+/// Limit of the number of tracked messages.
+const MAX_PROBED: usize = 1 << 16;
+
+/// A message found by a matching probe (MPI_Mprobe), which only MPI_Mrecv can receive from then on.
+#[derive(Clone, Copy, Debug)]
+pub struct Probed {
+    /// Identifies the message among requests and probed messages.
+    pub id: Id,
+    /// Index of the communicator.
+    pub communicator: usize,
+    /// Source rank in the communicator.
+    pub from: i32,
+    pub tag: i32,
+    pub bytes: u64,
+    /// Stream and number, for events.
+    pub number: Option<(u64, u64)>,
+}
+
+#[derive(Default)]
+pub struct ProbedMessages {
+    known: FxHashMap<usize, Probed>,
+}
+
+impl ProbedMessages {
+    pub fn add(&mut self, handle: usize, message: Probed) {
+        if self.known.len() < MAX_PROBED || self.known.contains_key(&handle) {
+            self.known.insert(handle, message);
+        }
+    }
+
+    /// Removes a message that is received.
+    pub fn take(&mut self, handle: usize) -> Option<Probed> {
+        self.known.remove(&handle)
     }
 }
 

@@ -265,7 +265,7 @@ fn begin_trace(abi: &Abi, host: &str, process: &str, rank: usize, ranks: usize) 
         host: host.into(),
         machine: Host::own().machine(),
         program: env::current_exe().unwrap_or_default().to_string_lossy().into_owned(),
-        library: ffi::library_version().lines().next().unwrap_or_default().into(),
+        library: ffi::library_version(),
         processors: std::thread::available_parallelism().map_or(1, |count| count.get() as u32),
         overhead_ns: 0,
         host_id: Some(Host::own().id()),
@@ -311,7 +311,7 @@ fn write_header(tables: &Tables, host: &str, rank: usize, now: u64, realtime: u6
     tables.set(header::HOST_ID, Host::own().id().number());
     tables.set(header::TIME_NAMESPACE, Host::own().time);
     text(header::PROGRAM, &env::current_exe().unwrap_or_default().to_string_lossy());
-    text(header::LIBRARY, ffi::library_version().lines().next().unwrap_or_default());
+    text(header::LIBRARY, &ffi::library_version());
     tables.set(header::MAGIC, MAGIC);
 }
 

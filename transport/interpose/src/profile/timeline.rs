@@ -6,7 +6,7 @@ use fishplate_host::Host;
 use fishplate_profile::series_file::{MAGIC, MAX_COLUMNS, STEP_NS, header};
 use fishplate_profile::store_text;
 
-use crate::ffi::GrowingFile;
+use crate::ffi::{Counter, GrowingFile};
 
 /// Number of steps by which a file grows: 40 seconds.
 const GROWTH: usize = 4096;
@@ -18,6 +18,11 @@ pub struct Timeline {
     /// Capacity of the file in steps; not increased once the disk is full.
     room: usize,
     is_cut: bool,
+}
+
+/// Names of the two columns of each counter.
+pub fn columns_of(counters: &[Counter]) -> impl Iterator<Item = String> {
+    counters.iter().flat_map(|counter| ["sent", "received"].map(|direction| format!("{} {direction}", counter.name)))
 }
 
 impl Timeline {
@@ -66,6 +71,12 @@ impl Timeline {
             let part = amount * (step + 1) / steps - amount * step / steps;
             self.add(column, from + step * STEP_NS, part);
         }
+    }
+
+    /// Spreads what a counter has counted in a period over its two columns, of which `column` is the first.
+    pub fn spread_traffic(&mut self, column: usize, (from, to): (u64, u64), before: &Counter, after: &Counter) {
+        self.spread(column, from, to, after.sent.saturating_sub(before.sent));
+        self.spread(column + 1, from, to, after.received.saturating_sub(before.received));
     }
 
     /// Index of the step of a time, if it is within the file.

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use super::estimates::{Estimates, IntraCluster};
+use super::estimates::Estimates;
 use super::probe::Prober;
 use crate::ffi::{Mailbox, Result};
 
@@ -71,23 +71,24 @@ pub fn measure(prober: &Prober, clusters: &[HostLeaders], estimates: &mut Estima
 /// Measures within all clusters at once, as in operations that span them.
 fn inside(prober: &Prober, clusters: &[HostLeaders], estimates: &mut Estimates) -> Result<()> {
     let reader = [clusters[0].first()];
-    let mut found = IntraCluster::default();
+    let [mut latency_ns, mut rate, mut shared_rate] = [0; 3];
     for cluster in clusters.iter().filter(|cluster| cluster.ranks.len() > 1 && cluster.ranks.contains(&prober.rank)) {
         let (first, second) = (cluster.ranks[0], cluster.ranks[1]);
         if prober.rank == first {
-            found.latency_ns = prober.round_trips_ns(&[second], LATENCY_TIME)?[0] / 2;
+            latency_ns = prober.round_trips_ns(&[second], LATENCY_TIME)?[0] / 2;
         } else if prober.rank == second {
             prober.answer_pings(first)?;
         }
-        found.bytes_per_s = best(prober, &[(first, second)], MESSAGES, 2 * found.latency_ns, BURSTS_INSIDE)?;
+        rate = best(prober, &[(first, second)], MESSAGES, 2 * latency_ns, BURSTS_INSIDE)?;
         let next = cluster.ranks.iter().cycle().skip(1);
         let ring: Vec<(usize, usize)> = cluster.ranks.iter().copied().zip(next.copied()).collect();
         // One latency each for the start message, the last message, and the report of its reception.
-        found.shared_bytes_per_s = best(prober, &ring, MESSAGES, 3 * found.latency_ns, BURSTS_INSIDE)?;
+        shared_rate = best(prober, &ring, MESSAGES, 3 * latency_ns, BURSTS_INSIDE)?;
     }
     for (index, cluster) in clusters.iter().enumerate().filter(|(_, cluster)| cluster.ranks.len() > 1) {
-        if let [numbers] = prober.broadcast(cluster.first(), &reader, found.numbers().to_vec())?.as_chunks().0 {
-            estimates.set_inside(index, IntraCluster::of(*numbers));
+        let numbers = vec![latency_ns, rate, shared_rate];
+        if let [numbers] = prober.broadcast(cluster.first(), &reader, numbers)?.as_chunks().0 {
+            estimates.set_inside(index, *numbers);
         }
     }
     Ok(())

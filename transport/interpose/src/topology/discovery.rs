@@ -9,7 +9,7 @@ use super::bandwidth::{self, HostLeaders};
 use super::estimates::{Discovered, Estimates};
 use super::probe::Prober;
 use super::proximity::{MAX_CLUSTERS, near};
-use crate::ffi::{Abi, Comm, Result};
+use crate::ffi::Result;
 
 /// The measuring leader of a host or a cluster.
 struct HostProber {
@@ -20,8 +20,8 @@ struct HostProber {
 }
 
 /// Finds clusters of hosts. `hosts` contains the host of each rank. Rank 0 gets the result: `None` for a single cluster.
-pub fn discover_clusters(abi: &'static Abi, comm: Comm, rank: usize, hosts: &[u64]) -> Result<Option<Discovered>> {
-    let Some(host_prober) = HostProber::of(Prober { abi, comm, rank }, hosts) else { return Ok(None) };
+pub fn discover_clusters(prober: Prober, hosts: &[u64]) -> Result<Option<Discovered>> {
+    let Some(host_prober) = HostProber::of(prober, hosts) else { return Ok(None) };
     let count = host_prober.leaders.len();
     let mut clusters: Vec<Option<usize>> = vec![None; count];
     // Round trips of each cluster's first host to all hosts without a cluster.
@@ -57,25 +57,17 @@ pub fn discover_clusters(abi: &'static Abi, comm: Comm, rank: usize, hosts: &[u6
         }
     }
     let clusters: Vec<u64> = hosts.iter().map(|host| of_hosts[*host as usize]).collect();
-    bandwidth::measure(&host_prober.prober, &HostLeaders::of_clusters(hosts, &clusters), &mut estimates)?;
+    bandwidth::measure(&prober, &HostLeaders::of_clusters(hosts, &clusters), &mut estimates)?;
     Ok(Some(Discovered { clusters, estimates }))
 }
 
 /// Measures round trips and rates between given clusters, by the first rank of each cluster. Rank 0 gets the result.
-pub fn measure_between(
-    abi: &'static Abi,
-    comm: Comm,
-    rank: usize,
-    hosts: &[u64],
-    given: Vec<u64>,
-) -> Result<Option<Discovered>> {
-    let mut clusters = given;
+pub fn measure_between(prober: Prober, hosts: &[u64], mut clusters: Vec<u64>) -> Result<Option<Discovered>> {
     renumber(&mut clusters);
     let leaders_of_clusters = HostLeaders::of_clusters(hosts, &clusters);
-    let prober = Prober { abi, comm, rank };
     let mut estimates = Estimates::none(leaders_of_clusters.len());
     let leaders: Vec<usize> = leaders_of_clusters.iter().map(HostLeaders::first).collect();
-    if let Some(own) = leaders.iter().position(|leader| *leader == rank) {
+    if let Some(own) = leaders.iter().position(|leader| *leader == prober.rank) {
         let host_prober = HostProber { prober, leaders, own };
         for from in 0..leaders_of_clusters.len() {
             let targets: Vec<usize> = (from + 1..leaders_of_clusters.len()).collect();

@@ -1,5 +1,7 @@
 //! Estimates of the network between and within clusters, and their encoding for a broadcast to all ranks.
 
+use fishplate_collectives::{IntraCluster, Wan};
+
 /// Upper bound of a rate.
 const MAX_BYTES_PER_S: u64 = 100_000_000_000;
 
@@ -7,57 +9,21 @@ const MAX_BYTES_PER_S: u64 = 100_000_000_000;
 pub struct Estimates {
     clusters: usize,
     /// Matrix by rows; a cluster and itself are never measured.
-    between: Vec<InterCluster>,
-    /// By cluster.
-    inside: Vec<IntraCluster>,
+    between: Vec<Wan>,
+    /// By cluster: one-way latency of a short message, rate from one host to another, and total rate if each host sends to
+    /// another one; 0 if not measured.
+    inside: Vec<[u64; NUMBERS]>,
 }
 
-/// The network between two clusters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InterCluster {
-    /// Round trip time of a short message.
-    pub round_trip_ns: u64,
-    /// Rate from a host of one cluster to a host of the other; at least 1.
-    pub bytes_per_s: u64,
-    /// Total rate from all hosts of one cluster to the other, if known.
-    pub shared_bytes_per_s: Option<u64>,
-}
-
-/// The network between hosts of a cluster; 0 if not measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct IntraCluster {
-    /// One-way latency of a short message.
-    pub latency_ns: u64,
-    /// Rate from one host to another.
-    pub bytes_per_s: u64,
-    /// Total rate if each host sends to another one.
-    pub shared_bytes_per_s: u64,
-}
-
-/// Length of the estimates of a pair, or of a cluster, in a message.
+/// Length of the estimates of a pair, or of a cluster, in a message. A rate of 0 is unknown.
 const NUMBERS: usize = 3;
 
-impl InterCluster {
-    fn of([round_trip_ns, bytes_per_s, shared_bytes_per_s]: [u64; NUMBERS]) -> InterCluster {
-        let shared_bytes_per_s = Some(shared_bytes_per_s).filter(|rate| *rate > 0);
-        InterCluster { round_trip_ns, bytes_per_s, shared_bytes_per_s }
-    }
-
-    fn numbers(&self) -> [u64; NUMBERS] {
-        [self.round_trip_ns, self.bytes_per_s, self.shared_bytes_per_s.unwrap_or(0)]
-    }
+fn wan_of([round_trip_ns, host_bytes_per_s, shared]: [u64; NUMBERS]) -> Wan {
+    Wan { round_trip_ns, host_bytes_per_s, shared_bytes_per_s: Some(shared).filter(|rate| *rate > 0) }
 }
 
-impl IntraCluster {
-    /// Inverse of [`IntraCluster::numbers`].
-    pub fn of([latency_ns, bytes_per_s, shared_bytes_per_s]: [u64; NUMBERS]) -> IntraCluster {
-        IntraCluster { latency_ns, bytes_per_s, shared_bytes_per_s }
-    }
-
-    /// As numbers, for a message.
-    pub fn numbers(&self) -> [u64; NUMBERS] {
-        [self.latency_ns, self.bytes_per_s, self.shared_bytes_per_s]
-    }
+fn numbers_of_wan(wan: &Wan) -> [u64; NUMBERS] {
+    [wan.round_trip_ns, wan.host_bytes_per_s, wan.shared_bytes_per_s.unwrap_or(0)]
 }
 
 /// The clusters of ranks with the estimates; known to rank 0.
@@ -71,20 +37,19 @@ pub struct Discovered {
 impl Estimates {
     /// Without any estimates.
     pub fn none(clusters: usize) -> Estimates {
-        let unknown = InterCluster { round_trip_ns: 0, bytes_per_s: 1, shared_bytes_per_s: None };
-        Estimates {
-            clusters,
-            between: vec![unknown; clusters * clusters],
-            inside: vec![IntraCluster::default(); clusters],
-        }
+        let unknown = Wan { round_trip_ns: 0, host_bytes_per_s: 1, shared_bytes_per_s: None };
+        Estimates { clusters, between: vec![unknown; clusters * clusters], inside: vec![[0; NUMBERS]; clusters] }
     }
 
-    pub fn between(&self, from: u64, to: u64) -> InterCluster {
+    pub fn between(&self, from: u64, to: u64) -> Wan {
         self.between[from as usize * self.clusters + to as usize]
     }
 
     pub fn inside(&self, cluster: u64) -> Option<IntraCluster> {
-        Some(self.inside[cluster as usize]).filter(|inside| inside.bytes_per_s > 0)
+        let [latency_ns, bytes_per_s, shared] = self.inside[cluster as usize];
+        let shared_bytes_per_s = Some(shared);
+        let measured = IntraCluster { latency_ns, bytes_per_s, shared_bytes_per_s, ..IntraCluster::UNMEASURED };
+        (bytes_per_s > 0).then_some(measured)
     }
 
     /// Number of clusters.
@@ -99,7 +64,7 @@ impl Estimates {
 
     /// Sets the rate of one host in both directions.
     pub fn set_rate(&mut self, from: usize, to: usize, rate: u64) {
-        self.change(from, to, |pair| pair.bytes_per_s = rate.clamp(1, MAX_BYTES_PER_S));
+        self.change(from, to, |pair| pair.host_bytes_per_s = rate.clamp(1, MAX_BYTES_PER_S));
     }
 
     /// Sets the rate of all hosts in both directions.
@@ -108,11 +73,11 @@ impl Estimates {
         self.change(from, to, |pair| pair.shared_bytes_per_s = rate);
     }
 
-    pub fn set_inside(&mut self, cluster: usize, inside: IntraCluster) {
+    pub fn set_inside(&mut self, cluster: usize, inside: [u64; NUMBERS]) {
         self.inside[cluster] = inside;
     }
 
-    fn change(&mut self, from: usize, to: usize, change: impl Fn(&mut InterCluster)) {
+    fn change(&mut self, from: usize, to: usize, change: impl Fn(&mut Wan)) {
         for (from, to) in [(from, to), (to, from)] {
             change(&mut self.between[from * self.clusters + to]);
         }
@@ -123,9 +88,8 @@ impl Estimates {
         let clusters = *numbers.first()? as usize;
         let (of_ranks, rest) = numbers[1..].split_at_checked(ranks)?;
         let (between, inside) = rest.as_chunks().0.split_at_checked(clusters * clusters)?;
-        let between = between.iter().copied().map(InterCluster::of).collect();
-        let inside = inside.iter().copied().map(IntraCluster::of).collect();
-        Some((of_ranks.to_vec(), Estimates { clusters, between, inside }))
+        let between = between.iter().copied().map(wan_of).collect();
+        Some((of_ranks.to_vec(), Estimates { clusters, between, inside: inside.to_vec() }))
     }
 }
 
@@ -135,8 +99,8 @@ impl Discovered {
         let Estimates { clusters, between, inside } = &self.estimates;
         let mut numbers = vec![*clusters as u64];
         numbers.extend(&self.clusters);
-        numbers.extend(between.iter().flat_map(InterCluster::numbers));
-        numbers.extend(inside.iter().flat_map(IntraCluster::numbers));
+        numbers.extend(between.iter().flat_map(numbers_of_wan));
+        numbers.extend(inside.as_flattened());
         numbers
     }
 }
@@ -161,17 +125,18 @@ mod tests {
         estimates.set_round_trip(0, 1, 2_000_000);
         estimates.set_rate(0, 1, 125_000_000);
         estimates.set_shared(0, 1, Some(250_000_000));
-        let inside = IntraCluster { latency_ns: 20_000, bytes_per_s: 1_000_000_000, shared_bytes_per_s: 0 };
-        estimates.set_inside(1, inside);
+        estimates.set_inside(1, [20_000, 1_000_000_000, 2_000_000_000]);
         let found = Discovered { clusters: vec![0, 1, 1], estimates };
         let sent = to_numbers(&to_bytes(&found.encode()));
         let (clusters, estimates) = Estimates::decode(&sent, 3).unwrap();
         assert_eq!((clusters, &estimates), (found.clusters.clone(), &found.estimates));
-        let pair =
-            InterCluster { round_trip_ns: 2_000_000, bytes_per_s: 125_000_000, shared_bytes_per_s: Some(250_000_000) };
+        let (host_bytes_per_s, shared_bytes_per_s) = (125_000_000, Some(250_000_000));
+        let pair = Wan { round_trip_ns: 2_000_000, host_bytes_per_s, shared_bytes_per_s };
         assert_eq!([estimates.between(0, 1), estimates.between(1, 0)], [pair; 2]);
         assert_eq!(estimates.between(0, 0).shared_bytes_per_s, None);
-        assert_eq!([estimates.inside(0), estimates.inside(1)], [None, Some(inside)]);
+        let inside =
+            estimates.inside(1).map(|inside| (inside.latency_ns, inside.bytes_per_s, inside.shared_bytes_per_s));
+        assert_eq!((estimates.inside(0), inside), (None, Some((20_000, 1_000_000_000, Some(2_000_000_000)))));
         assert!(Estimates::decode(&[], 3).is_none());
     }
 }

@@ -10,6 +10,7 @@ use super::discovery;
 use super::estimates::{Estimates, to_bytes, to_numbers};
 use super::map::Topology;
 use super::named_clusters::NamedClusters;
+use super::probe::Prober;
 use crate::ffi::{Abi, Comm, Mailbox, Result, host_name};
 
 /// Tags of the first messages, which use MPI_COMM_WORLD itself: the highest tags that MPI guarantees. Programs hardly use
@@ -63,18 +64,16 @@ pub fn discover(abi: &'static Abi, named: Option<&NamedClusters>) -> Result<Opti
         return Ok(None);
     }
     let comm = world.twin(abi)?;
-    let hosts = broadcast(abi, comm, rank, ranks, host_numbers(&known))?;
+    let prober = Prober { abi, comm, rank };
+    let hosts = broadcast(prober, ranks, host_numbers(&known))?;
     let found = match decision {
-        Decision::Named(clusters) => {
-            let clusters = broadcast(abi, comm, rank, ranks, clusters)?;
-            discovery::measure_between(abi, comm, rank, &hosts, clusters)?
-        }
-        _ => discovery::discover_clusters(abi, comm, rank, &hosts)?,
+        Decision::Named(clusters) => discovery::measure_between(prober, &hosts, broadcast(prober, ranks, clusters)?)?,
+        _ => discovery::discover_clusters(prober, &hosts)?,
     };
     // Rank 0's settings apply, as all ranks must decide equally.
     let encoded = found.map(|found| found.encode()).unwrap_or_default();
-    let length = broadcast(abi, comm, rank, 1, vec![encoded.len() as u64])?;
-    let encoded = broadcast(abi, comm, rank, length[0] as usize, encoded)?;
+    let length = broadcast(prober, 1, vec![encoded.len() as u64])?;
+    let encoded = broadcast(prober, length[0] as usize, encoded)?;
     let Some((clusters, estimates)) = Estimates::decode(&encoded, ranks) else {
         comm.free();
         return Ok(None);
@@ -180,7 +179,7 @@ fn send_host(abi: &'static Abi, world: Comm) -> Result<Decision> {
 }
 
 /// Broadcasts `len` numbers from rank 0; the numbers of other ranks are ignored.
-fn broadcast(abi: &'static Abi, comm: Comm, rank: usize, len: usize, numbers: Vec<u64>) -> Result<Vec<u64>> {
+fn broadcast(Prober { abi, comm, rank }: Prober, len: usize, numbers: Vec<u64>) -> Result<Vec<u64>> {
     if len == 0 {
         return Ok(Vec::new());
     }

@@ -1,8 +1,8 @@
 //! The topology: places of ranks, and the network between clusters.
 
-use fishplate_collectives::{self as collectives, Network, Place, Wan};
+use fishplate_collectives::{IntraCluster, Network, Place};
 
-use super::estimates::{Estimates, InterCluster, IntraCluster};
+use super::estimates::Estimates;
 
 /// Places of the ranks of MPI_COMM_WORLD, and the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,10 +31,10 @@ impl Topology {
             list((0..clusters).map(|cluster| self.estimates.inside(cluster).map(value)))
         };
         let round_trips: Vec<u64> = between().map(|pair| pair.round_trip_ns / 1000).collect();
-        let rates: Vec<u64> = between().map(|pair| mb(pair.bytes_per_s)).collect();
+        let rates: Vec<u64> = between().map(|pair| mb(pair.host_bytes_per_s)).collect();
         let shared = list(between().map(|pair| pair.shared_bytes_per_s.map(mb)));
         let latencies = inside(|inside| inside.latency_ns / 1000);
-        let inside_shared = inside(|inside| mb(inside.shared_bytes_per_s));
+        let inside_shared = inside(|inside| mb(inside.shared_bytes_per_s.unwrap_or(0)));
         let inside = inside(|inside| mb(inside.bytes_per_s));
         format!(
             "{{\"hosts\":{hosts:?},\"round_trips_us\":{round_trips:?},\"rates_mb_per_s\":{rates:?},\"shared_mb_per_s\":\
@@ -45,21 +45,16 @@ impl Topology {
 
     /// The network of a subset of clusters.
     pub fn network(&self, clusters: &[u64]) -> Network {
-        let wan = |(from, to): (u64, u64)| {
-            let InterCluster { round_trip_ns, bytes_per_s, shared_bytes_per_s } = self.estimates.between(from, to);
-            Wan { round_trip_ns, host_bytes_per_s: bytes_per_s, shared_bytes_per_s }
-        };
-        let inside = |cluster: &u64| match self.estimates.inside(*cluster) {
-            Some(IntraCluster { latency_ns, bytes_per_s, shared_bytes_per_s }) => collectives::IntraCluster {
-                latency_ns,
-                bytes_per_s,
-                shared_bytes_per_s: Some(shared_bytes_per_s.max(bytes_per_s)),
-                ..collectives::IntraCluster::UNMEASURED
-            },
-            None => collectives::IntraCluster::UNMEASURED,
+        let inside = |cluster: &u64| {
+            let estimate = self.estimates.inside(*cluster).unwrap_or(IntraCluster::UNMEASURED);
+            let shared = estimate.shared_bytes_per_s.map(|rate| rate.max(estimate.bytes_per_s));
+            IntraCluster { shared_bytes_per_s: shared, ..estimate }
         };
         let pairs = clusters.iter().flat_map(|from| clusters.iter().map(|to| (*from, *to)));
-        Network::new(clusters.iter().map(inside).collect(), pairs.map(wan).collect())
+        Network::new(
+            clusters.iter().map(inside).collect(),
+            pairs.map(|(from, to)| self.estimates.between(from, to)).collect(),
+        )
     }
 }
 

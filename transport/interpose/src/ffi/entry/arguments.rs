@@ -10,8 +10,7 @@ use fishplate_profile::calls::Call;
 use super::Language;
 use super::enter::IN_REGISTERS;
 use crate::ffi::abi::Abi;
-use crate::ffi::functions as mpi;
-use crate::ffi::handle::Handle;
+use crate::ffi::functions::{self as mpi, Handle};
 use crate::ffi::library;
 use crate::ffi::objects::Comm;
 use crate::profile::hash;
@@ -72,7 +71,7 @@ impl Arguments {
     pub fn is_truncated(&self, abi: &Abi, result: usize) -> bool {
         let (error, mut class) = (self.error(result), 0);
         // SAFETY: a code returned by MPI, and a pointer to a number.
-        error != 0 && unsafe { mpi::error_class(error, &mut class) } == 0 && class == abi.error_truncate
+        error != 0 && unsafe { mpi::Error_class(error, &mut class) } == 0 && class == abi.error_truncate
     }
 
     /// The error code; 0: success.

@@ -1,6 +1,6 @@
 //! Records collective operations in a profile.
 
-use fishplate_profile::calls::{Form, Kind};
+use fishplate_profile::calls::Kind;
 
 use super::observation::After;
 use super::significance::Part;
@@ -40,13 +40,7 @@ impl After<'_> {
         let part = self.part(communicator);
         let [sent, received] = self.collective_bytes(comm, communicator, part);
         let collective = Collective { communicator, is_root: part.is_root, sent, received };
-        let request = (self.moment.call, self.moment.site);
-        let operation = match self.arguments.call.form {
-            Form::Plain => return self.recorder.collective(&self.moment, collective),
-            Form::Immediate => self.recorder.collective_started(request, self.moment.began, collective),
-            Form::Persistent => Operation::Collective { collective, number: 0 },
-        };
-        self.add_request([Some(operation), None]);
+        self.operations([Some(Operation::Collective { collective, number: 0 }), None]);
     }
 
     /// The role of this rank in a collective operation.

@@ -8,31 +8,28 @@ use crate::profile::{Message, Operation, Probed};
 impl After<'_> {
     /// Records messages that the call sends and receives, and the request created for them.
     pub fn messages(&mut self) {
+        let sent = self.outgoing.map(|message| Operation::Send { message, number: None });
+        let received = self.received_in.filter(|_| self.receives()).map(|communicator| self.receive(communicator));
+        self.operations([sent, received]);
+    }
+
+    /// Records operations of the call, and the request created for them.
+    pub fn operations(&mut self, operations: [Option<Operation>; 2]) {
+        let (origin, began) = ((self.moment.call, self.moment.site), [self.moment.began; 3]);
         let form = self.arguments.call.form;
-        let request = (self.moment.call, self.moment.site);
-        let mut operations = [None, None];
-        if let Some(message) = self.outgoing {
-            match form {
-                Form::Plain => self.recorder.sent(&self.moment, message),
-                Form::Immediate => {
-                    operations[0] = Some(self.recorder.send_started(request, self.moment.began, message));
-                }
-                Form::Persistent => operations[0] = Some(Operation::Send { message, number: None }),
+        if form == Form::Plain {
+            for operation in operations.into_iter().flatten() {
+                let status = || self.seen.statuses.as_ref().and_then(|statuses| statuses.read(0));
+                self.recorder.blocking(&self.moment, operation, status);
             }
+            return;
         }
-        if self.receives() {
-            match (form, self.received_in) {
-                (Form::Plain, Some(communicator)) => self.received(communicator),
-                (Form::Immediate, Some(communicator)) => {
-                    operations[1] = Some(self.receive_posted(communicator));
-                }
-                (Form::Persistent, Some(communicator)) => {
-                    let (from, tag) = self.envelope();
-                    operations[1] = Some(Operation::Receive { communicator, from, tag, number: None, room: None });
-                }
-                (_, None) => {}
-            }
-        }
+        let operations = operations.map(|operation| match operation? {
+            // The probe has numbered it.
+            operation @ Operation::Receive { .. } if self.probed.is_some() => Some(operation),
+            operation if form == Form::Immediate => Some(self.recorder.start(origin, began, operation)),
+            operation => Some(operation),
+        });
         self.add_request(operations);
     }
 
@@ -71,26 +68,14 @@ impl After<'_> {
         (self.arguments.int(b's').unwrap_or(-1), self.arguments.int(b'G').unwrap_or(-1))
     }
 
-    fn received(&mut self, communicator: usize) {
-        if let Some((peer, tag, bytes)) = self.status(0).filter(|(peer, ..)| *peer >= 0) {
-            let message = Message { communicator, peer, tag, bytes };
-            match self.probed {
-                Some(probed) => self.recorder.received_as(&self.moment, message, probed.number),
-                None => self.recorder.received(&self.moment, message),
-            }
-        }
-    }
-
-    fn receive_posted(&mut self, communicator: usize) -> Operation {
+    fn receive(&self, communicator: usize) -> Operation {
         if let Some(Probed { from, tag, number, .. }) = self.probed {
             return Operation::Receive { communicator, from, tag, number, room: None };
         }
         let (from, tag) = self.envelope();
-        let mut operation = self.recorder.receive_posted(communicator, from, tag);
-        if let (Operation::Receive { room, .. }, false) = (&mut operation, self.has_valid_status()) {
-            *room = Some(self.room());
-        }
-        operation
+        let is_immediate = self.arguments.call.form == Form::Immediate;
+        let room = if is_immediate && !self.has_valid_status() { Some(self.room()) } else { None };
+        Operation::Receive { communicator, from, tag, number: None, room }
     }
 
     /// Whether the status of a receive is valid. In MPICH (5.0.2) it is not for nonblocking exchanges: their statuses are those of

@@ -3,14 +3,12 @@
 //! - `build.rs` writes the functions; [`enter()`] lays their arguments out in memory, [`arguments`] reads them;
 //! - [`target`] finds the function to which a call is passed on: the next one of its name, usually the MPI's, or one of
 //!   [`super::overrides`]; calls that need no further inspection skip all the rest from then on;
-//! - [`frames`] tracks the active calls of a thread, [`recording`] whether the thread is recording; [`end`] is a hook at the
-//!   end of the process;
+//! - [`frames`] tracks the active calls of a thread, [`recording`] whether the thread is recording;
 //! - [`observation`] records a call in a profile ([`messages`]; [`collectives`] with the [`significance`] of arguments),
 //!   [`tracing`] in a trace.
 
 mod arguments;
 mod collectives;
-mod end;
 mod enter;
 mod frames;
 mod messages;
@@ -33,7 +31,7 @@ use fishplate_profile::calls::{self, Call, Kind};
 use super::abi::Abi;
 use super::{clock, library};
 use crate::notes;
-use crate::profile::{self, Session};
+use crate::profile::{self, Moment, Session};
 use crate::sync::lock;
 use crate::trace;
 use arguments::Arguments;
@@ -138,7 +136,8 @@ fn carry_out(target: &Target, arguments: &mut Arguments, (stack, caller): (usize
     let Some(_entered) = frames::enter(stack, caller, Doing::Call { call: target.call, began, is_nested }) else {
         return hand_on(&recording, session, arguments, function);
     };
-    record(&recording, session, arguments, target, Began { caller, at: began, is_nested })
+    let moment = Moment { call: target.call, caller, began, ended: began, site: 0, is_nested };
+    record(&recording, session, arguments, function, moment)
 }
 
 /// Whether a call within another one belongs to it: MPI makes it internally, or another tool passes it on. Other inner calls
@@ -163,47 +162,41 @@ fn hand_on(recording: &Recording, session: &Session, arguments: &mut Arguments, 
     result
 }
 
-#[derive(Clone, Copy)]
-struct Began {
-    caller: usize,
-    at: u64,
-    /// Whether it is made in a function that MPI called within another call.
-    is_nested: bool,
-}
-
 /// Guard of a recorded call: the call ends when the guard is dropped. If an exception drops it, the call counts as failed.
 struct Recorded<'a> {
     session: &'a Session,
-    call: usize,
-    began: Began,
+    moment: Moment,
     has_returned: bool,
 }
 
 impl Drop for Recorded<'_> {
     fn drop(&mut self) {
-        let Recorded { session, call, began: Began { caller, at, is_nested }, has_returned } = *self;
-        if !has_returned {
-            let moment = profile::Moment { call, caller, began: at, ended: clock::monotonic(), site: 0, is_nested };
-            session.abandoned(moment);
+        if !self.has_returned {
+            self.session.abandoned(Moment { ended: clock::monotonic(), ..self.moment });
         }
-        if !is_nested {
-            session.end_call();
+        if !self.moment.is_nested {
+            self.session.end_call();
         }
     }
 }
 
-fn record(recording: &Recording, session: &Session, arguments: &mut Arguments, target: &Target, began: Began) -> usize {
-    let Target { function, call, .. } = *target;
-    let Began { caller, at, is_nested } = began;
+fn record(
+    recording: &Recording,
+    session: &Session,
+    arguments: &mut Arguments,
+    function: *mut c_void,
+    moment: Moment,
+) -> usize {
+    let Moment { call, caller, began, is_nested, .. } = moment;
     let stamp = session.tracer.is_some().then(|| trace::begin_call(is_nested));
     if !is_nested {
-        session.begin_call(call, caller, at);
+        session.begin_call(call, caller, began);
     }
-    let mut recorded = Recorded { session, call, began, has_returned: false };
+    let mut recorded = Recorded { session, moment, has_returned: false };
     let observation = Observation::before(session, arguments);
     let result = recording.call(arguments, function);
     recorded.has_returned = true;
-    let moment = profile::Moment { call, caller, began: at, ended: clock::monotonic(), site: 0, is_nested };
+    let moment = Moment { ended: clock::monotonic(), ..moment };
     let done = catch_unwind(AssertUnwindSafe(|| observation.after(session, arguments, result, moment, stamp)));
     drop(recorded);
     if stamp.is_some() {

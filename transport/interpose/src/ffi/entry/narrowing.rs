@@ -80,8 +80,8 @@ fn length(arguments: &Arguments, array: u8) -> Option<usize> {
     let abi = Abi::get()?;
     let comm = arguments.comm(abi, b'c')?;
     match (arguments.call.kind, array) {
-        (Kind::Neighbor, b'v') => comm.neighbors(abi).ok().map(|(_, destinations)| destinations),
-        (Kind::Neighbor, _) => comm.neighbors(abi).ok().map(|(sources, _)| sources),
+        (Kind::Neighbor, b'v') => comm.neighbors(abi).ok().map(|[_, destinations]| destinations.len()),
+        (Kind::Neighbor, _) => comm.neighbors(abi).ok().map(|[sources, _]| sources.len()),
         (_, b'R') => comm.size().ok(),
         _ => comm.remote_size().ok(),
     }

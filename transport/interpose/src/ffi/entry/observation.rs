@@ -5,8 +5,7 @@ use fishplate_profile::calls::{Form, Kind};
 use super::arguments::Arguments;
 use super::statuses::Statuses;
 use crate::ffi::abi::Abi;
-use crate::ffi::functions as mpi;
-use crate::ffi::handle::Handle;
+use crate::ffi::functions::{self as mpi, Handle};
 use crate::ffi::objects::Comm;
 use crate::profile::{Freed, Id, Message, Moment, Operation, Origin, Probed, Recorder, Request, Session};
 use crate::sync::lock;
@@ -23,7 +22,7 @@ pub struct Observation {
     freed: Option<Freed>,
     /// A window that is being freed, and the index of its communicator.
     freed_window: Option<(usize, usize)>,
-    statuses: Option<Statuses>,
+    pub statuses: Option<Statuses>,
     /// Whether the call cancels a request, or frees a cancelled one that ended without a message.
     pub is_cancelled: bool,
 }
@@ -431,7 +430,7 @@ impl After<'_> {
         }
         let (mut lower, mut extent) = (0, 0);
         // SAFETY: a datatype that the program passed to MPI, and pointers to numbers.
-        let code = unsafe { mpi::type_get_extent(datatype, &mut lower, &mut extent) };
+        let code = unsafe { mpi::Type_get_extent(datatype, &mut lower, &mut extent) };
         code == 0 && u64::try_from(extent).unwrap_or(0) != self.size_of(datatype)
     }
 
@@ -447,7 +446,7 @@ impl After<'_> {
         }
         let mut size = 0;
         // SAFETY: a datatype that the program passed to MPI, and a pointer to a number.
-        let code = unsafe { mpi::type_size_x(datatype, &mut size) };
+        let code = unsafe { mpi::Type_size_x(datatype, &mut size) };
         if code == 0 { u64::try_from(size).unwrap_or(0) } else { 0 }
     }
 }

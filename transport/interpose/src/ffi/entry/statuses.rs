@@ -8,8 +8,7 @@ use fishplate_profile::calls::Kind;
 use super::Language;
 use super::arguments::Arguments;
 use crate::ffi::abi::Abi;
-use crate::ffi::functions as mpi;
-use crate::ffi::handle::Handle;
+use crate::ffi::functions::{self as mpi, Handle};
 use crate::ffi::library;
 
 /// Variables whose addresses mean MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE in Fortran: of Open MPI, and MPICH's `mpi_f08`.
@@ -63,14 +62,14 @@ impl Statuses {
         let integer = |which: usize| unsafe { self.integer(at, which).read_unaligned() };
         let mut bytes = 0i64;
         // SAFETY: a status that MPI has written, a datatype of MPI's, and a place for a number.
-        let code = unsafe { mpi::get_elements_x(self.address(at), self.abi.byte, &mut bytes) };
+        let code = unsafe { mpi::Get_elements_x(self.address(at), self.abi.byte, &mut bytes) };
         (code == 0).then(|| (integer(0), integer(1), u64::try_from(bytes).unwrap_or(0)))
     }
 
     pub fn is_cancelled(&self, at: usize) -> bool {
         let mut flag = 0;
         // SAFETY: a status that MPI has written, and a place for a number.
-        let code = unsafe { mpi::test_cancelled(self.address(at), &mut flag) };
+        let code = unsafe { mpi::Test_cancelled(self.address(at), &mut flag) };
         code == 0 && flag != 0
     }
 
@@ -80,12 +79,12 @@ impl Statuses {
         let status: mpi::Address = own.as_mut_ptr().cast();
         let (mut flag, mut cancelled) = (0, 0);
         // SAFETY: a request of the program's, and places for a number and a status.
-        let code = unsafe { mpi::request_get_status(request, &mut flag, status) };
+        let code = unsafe { mpi::Request_get_status(request, &mut flag, status) };
         if code != 0 || flag == 0 {
             return None;
         }
         // SAFETY: a status that MPI has written, and a place for a number.
-        let code = unsafe { mpi::test_cancelled(status, &mut cancelled) };
+        let code = unsafe { mpi::Test_cancelled(status, &mut cancelled) };
         (code == 0).then_some(cancelled != 0)
     }
 }

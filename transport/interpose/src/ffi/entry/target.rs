@@ -24,10 +24,9 @@ pub struct Target {
     pub function: *mut c_void,
     /// Number of the executed call, which differs from the program's call if counts were narrowed.
     pub call: usize,
-    /// Arrays that the narrowed arguments point to, if they must outlive the call.
-    lasting: Option<Vec<Vec<c_int>>>,
-    /// Arrays that must live for the duration of the call.
-    _arrays: Vec<Vec<c_int>>,
+    /// Arrays that the narrowed arguments point to, and whether they must outlive the call.
+    arrays: Vec<Vec<c_int>>,
+    lasts: bool,
 }
 
 /// The target of a call through an entry, made by `caller`. Converts the arguments for the target.
@@ -38,46 +37,39 @@ pub fn of(entry: usize, caller: usize, arguments: &mut Arguments) -> Target {
     {
         return target;
     }
-    Target { function: function(entry, caller), call, lasting: None, _arrays: Vec::new() }
+    Target { function: function(entry, caller), call, arrays: Vec::new(), lasts: false }
 }
 
 impl Target {
     /// To be called after the call.
     pub fn release(self) {
-        if let Some(arrays) = self.lasting {
-            narrowing::keep(arrays);
+        if self.lasts {
+            narrowing::keep(self.arrays);
         }
     }
 }
 
 /// The function without large counts, if it is an override, or the MPI lacks the large one, and the counts fit.
 fn narrowed(entry: usize, caller: usize, arguments: &mut Arguments) -> Option<Target> {
-    let Plain { call, is_ours } = plain(entry / LANGUAGES)?;
+    let (call, is_ours) = plain(entry / LANGUAGES)?;
     if !is_ours && function(entry, caller) != missing as *mut c_void {
         return None;
     }
     let lasts = narrowing::has_lasting_arrays(arguments.call);
     let function = function(call * LANGUAGES, caller);
     let arrays = narrowing::narrow(arguments, &calls::table()[call])?;
-    let (lasting, arrays) = if lasts { (Some(arrays), Vec::new()) } else { (None, arrays) };
-    Some(Target { function, call, lasting, _arrays: arrays })
+    Some(Target { function, call, arrays, lasts })
 }
 
-/// The form without large counts of a call.
-#[derive(Clone, Copy)]
-struct Plain {
-    call: usize,
-    /// Whether it has an override, which also replaces the MPI's function with large counts.
-    is_ours: bool,
-}
-
-fn plain(large: usize) -> Option<Plain> {
-    static PLAIN: OnceLock<Vec<Option<Plain>>> = OnceLock::new();
+/// The form without large counts of a call, and whether it has an override, which also replaces the MPI's function with large
+/// counts.
+fn plain(large: usize) -> Option<(usize, bool)> {
+    static PLAIN: OnceLock<Vec<Option<(usize, bool)>>> = OnceLock::new();
     let find = |large: &Call| {
         let name = large.name.strip_suffix("_c").filter(|_| large.is_large)?;
         let call = calls::table().iter().position(|call| call.name == name)?;
         let can_be_ours = schedules_are_wanted() && !narrowing::has_lasting_arrays(large);
-        Some(Plain { call, is_ours: can_be_ours && overrides::find(name).is_some() })
+        Some((call, can_be_ours && overrides::find(name).is_some()))
     };
     PLAIN.get_or_init(|| calls::table().iter().map(find).collect())[large]
 }
