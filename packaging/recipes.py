@@ -3,8 +3,7 @@
 import gzip
 import hashlib
 
-from description import fill
-from source import git
+from description import fill, git
 
 
 def tarball(description, out):

@@ -8,7 +8,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from description import ROOT, cargo, metadata
+from description import cargo, git, metadata, run
 
 # What `make` builds for.
 TARGET = "x86_64-unknown-linux-gnu"
@@ -36,22 +36,12 @@ def export(tree):
     return int(git("log", "-1", "--format=%ct"))
 
 
-def git(*arguments):
-    """What git says of the repository."""
-    ran = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True)
-    if ran.returncode != 0:
-        raise SystemExit(f"packaging: the tarball is made of a commit: {ran.stderr.decode().strip()}")
-    return ran.stdout
-
-
 def vendor(tree):
     """Puts the crates of others into the tree, and says so to cargo."""
     command = [cargo(), "vendor", "--locked", "--versioned-dirs", "vendor"]
-    ran = subprocess.run(command, cwd=tree, capture_output=True, text=True)
-    if ran.returncode != 0:
-        raise SystemExit(f"packaging: the crates cannot be had from crates.io: {ran.stderr.strip()[-500:]}")
+    told = run(*command, failed="the crates cannot be had from crates.io", cwd=tree).decode()
     (tree / ".cargo").mkdir()
-    (tree / ".cargo/config.toml").write_text(ran.stdout + OFFLINE)
+    (tree / ".cargo/config.toml").write_text(told + OFFLINE)
     packages = metadata("--filter-platform", TARGET)["packages"]
     needed = {f"{package['name']}-{package['version']}" for package in packages}
     for crate in (tree / "vendor").iterdir():
