@@ -6,14 +6,10 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 TABLE = Path(__file__).resolve().parents[2] / "lab" / "profile" / "src" / "calls.txt"
-# Collective operations by what a trace calls them; those with a size for each rank are of the kind of those with one for all.
-KINDS = {"barrier": "barrier", "bcast": "broadcast", "gather": "gather", "gatherv": "gather", "scatter": "scatter",
-         "scatterv": "scatter", "allgather": "allgather", "allgatherv": "allgather", "alltoall": "alltoall",
-         "alltoallv": "alltoall", "alltoallw": "alltoall", "reduce": "reduce", "allreduce": "allreduce",
-         "reduce_scatter": "reducescatter", "reduce_scatter_block": "reducescatter", "scan": "scan", "exscan": "scan",
-         "neighbor_allgather": "neighborallgather", "neighbor_allgatherv": "neighborallgather",
-         "neighbor_alltoall": "neighboralltoall", "neighbor_alltoallv": "neighboralltoall",
-         "neighbor_alltoallw": "neighboralltoall"}
+# Collective operations by what a trace calls them, where that is not their name.
+KINDS = {"bcast": "broadcast", "reduce_scatter_block": "reduce_scatter", "exscan": "scan"}
+COLLECTIVE = {"barrier", "broadcast", "gather", "scatter", "allgather", "alltoall", "reduce", "allreduce", "reduce_scatter", "scan",
+              "neighbor_allgather", "neighbor_alltoall"}
 # Those that have to do with other programs; `spawning` and `connecting` call them.
 ELSEWHERE = {"MPI_Comm_spawn", "MPI_Comm_spawn_multiple", "MPI_Comm_accept", "MPI_Comm_connect", "MPI_Comm_join"}
 # Those that begin and end recording.
@@ -29,15 +25,14 @@ HEAD = r"""
 
 static int query(void *extra, MPI_Status *status)
 {
-    (void)extra;
     MPI_Status_set_elements(status, MPI_BYTE, 0);
     MPI_Status_set_cancelled(status, 0);
     status->MPI_SOURCE = MPI_UNDEFINED;
     status->MPI_TAG = MPI_UNDEFINED;
     return MPI_SUCCESS;
 }
-static int released(void *extra) { (void)extra; return MPI_SUCCESS; }
-static int cancelled(void *extra, int complete) { (void)extra; (void)complete; return MPI_SUCCESS; }
+static int released(void *extra) { return MPI_SUCCESS; }
+static int cancelled(void *extra, int complete) { return MPI_SUCCESS; }
 
 int main(int argc, char **argv)
 {
@@ -66,10 +61,6 @@ int main(int argc, char **argv)
     peers[0] = peers[1] = other;
     MPI_Comm_group(world, &group);
     MPI_Group_incl(group, 1, &rank, &own);
-    (void)index; (void)found; (void)flag; (void)at_c; (void)two_c; (void)same_c; (void)zero; (void)ones; (void)graph_index;
-    (void)graph_edges; (void)detached; (void)detached_size; (void)detached_size_c; (void)requests; (void)status;
-    (void)statuses; (void)message; (void)inter; (void)graph; (void)session; (void)room; (void)types; (void)query;
-    (void)released; (void)cancelled; (void)peers;
 """
 
 
@@ -97,7 +88,13 @@ def collective(name):
     if base in MAKERS:
         return "make"
     base = base.removesuffix("_init").lower()
-    return KINDS.get(base) or KINDS.get(base.removeprefix("i"))
+    for name in (base, base.removeprefix("i")):
+        # Those with a size for each rank are of the kind of those with one for all.
+        kind = KINDS.get(name, name)
+        for found in (kind, kind.rstrip("vw")):
+            if found in COLLECTIVE:
+                return found.replace("_", "")
+    return None
 
 
 def shown(text):
@@ -190,17 +187,12 @@ class Program:
         self.do("MPI_Probe(0, 2, world, &status); MPI_Iprobe(0, 2, world, &flag, &status); "
                 "MPI_Improbe(0, 2, world, &flag, &message, &status); MPI_Mrecv(in, 10, MPI_BYTE, &message, &status);", rank=1,
                 Mrecv=(0, 10))
-        for name in self.large("Sendrecv"):
-            self.do(f"MPI_{name}(out, 10, MPI_BYTE, other, 3, in, 20, MPI_BYTE, other, 3, world, &status);", **{name: (10, 10)})
-        for name in self.large("Sendrecv_replace"):
-            self.do(f"MPI_{name}(out, 10, MPI_BYTE, other, 3, other, 3, world, &status);", **{name: (10, 10)})
-        # (MPICH 5.0.2 does not say what those have got; the room for it is counted.)
-        for name in self.large("Isendrecv"):
-            self.do(f"MPI_{name}(out, 10, MPI_BYTE, other, 3, in, 10, MPI_BYTE, other, 3, world, &request); "
-                    "MPI_Wait(&request, &status);", **{name: (10, 10)})
-        for name in self.large("Isendrecv_replace"):
-            self.do(f"MPI_{name}(out, 10, MPI_BYTE, other, 3, other, 3, world, &request); MPI_Wait(&request, &status);",
-                    **{name: (10, 10)})
+        # (MPICH 5.0.2 does not say what those with requests have got; the room for it is counted.)
+        for base, room, end in [("Sendrecv", 20, "&status);"), ("Isendrecv", 10, "&request); MPI_Wait(&request, &status);")]:
+            for name in self.large(base):
+                self.do(f"MPI_{name}(out, 10, MPI_BYTE, other, 3, in, {room}, MPI_BYTE, other, 3, world, {end}", **{name: (10, 10)})
+            for name in self.large(f"{base}_replace"):
+                self.do(f"MPI_{name}(out, 10, MPI_BYTE, other, 3, other, 3, world, {end}", **{name: (10, 10)})
 
     def partitions(self):
         for ready in ["MPI_Pready(0, request);", "MPI_Pready_range(0, 0, request);", "MPI_Pready_list(1, zero, request);"]:
@@ -229,21 +221,20 @@ class Program:
         self.do("MPI_Pcontrol(1);")
 
     def buffers(self):
-        for prefix, of, before, after in [
-            ("", "", "", ""), ("Comm_", "world, ", "", ""),
-            ("Session_", "session, ", "MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);",
-             "MPI_Session_finalize(&session);")]:
-            attach, detach = ("Buffer_attach", "Buffer_detach") if not prefix else (f"{prefix}attach_buffer", f"{prefix}detach_buffer")
-            flush, iflush = ("Buffer_flush", "Buffer_iflush") if not prefix else (f"{prefix}flush_buffer", f"{prefix}iflush_buffer")
-            if self.has(attach) or prefix == "Session_":
-                self.do(before)
-                for name, other in zip(self.large(attach), self.large(detach)):
-                    size = "detached_size_c" if name.endswith("_c") else "detached_size"
-                    flushes = f"MPI_{flush}({of.rstrip(', ')});" if self.has(flush) and size == "detached_size" else ""
-                    flushes += f"MPI_{iflush}({of}&request); MPI_Wait(&request, &status);" \
-                        if self.has(iflush) and size == "detached_size" else ""
-                    self.do(f"MPI_{name}({of}room, sizeof room); {flushes} MPI_{other}({of}&detached, &{size});")
-                self.do(after)
+        session = "MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);", "MPI_Session_finalize(&session);"
+        for names, of, before, after in [
+            ("Buffer_{}", "", "", ""), ("Comm_{}_buffer", "world", "", ""), ("Session_{}_buffer", "session", *session)]:
+            attach, detach, flush, iflush = map(names.format, ("attach", "detach", "flush", "iflush"))
+            first = f"{of}, " if of else ""
+            self.do(before)
+            for name, other in zip(self.large(attach), self.large(detach)):
+                size, flushes = "detached_size_c", ""
+                if not name.endswith("_c"):
+                    size = "detached_size"
+                    flushes = f"MPI_{flush}({of}); " if self.has(flush) else ""
+                    flushes += f"MPI_{iflush}({first}&request); MPI_Wait(&request, &status); " if self.has(iflush) else ""
+                self.do(f"MPI_{name}({first}room, sizeof room); {flushes}MPI_{other}({first}&detached, &{size});")
+            self.do(after)
         self.do("MPI_Buffer_attach(room, sizeof room);")
 
     def collectives(self):

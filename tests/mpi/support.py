@@ -59,6 +59,12 @@ def bench(program, mpi="mpich"):
     return BUILD / "bench" / mpi / program
 
 
+def short_bench(record, stacks="mpich-tcp", rounds=1):
+    """A measurement of a second or less for each stack and round."""
+    return [FISHPLATE, "bench", "--stacks", stacks, "--links", "one=1000", "--benchmarks", "latency", "--sizes", "8", "--rounds", rounds,
+            "--seconds", "0.02", "--record", record]
+
+
 def app(name, mpi="mpich"):
     """An application; `tests/run` builds those for MPICH."""
     return BUILD / "apps" / mpi / name
@@ -100,16 +106,28 @@ def class_folder(test):
     return Path(folder.name)
 
 
+def built(command, where):
+    """Runs a command that makes something, which may need to fetch parts from somewhere: skips the tests that use it then."""
+    made = subprocess.run(command, capture_output=True, text=True)
+    if f"cannot be had from {where}" in made.stderr:
+        raise unittest.SkipTest(made.stderr.strip())
+    if made.returncode != 0:
+        raise AssertionError(made.stderr)
+
+
+def processes():
+    """Numbers and folders of all processes."""
+    return [(int(entry.name), entry) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+
+
 def marked(mark):
     """Processes that carry a mark: numbers and command lines."""
     wanted = f"{MARK}={mark}".encode()
     found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
-            continue
+    for number, folder in processes():
         try:
-            if wanted in (entry / "environ").read_bytes().split(b"\0"):
-                found.append((int(entry.name), (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()))
+            if number != os.getpid() and wanted in (folder / "environ").read_bytes().split(b"\0"):
+                found.append((number, command_line(number)))
         except OSError:
             pass  # It has ended, or is another user's.
     return found
@@ -138,11 +156,9 @@ def descendants(root):
     """Processes below one, in whatever namespaces: numbers and command lines. (MPI programs have no mark: bench leaves
     FISHPLATE_* of the caller's out.)"""
     children = {}
-    for entry in Path("/proc").iterdir():
+    for number, folder in processes():
         try:
-            if entry.name.isdigit():
-                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-                children.setdefault(parent, []).append(int(entry.name))
+            children.setdefault(int((folder / "stat").read_text().rpartition(")")[2].split()[1]), []).append(number)
         except OSError:
             pass
     found, left = {}, [root]
@@ -305,6 +321,10 @@ class MpiTest(unittest.TestCase):
         """Runs a command to its end."""
         return self.finish(self.start(command, environment), timeout)
 
+    def fishplate(self, *words, timeout=120, **environment):
+        """Runs a command of the program to its end."""
+        return self.run_command([FISHPLATE, *words], timeout, environment)
+
     def finish(self, job, timeout=120):
         """The end of a job."""
         ran = job.wait(timeout)
@@ -327,12 +347,26 @@ class MpiTest(unittest.TestCase):
         started = mpi_command(ranks, *command, on=on, run=run, mpi=mpi, mpiexec=mpiexec)
         return self.run_command(started, timeout, settings)
 
+    def script(self, lines, run=(), on=None, **settings):
+        """Runs lines of shell, until one fails, on the first host of a testbed, or of what else `on` names; under `fishplate run`
+        with these options, if any."""
+        shell = ["sh", "-ec", lines]
+        inside = [FISHPLATE, "run", *run, "--", *shell] if run else shell
+        return self.run_command([*(on or testbed("--")), *inside], environment=settings)
+
     def lab(self, *options):
         """A lab until the end of the test; its name."""
         name = f"t{uuid.uuid4().hex[:8]}"
         self.succeeds(self.run_command([FISHPLATE, "lab", "up", *options, "--name", name, "--unverified"]))
         self.addCleanup(lambda: self.succeeds(self.run_command([FISHPLATE, "lab", "down", name])))
         return name
+
+    def verified(self, ranks, name, *options):
+        """The line of an application over two rails, whose result is right."""
+        ran = self.ends_well(self.mpi(ranks, app(name), *options, "--json"))
+        [line] = ran.json()
+        self.assertEqual((line["kind"], line["checked"], line["ranks"]), ("result", True, ranks), str(ran))
+        return line
 
     def succeeds(self, ran, *texts, warns=None):
         """The command ended well and said all of this, and Fishplate nothing but what `warns`, if anything, is in."""
@@ -365,6 +399,12 @@ class MpiTest(unittest.TestCase):
         self.says(ran, *texts)
         return ran
 
+    def refuses(self, code, command, *texts, ranks=1, **settings):
+        """A command, of words or a line, ends with this code and says all of this; each text is a regular expression."""
+        words = shlex.split(command) if isinstance(command, str) else command
+        start = [stack("mpich") / "mpiexec", "-n", ranks] if ranks > 1 else []
+        self.ends_with(code, self.run_command([*start, *words], environment=settings), *texts)
+
     def says(self, ran, *texts):
         """The error output has all of this; each text is a regular expression."""
         for text in texts:
@@ -380,6 +420,11 @@ def testbed(*arguments):
     """A command on a testbed, of two hosts and two rails as fast as the machine unless `arguments` say otherwise."""
     rails = () if "--rails" in arguments else ("--rails", "0,0")
     return [FISHPLATE, "testbed", *rails, *arguments]
+
+
+def on_node(host, script):
+    """A shell line of a testbed that runs a script on one of its hosts."""
+    return f"$FISHPLATE_TESTBED_LAUNCH node{host} {shlex.quote(script)}"
 
 
 def on_host(job):

@@ -76,22 +76,19 @@ class Collectives(CollectivesTest):
                 for operation in ["bcast", "allgather", "alltoall", "allreduce", "reduce", "gather", "scatter"]:
                     self.assertIn((operation, "coordinators"), used, f"{mpi}: {used}")
 
-    def test_what_the_user_is_told(self):
-        for variable, value, told in [
-            ("FISHPLATE_COLLECTIVES", "fast", 'FISHPLATE_COLLECTIVES="fast" is not a valid setting; allowed: cluster, native'),
-            ("FISHPLATE_CLUSTERS", "a b", 'FISHPLATE_CLUSTERS="a b" is not a valid setting; allowed: clusters separated by ;'),
-        ]:
-            with self.subTest(variable):
-                line = with_mpich(f"export {variable}='{value}' && mpiexec -n 2 {program('crowd')}")
-                self.fails(self.run_command(testbed("--", "sh", "-c", line)), re.escape(f"fishplate: {told}"))
-        for clusters, told in [
-            ("node0", "rank 1 on host node1 is in no cluster"),
-            ("node0,1;node1", "rank 1 on host node1 is in two clusters"),
-        ]:
-            with self.subTest(clusters):
-                ran = self.given(2, program("crowd"), clusters=clusters)
-                # The program runs all the same.
-                self.ends_well(ran, told=[f"fishplate: FISHPLATE_CLUSTERS: {told}: all collective operations are the MPI's own"])
+    @each([
+        ("FISHPLATE_COLLECTIVES", "fast", "cluster, native"), ("FISHPLATE_CLUSTERS", "a b", "clusters separated by ;"),
+    ])
+    def test_a_wrong_setting_is_told(self, variable, value, allowed):
+        line = with_mpich(f"export {variable}='{value}' && mpiexec -n 2 {program('crowd')}")
+        told = f'fishplate: {variable}="{value}" is not a valid setting; allowed: {allowed}'
+        self.fails(self.run_command(testbed("--", "sh", "-c", line)), re.escape(told))
+
+    @each([("node0", "rank 1 on host node1 is in no cluster"), ("node0,1;node1", "rank 1 on host node1 is in two clusters")])
+    def test_clusters_that_do_not_fit_are_told(self, clusters, told):
+        ran = self.given(2, program("crowd"), clusters=clusters)
+        # The program runs all the same.
+        self.ends_well(ran, told=[f"fishplate: FISHPLATE_CLUSTERS: {told}: all collective operations are the MPI's own"])
 
     def test_ranks_that_have_not_loaded_it(self):
         job = mpi_command(1, program("crowd"), ":", "-n", 1, "env", "-u", "LD_PRELOAD", program("crowd"))

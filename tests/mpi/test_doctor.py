@@ -1,9 +1,10 @@
 """`fishplate doctor` on hosts and networks that are well, and on some that are not: what it finds, and what it says to do."""
 
+import functools
 import json
 import shlex
 
-from support import FISHPLATE, MpiTest, testbed, tool
+from support import FISHPLATE, MpiTest, on_node, testbed, tool
 
 IP = tool("ip")
 PORTS = "50000-50063"
@@ -15,9 +16,7 @@ FIREWALL = (f"{IP} rule add pref 5 lookup local; "
             f"{IP} rule del pref 0")
 
 
-def there(script):
-    """A line that runs a script on the other host."""
-    return f"$FISHPLATE_TESTBED_LAUNCH node1 {shlex.quote(script)}"
+there = functools.partial(on_node, 1)
 
 
 class Doctor(MpiTest):

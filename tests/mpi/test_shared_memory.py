@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from support import MpiTest, bench, marked, mpi_command, on_host, program, testbed, tool, top_rows
+from support import MpiTest, bench, each, marked, mpi_command, on_host, program, testbed, tool, top_rows
 
 ONE_HOST = ["--hosts", 1]
 # Under these settings, MPICH and Open MPI leave ranks of one host to libfabric.
@@ -58,16 +58,13 @@ class SharedMemory(MpiTest):
         ran = self.mpi(2, bench("stress", "openmpi"), "--messages", 1000, mpi="openmpi")
         self.assertNotIn("shm", self.succeeds(ran, "all contents right").shares())
 
-    def test_all_messages_go_through_memory(self):
-        for mpi in ["mpich", "openmpi"]:
-            for ranks in [2, 4]:
-                self.assertGreater(self.stress(ranks, mpi)["shm"], 0.99, f"{mpi}, {ranks} ranks")
-
-    def test_each_policy(self):
-        for striping in ["even", "weighted", "adaptive", "binding"]:
-            self.assertGreater(self.stress(2, FISHPLATE_STRIPING=striping)["shm"], 0.99, striping)
-        self.assertGreater(self.stress(2, FISHPLATE_EAGER_LIMIT="0")["shm"], 0.99)
-        self.assertGreater(self.stress(2, FISHPLATE_ENCRYPTION="on")["shm"], 0.99)
+    @each([
+        *((ranks, {"mpi": mpi}) for ranks in [2, 4] for mpi in ["mpich", "openmpi"]),
+        *((2, {"FISHPLATE_STRIPING": policy}) for policy in ["even", "weighted", "adaptive", "binding"]),
+        (2, {"FISHPLATE_EAGER_LIMIT": "0"}), (2, {"FISHPLATE_ENCRYPTION": "on"}),
+    ])
+    def test_all_messages_go_through_memory(self, ranks, options):
+        self.assertGreater(self.stress(ranks, **options)["shm"], 0.99)
 
     def test_hosts_with_several_ranks_each(self):
         shares = self.stress(4, on=["--rails", "1000,250"])
@@ -81,26 +78,20 @@ class SharedMemory(MpiTest):
         for mpi in ["mpich", "openmpi"]:
             self.assertNotIn("shm", self.stress(2, mpi, FISHPLATE_SHARED_MEMORY="off"))
 
-    def test_semantics(self):
-        for ranks, names in [(2, ["matching", "truncate", "threads", "one_sided", "leaver"]), (4, ["matching", "threads"])]:
-            for name in names:
-                self.succeeds(self.mpi(ranks, program(name), on=ONE_HOST, **NOLOCAL), "all right")
+    @each([
+        *((2, name) for name in ["matching", "truncate", "threads", "one_sided", "leaver"]), (4, "matching"), (4, "threads"),
+        # More ranks than cores, and a full unexpected queue.
+        (16, "crowd"), (2, "flood", 60_000, 2000, 20),
+    ])
+    def test_semantics(self, ranks, name, *arguments):
+        self.succeeds(self.mpi(ranks, program(name), *arguments, on=ONE_HOST, **NOLOCAL), "all right")
 
-    def passive(self, *sizes, on=ONE_HOST, **settings):
-        """Puts and gets to a rank that computes until they are done."""
-        ran = self.mpi(2, program("passive"), self.temporary_folder(), *sizes, on=on, **NOLOCAL, **settings)
-        return self.succeeds(ran, "all right")
-
-    def test_puts_and_gets_do_not_wait_for_their_target(self):
-        for progress in ["calls", "auto", "thread"]:
-            ran = self.passive(1, 8, 4096, 100_000, 1 << 20, 64 << 20, FISHPLATE_PROGRESS=progress)
-            self.assertGreater(ran.shares()["shm"], 0.99)
-
-    def test_more_ranks_than_cores(self):
-        self.succeeds(self.mpi(16, program("crowd"), on=ONE_HOST, **NOLOCAL), "all right")
-
-    def test_a_full_unexpected_queue(self):
-        self.succeeds(self.mpi(2, program("flood"), 60_000, 2000, 20, on=ONE_HOST, **NOLOCAL), "all right")
+    @each(["calls", "auto", "thread"])
+    def test_puts_and_gets_do_not_wait_for_their_target(self, progress):
+        """Which computes until they are done."""
+        command = [program("passive"), self.temporary_folder(), 1, 8, 4096, 100_000, 1 << 20, 64 << 20]
+        ran = self.mpi(2, *command, on=ONE_HOST, **NOLOCAL, FISHPLATE_PROGRESS=progress)
+        self.assertGreater(self.succeeds(ran, "all right").shares()["shm"], 0.99)
 
     def test_where_processes_may_not_read_each_other(self):
         """As with Yama, or in a container: the kernel refuses the system call, and long messages are copied."""

@@ -54,27 +54,17 @@ class Storage(MpiTest):
         for number in self.wait_for(job, lambda: running(job, name))[:most]:
             os.kill(number, signal.SIGKILL)
 
-    @each(SERVED)
-    def test_a_server_is_killed(self, storage):
-        server, told = SERVED[storage]
+    @each([*((storage, process, 1, told, r"fishplate testbed: storage \w+: .* on node2") for storage, (process, told) in SERVED.items()),
+           ("glusterfs:servers=1", "glusterfs", 2, "Software caused connection abort|Transport endpoint",
+            "storage glusterfs: glusterfs on node0")])
+    def test_a_server_or_a_client_is_killed(self, storage, process, most, told, ended):
         self.need(storage)
         job = self.writing(self.on(storage, f"{WRITES}; echo code $?"))
-        self.kill(job, server, 1)
+        self.kill(job, process, most)
         ran = self.finish(job)
         self.assertIn("code 6", ran.out, str(ran))
         self.says(ran, f"io_threads: rank 0: cannot write to .*/file: ({told})",
-                  r"fishplate testbed: storage \w+: .* on node2 has ended \(signal: 9 \(SIGKILL\)\)")
-        self.assertEqual(mounts(), [])
-
-    def test_a_client_of_the_file_system_is_killed(self):
-        storage = "glusterfs:servers=1"
-        self.need(storage)
-        job = self.writing(self.on(storage, f"{WRITES}; echo code $?"))
-        self.kill(job, "glusterfs", 2)
-        ran = self.finish(job)
-        self.assertIn("code 6", ran.out, str(ran))
-        self.says(ran, "io_threads: rank 0: cannot write to .*/file: (Software caused connection abort|Transport endpoint)",
-                  r"storage glusterfs: glusterfs on node0 has ended \(signal: 9 \(SIGKILL\)\)")
+                  rf"{ended} has ended \(signal: 9 \(SIGKILL\)\)")
         self.assertEqual(mounts(), [])
 
     @each(["tmpfs", *SERVED])
