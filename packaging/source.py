@@ -1,10 +1,8 @@
 """The source tarball of a release: the last commit with all crates of others, so that `make` needs no network."""
 
-import gzip
 import json
 import shutil
 import subprocess
-import tarfile
 import tempfile
 from pathlib import Path
 
@@ -65,14 +63,5 @@ def empty(crate):
 
 def write(tree, file, time):
     """A tarball that equal trees make equal."""
-
-    def anonymous(entry):
-        entry.uid = entry.gid = 0
-        entry.uname = entry.gname = ""
-        entry.mtime = time
-        return entry
-
-    with open(file, "wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
-        with tarfile.open(fileobj=packed, mode="w") as tar:
-            for path in [tree, *sorted(tree.rglob("*"))]:
-                tar.add(path, path.relative_to(tree.parent), recursive=False, filter=anonymous)
+    same = ["--sort=name", f"--mtime=@{time}", "--owner=0", "--group=0", "--numeric-owner"]
+    run("tar", "-C", tree.parent, *same, "-I", "gzip -n", "-cf", file.resolve(), tree.name, failed="tar failed")

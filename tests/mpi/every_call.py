@@ -16,6 +16,9 @@ ELSEWHERE = {"MPI_Comm_spawn", "MPI_Comm_spawn_multiple", "MPI_Comm_accept", "MP
 BEGIN_AND_END = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Session_init", "MPI_Session_finalize", "MPI_Abort",
                  "MPI_Pcontrol"}
 
+# Of what was begun last.
+WAIT = "MPI_Wait(&request, &status);"
+
 HEAD = r"""
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -152,6 +155,12 @@ class Program:
         """The function, and the one with large counts, as far as they are there."""
         return [one for one in (name, f"{name}_c") if f"MPI_{one}" in self.exists]
 
+    def call(self, base, arguments, moved=(0, 0), after="", rank=None):
+        """The call, and the one with large counts, as far as they are there; what comes after; (sent, received), or these for each
+        rank."""
+        for name in self.large(base):
+            self.do(f"MPI_{name}({arguments}); {after}", rank=rank, **{name: moved})
+
     def has(self, name):
         return f"MPI_{name}" in self.exists
 
@@ -164,35 +173,28 @@ class Program:
                 self.do("MPI_Irecv(in, 10, MPI_BYTE, 0, 1, world, &request);", rank=1, Irecv=(0, 10))
                 self.do("MPI_Barrier(world);")
                 more = ", &request" if base[0] == "I" or "init" in base else ""
-                self.do(f"MPI_{name}(out, 10, MPI_BYTE, 1, 1, world{more});", rank=0, **{name: (10, 0)})
-                if "init" in base:
-                    self.do("MPI_Start(&request); MPI_Wait(&request, &status); MPI_Request_free(&request);", rank=0)
-                self.do("MPI_Wait(&request, &status);")
+                start = f"MPI_Start(&request); {WAIT} MPI_Request_free(&request);" if "init" in base else ""
+                self.do(f"MPI_{name}(out, 10, MPI_BYTE, 1, 1, world{more}); {start}", rank=0, **{name: (10, 0)})
+                self.do(WAIT)
 
     def receives(self):
         for base in ["Recv", "Irecv", "Recv_init", "Mrecv", "Imrecv"]:
             for name in self.large(base):
                 self.do("MPI_Send(out, 10, MPI_BYTE, 1, 1, world);", rank=0, Send=(10, 0))
                 end = "&request" if base[0] == "I" or "init" in base else "&status"
+                found, source = "", "MPI_ANY_SOURCE, MPI_ANY_TAG, world"
                 if "mrecv" in base.lower():
-                    self.do("MPI_Mprobe(0, 1, world, &message, &status);", rank=1)
-                    text = f"MPI_{name}(in, 20, MPI_BYTE, &message, {end});"
-                else:
-                    text = f"MPI_{name}(in, 20, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, world, {end});"
-                self.do(text, rank=1, **{name: (0, 10)})
-                if "init" in base:
-                    self.do("MPI_Startall(1, &request); MPI_Wait(&request, &status); MPI_Request_free(&request);", rank=1)
-                self.do("MPI_Wait(&request, &status);", rank=1)
+                    found, source = "MPI_Mprobe(0, 1, world, &message, &status);", "&message"
+                start = f"MPI_Startall(1, &request); {WAIT} MPI_Request_free(&request);" if "init" in base else ""
+                self.do(f"{found} MPI_{name}(in, 20, MPI_BYTE, {source}, {end}); {start} {WAIT}", rank=1, **{name: (0, 10)})
         self.do("MPI_Send(out, 10, MPI_BYTE, 1, 2, world);", rank=0, Send=(10, 0))
         self.do("MPI_Probe(0, 2, world, &status); MPI_Iprobe(0, 2, world, &flag, &status); "
                 "MPI_Improbe(0, 2, world, &flag, &message, &status); MPI_Mrecv(in, 10, MPI_BYTE, &message, &status);", rank=1,
                 Mrecv=(0, 10))
         # (MPICH 5.0.2 does not say what those with requests have got; the room for it is counted.)
-        for base, room, end in [("Sendrecv", 20, "&status);"), ("Isendrecv", 10, "&request); MPI_Wait(&request, &status);")]:
-            for name in self.large(base):
-                self.do(f"MPI_{name}(out, 10, MPI_BYTE, other, 3, in, {room}, MPI_BYTE, other, 3, world, {end}", **{name: (10, 10)})
-            for name in self.large(f"{base}_replace"):
-                self.do(f"MPI_{name}(out, 10, MPI_BYTE, other, 3, other, 3, world, {end}", **{name: (10, 10)})
+        for base, room, end, wait in [("Sendrecv", 20, "&status", ""), ("Isendrecv", 10, "&request", WAIT)]:
+            self.call(base, f"out, 10, MPI_BYTE, other, 3, in, {room}, MPI_BYTE, other, 3, world, {end}", (10, 10), wait)
+            self.call(f"{base}_replace", f"out, 10, MPI_BYTE, other, 3, other, 3, world, {end}", (10, 10), wait)
 
     def partitions(self):
         for ready in ["MPI_Pready(0, request);", "MPI_Pready_range(0, 0, request);", "MPI_Pready_list(1, zero, request);"]:
@@ -267,13 +269,11 @@ class Program:
             comm = "cart" if base.startswith("Neighbor") else "world"
             for form in (base, f"I{base.lower()}", f"{base}_init"):
                 for name in self.large(form):
-                    is_large = name.endswith("_c")
-                    filled = arguments.format(**{one: f"{one}_c" if is_large else one for one in ("two", "same", "at")})
+                    filled = arguments.format(**{one: f"{one}_c" if name.endswith("_c") else one for one in ("two", "same", "at")})
                     more = {base: "", f"{base}_init": ", MPI_INFO_NULL, &request"}.get(form, ", &request")
-                    start = "MPI_Start(&request); " if form.endswith("_init") else ""
-                    wait = "" if form == base else "MPI_Wait(&request, &status); "
-                    free = "MPI_Request_free(&request);" if start else ""
-                    self.do(f"MPI_{name}({filled}{comm}{more}); {start}{wait}{free}", **{name: moved})
+                    start, free = ("MPI_Start(&request);", "MPI_Request_free(&request);") if form.endswith("_init") else ("", "")
+                    wait = "" if form == base else WAIT
+                    self.do(f"MPI_{name}({filled}{comm}{more}); {start} {wait} {free}", **{name: moved})
 
     def communicators(self):
         free = " MPI_Comm_free(&{});"
@@ -306,8 +306,7 @@ class Program:
         for base, arguments in [("Win_create", "room, sizeof room, 1, MPI_INFO_NULL, world, &window"),
                                 ("Win_allocate", "4096, 1, MPI_INFO_NULL, world, &memory, &window"),
                                 ("Win_allocate_shared", "4096, 1, MPI_INFO_NULL, world, &memory, &window")]:
-            for name in self.large(base):
-                self.do(f"MPI_{name}({arguments}); MPI_Win_free(&window);")
+            self.call(base, arguments, after="MPI_Win_free(&window);")
         self.do("MPI_Win_create_dynamic(MPI_INFO_NULL, world, &window); MPI_Win_free(&window);")
         self.do("MPI_Win_allocate(4096, 1, MPI_INFO_NULL, world, &memory, &window); MPI_Win_fence(0, window);")
         bytes_, ints = "10, MPI_BYTE, other, 0, 10, MPI_BYTE", "10, MPI_INT, other, 64, 10, MPI_INT"
@@ -315,15 +314,13 @@ class Program:
                  "Accumulate": (f"out, {ints}, MPI_SUM", (40, 0)),
                  "Get_accumulate": (f"out, 10, MPI_INT, in, {ints}, MPI_SUM", (40, 40))}
         for base, (arguments, of) in moved.items():
-            for name in self.large(base):
-                self.do(f"MPI_{name}({arguments}, window); MPI_Win_fence(0, window);", **{name: of})
+            self.call(base, f"{arguments}, window", of, "MPI_Win_fence(0, window);")
         self.do("MPI_Fetch_and_op(out, in, MPI_INT, other, 0, MPI_SUM, window); MPI_Win_fence(0, window);", Fetch_and_op=(4, 4))
         self.do("MPI_Compare_and_swap(out, out, in, MPI_INT, other, 0, window); MPI_Win_fence(MPI_MODE_NOSUCCEED, window);",
                 Compare_and_swap=(4, 4))
         self.do("MPI_Win_lock_all(0, window);")
         for base, (arguments, of) in moved.items():
-            for name in self.large(f"R{base.lower()}"):
-                self.do(f"MPI_{name}({arguments}, window, &request); MPI_Wait(&request, &status);", **{name: of})
+            self.call(f"R{base.lower()}", f"{arguments}, window, &request", of, WAIT)
         self.do("MPI_Win_flush(other, window); MPI_Win_flush_all(window); MPI_Win_flush_local(other, window); "
                 "MPI_Win_flush_local_all(window); MPI_Win_sync(window); MPI_Win_unlock_all(window);")
         self.do("MPI_Win_lock(MPI_LOCK_SHARED, other, 0, window); MPI_Win_unlock(other, window); MPI_Barrier(world);")
@@ -343,14 +340,10 @@ class Program:
                     "PMPI_File_seek_shared(file, 0, MPI_SEEK_SET);")
             for where, offset in [("", ""), ("_all", ""), ("_at", "40 * rank, "), ("_at_all", "40 * rank, "), ("_shared", ""),
                                   ("_ordered", "")]:
-                for name in self.large(f"File_{way}{where}"):
-                    self.do(f"MPI_{name}(file, {offset}{buffer}, 10, MPI_BYTE, &status);", **{name: moved})
-                for name in self.large(f"File_i{way}{where}"):
-                    self.do(f"MPI_{name}(file, {offset}{buffer}, 10, MPI_BYTE, &request); MPI_Wait(&request, &status);",
-                            **{name: moved})
-                for name in self.large(f"File_{way}{where}_begin"):
-                    self.do(f"MPI_{name}(file, {offset}{buffer}, 10, MPI_BYTE); "
-                            f"MPI_File_{way}{where}_end(file, {buffer}, &status);", **{name: moved})
+                what = f"file, {offset}{buffer}, 10, MPI_BYTE"
+                self.call(f"File_{way}{where}", f"{what}, &status", moved)
+                self.call(f"File_i{way}{where}", f"{what}, &request", moved, WAIT)
+                self.call(f"File_{way}{where}_begin", what, moved, f"MPI_File_{way}{where}_end(file, {buffer}, &status);")
         self.do("MPI_File_close(&file);")
 
     def text(self):

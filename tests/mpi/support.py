@@ -178,7 +178,8 @@ def each(cases):
         def run(self):
             for at, case in enumerate(cases):
                 words = case if isinstance(case, tuple) else (case,)
-                with self.subTest(", ".join(map(str, words))):
+                # Scripts are no names.
+                with self.subTest(", ".join(word for word in map(str, words) if len(word) < 100)):
                     try:
                         if at > 0:
                             self.setUp()

@@ -84,6 +84,10 @@ def behind_loopback_unnumbered(*links):
     return f"{own}; {behind_loopback(*(f'via inet6 fe80::THERE dev {link}' for link in links))}"
 
 
+WITHOUT_IPV4 = hosts(readdress(("r0", "10.1.0.1/24", "fd00::1/64"), ("r1", "10.1.1.1/24", "fd01::1/64")),
+                     readdress(("r0", "fd00::2/64"), ("r1", "fd01::2/64")))
+
+
 class ReachTest(MpiTest):
     """Two ranks on two hosts."""
 
@@ -107,33 +111,22 @@ class ReachTest(MpiTest):
 class Addresses(ReachTest):
     """An interface stands for all its addresses."""
 
-    def test_a_host_without_ipv4(self):
-        setup = hosts(readdress(("r0", "10.1.0.1/24", "fd00::1/64"), ("r1", "10.1.1.1/24", "fd01::1/64")),
-                      readdress(("r0", "fd00::2/64"), ("r1", "fd01::2/64")))
-        for mpi in ["mpich", "openmpi"]:
-            with self.subTest(mpi):
-                self.carries(setup, ["r0", "r1"], mpi=mpi)
-        for order in ["node0,node1", "node1,node0"]:
-            with self.subTest(order):
-                self.carries(setup, ["r0", "r1"], hosts=order)
-
-    def test_first_addresses_of_networks_that_the_peer_has_not(self):
-        self.carries(hosts(readdress(("r0", "10.5.0.1/24", "10.1.0.1/24"), ("r1", "10.6.0.1/24", "10.1.1.1/24")),
-                           readdress(("r0", "10.1.0.2/24"), ("r1", "10.7.0.1/24", "10.1.1.2/24"))), ["r0", "r1"])
-
-    def test_an_address_with_a_label_is_no_other_interface(self):
-        self.carries(both(f"{IP} address add 10.8.0.HERE/24 dev r0 label r0:1"), ["r0", "r1"])
-
-    def test_an_address_that_both_hosts_have(self):
+    @each([
+        *(("a host without IPv4", WITHOUT_IPV4, ["r0", "r1"], options) for options in [
+            {"mpi": "mpich"}, {"mpi": "openmpi"}, {"hosts": "node0,node1"}, {"hosts": "node1,node0"}]),
+        ("first addresses of networks that the peer has not", hosts(
+            readdress(("r0", "10.5.0.1/24", "10.1.0.1/24"), ("r1", "10.6.0.1/24", "10.1.1.1/24")),
+            readdress(("r0", "10.1.0.2/24"), ("r1", "10.7.0.1/24", "10.1.1.2/24"))), ["r0", "r1"], {}),
+        ("an address with a label is no other interface", both(f"{IP} address add 10.8.0.HERE/24 dev r0 label r0:1"), ["r0", "r1"], {}),
         # As of virtual machines behind NAT. The other one reaches.
-        self.carries(both(readdress(("r0", "10.0.2.15/24"))), ["r1"])
-
-    @each((addresses, settings) for settings in [{}, {"FISHPLATE_RAILS": "r0,r1"}] for addresses in [
-        readdress(("r0", "169.254.3.HERE/16"), ("r1", "169.254.4.HERE/16")),
-        f"{NONE}; {own_addresses('r0', 'r1')}",
+        ("an address that both hosts have", both(readdress(("r0", "10.0.2.15/24"))), ["r1"], {}),
+        *((name, both(addresses), ["r0", "r1"], {"warns": "of its link", **settings})
+          for settings in [{}, {"FISHPLATE_RAILS": "r0,r1"}] for name, addresses in [
+              ("of a link alone, IPv4", readdress(("r0", "169.254.3.HERE/16"), ("r1", "169.254.4.HERE/16"))),
+              ("of a link alone, IPv6", f"{NONE}; {own_addresses('r0', 'r1')}")]),
     ])
-    def test_addresses_of_a_link_alone(self, addresses, settings):
-        self.carries(both(addresses), ["r0", "r1"], warns="of its link", **settings)
+    def test_addresses(self, name, setup, rails, options):
+        self.carries(setup, rails, **options)
 
 
 class OneNetwork(ReachTest):
@@ -289,43 +282,29 @@ DOCKER0 = (f"{IP} link add d0 type veth peer name d1; {IP} link set d1 addrgenmo
 class Reserve(ReachTest):
     """Interfaces that are no rails carry to peers to which no rail leads, and to no others."""
 
-    def reaches(self, setup, on, mpi="mpich", **options):
-        """Messages arrive over these alone, and nobody is refused."""
-        ran = self.carries(setup, on, mpi=mpi, rails=("--rails", "0"), **options)
-        self.assertEqual({rail for rail, share in ran.shares().items() if share}, set(on), str(ran))
-
-    @each([("mpich", "10.8.0.HERE/24"), ("openmpi", "10.8.0.HERE/24"), ("mpich", "fd08::HERE/64")])
-    def test_a_tunnel_beside_a_network_that_leads_nowhere(self, mpi, address):
-        self.reaches(f"{nowhere()}\n{tunnel(address)}", ["tun0"], mpi=mpi)
-
-    def test_a_tunnel_where_no_rail_has_a_route(self):
+    @each([
+        *(("a tunnel beside a network that leads nowhere", f"{nowhere()}\n{tunnel(address)}", ["tun0"], {"mpi": mpi})
+          for mpi, address in [("mpich", "10.8.0.HERE/24"), ("openmpi", "10.8.0.HERE/24"), ("mpich", "fd08::HERE/64")]),
         # Its addresses are hosts', with a route to the other one.
-        management = both(readdress(("r0", "10.HERE.0.1/24")))
-        routes = both(f"{IP} route add 10.8.0.THERE/32 dev tun0")
-        self.reaches("\n".join([management, tunnel("10.8.0.HERE/32"), routes]), ["tun0"])
-
-    @each(["mpich", "openmpi"])
-    def test_a_bridge_and_what_all_hosts_have(self, mpi):
+        ("a tunnel where no rail has a route", "\n".join([
+            both(readdress(("r0", "10.HERE.0.1/24"))), tunnel("10.8.0.HERE/32"),
+            both(f"{IP} route add 10.8.0.THERE/32 dev tun0")]), ["tun0"], {}),
         # With the same port on both hosts: who connected to docker0 would connect to itself.
-        setup = f"{nowhere(DOCKER0)}\n{joined('v0', bridge('br0', 'v0', '10.9.0.HERE/24'))}"
-        self.reaches(setup, ["br0"], mpi=mpi, FISHPLATE_PORTS="47000-47003")
-
-    @each(["node0,node1", "node1,node0"])
-    def test_one_side_alone_has_it_in_reserve(self, order):
-        ends = hosts(f"{IP} address add 10.9.0.1/24 dev v0", bridge("br0", "v0", "10.9.0.2/24"))
-        self.reaches("\n".join([nowhere(), joined("v0", "true"), ends]), ["v0", "br0"], hosts=order)
-
-    def test_an_interface_of_which_another_is_made(self):
-        macvlan = f"{IP} link add m0 link v0 type macvlan mode bridge; " \
-                  f"{IP} link set m0 addrgenmode none up; {IP} address add 10.9.0.HERE/24 dev m0"
-        self.reaches(f"{nowhere()}\n{joined('v0', macvlan)}", ["m0"])
-
-    def test_links_behind_the_address_of_the_host_beside_another_network(self):
-        links = [joined("v0", "true"), joined("v1", "true"), both(behind_loopback_unnumbered("v0", "v1"))]
-        self.reaches("\n".join([nowhere(), *links]), ["v0", "v1"])
-
-    def test_it_carries_nothing_while_a_rail_leads_to_the_peer(self):
-        self.reaches(joined("v0", bridge("br0", "v0", "10.9.0.HERE/24")), ["r0"])
+        *(("a bridge, and what all hosts have", f"{nowhere(DOCKER0)}\n{joined('v0', bridge('br0', 'v0', '10.9.0.HERE/24'))}",
+           ["br0"], {"mpi": mpi, "FISHPLATE_PORTS": "47000-47003"}) for mpi in ["mpich", "openmpi"]),
+        *(("one side alone has it in reserve", "\n".join([nowhere(), joined("v0", "true"), hosts(
+            f"{IP} address add 10.9.0.1/24 dev v0", bridge("br0", "v0", "10.9.0.2/24"))]), ["v0", "br0"], {"hosts": order})
+          for order in ["node0,node1", "node1,node0"]),
+        ("an interface of which another is made", f"{nowhere()}\n" + joined("v0", (
+            f"{IP} link add m0 link v0 type macvlan mode bridge; {IP} link set m0 addrgenmode none up; "
+            f"{IP} address add 10.9.0.HERE/24 dev m0")), ["m0"], {}),
+        ("links behind the address of the host beside another network", "\n".join([
+            nowhere(), joined("v0", "true"), joined("v1", "true"), both(behind_loopback_unnumbered("v0", "v1"))]), ["v0", "v1"], {}),
+        ("nothing while a rail leads to the peer", joined("v0", bridge("br0", "v0", "10.9.0.HERE/24")), ["r0"], {}),
+    ])
+    def test_messages_go_over_these_alone(self, name, setup, rails, options):
+        ran = self.carries(setup, rails, rails=("--rails", "0"), **options)
+        self.assertEqual({rail for rail, share in ran.shares().items() if share}, set(rails), str(ran))
 
     def test_what_was_left_out_is_named_where_nothing_leads_to_the_peer(self):
         docker0 = r"no rails: docker0: a bridge of this machine \(in reserve\); .*lo: loopback"
