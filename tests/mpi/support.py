@@ -358,8 +358,8 @@ class MpiTest(unittest.TestCase):
     def lab(self, *options):
         """A lab until the end of the test; its name."""
         name = f"t{uuid.uuid4().hex[:8]}"
-        self.succeeds(self.run_command([FISHPLATE, "lab", "up", *options, "--name", name, "--unverified"]))
-        self.addCleanup(lambda: self.succeeds(self.run_command([FISHPLATE, "lab", "down", name])))
+        self.succeeds(self.fishplate("lab", "up", *options, "--name", name, "--unverified"))
+        self.addCleanup(lambda: self.succeeds(self.fishplate("lab", "down", name)))
         return name
 
     def verified(self, ranks, name, *options):

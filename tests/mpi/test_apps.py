@@ -2,7 +2,7 @@
 
 import json
 
-from support import FISHPLATE, MpiTest, app, json_lines
+from support import MpiTest, app, json_lines
 
 NAS = ["ep", "is", "cg", "mg", "ft", "lu", "bt", "sp"]
 SQUARE = ["bt", "sp"]  # what runs on a square number of ranks
@@ -99,7 +99,7 @@ class Apps(MpiTest):
     def test_bench_runs_them(self):
         record = self.temporary_folder() / "record.jsonl"
         asked = ["--stacks", "mpich-tcp", "--benchmarks", "is:--class=S", "--links", "lan=400+100", "--rounds", "1"]
-        ran = self.ends_well(self.run_command([FISHPLATE, "bench", *asked, "--record", record], 300))
+        ran = self.ends_well(self.fishplate("bench", *asked, "--record", record, timeout=300))
         samples = {line["metric"]: line for line in json_lines(record, "sample")}
         self.assertEqual(set(samples), {"run_time", "communication_time"}, str(ran))
         for sample in samples.values():

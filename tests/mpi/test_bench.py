@@ -33,7 +33,7 @@ class Bench(MpiTest):
         self.record = self.folder / "record.jsonl"
 
     def bench(self, *arguments, **environment):
-        return self.run_command([FISHPLATE, "bench", *arguments], PATIENCE_S, environment)
+        return self.fishplate("bench", *arguments, timeout=PATIENCE_S, **environment)
 
     def small(self, record=None):
         return [*SMALL, "--record", record or self.record]
@@ -44,7 +44,7 @@ class Bench(MpiTest):
         self.assertEqual(ran.code, 0, str(ran))
         stacks = ["mpich-tcp", "fishplate-mpich"]
         self.assertEqual(sorted(set(cells(record))), sorted((s, r) for s in stacks for r in (0, 1)), str(ran))
-        report = self.run_command([FISHPLATE, "report", record, "--markdown", "-"])
+        report = self.fishplate("report", record, "--markdown", "-")
         self.assertIn("fishplate-mpich", self.succeeds(report).out)
         self.assertNotIn("not complete", report.out)
 

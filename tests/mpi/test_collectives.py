@@ -108,7 +108,7 @@ class Distances(CollectivesTest):
             settings = ["env", f"FISHPLATE_COLLECTIVES_LOG={self.log}"]
             mpiexec = ["mpiexec", "-n", ranks, folder / "collectives"]
             command = [FISHPLATE, "run", "--mpi", mpi, "--collectives", way, "--", *mpiexec]
-            ran = self.run_command([FISHPLATE, "lab", "exec", "--name", name, "--", *settings, *command], timeout)
+            ran = self.fishplate("lab", "exec", "--name", name, "--", *settings, *command, timeout=timeout)
             return self.succeeds(ran, "all right")
 
         return run

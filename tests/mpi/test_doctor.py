@@ -49,7 +49,7 @@ class Doctor(MpiTest):
             self.assertIn(text, fine)
         # Without a home, and with a table.
         line = f"unset HOME; exec {FISHPLATE} doctor --mpi mpich node1"
-        cache = self.run_command([FISHPLATE, "setup", "--where", "mpich"]).out.strip().rsplit("/", 2)[0]
+        cache = self.fishplate("setup", "--where", "mpich").out.strip().rsplit("/", 2)[0]
         ran = self.run_command(testbed("--", "sh", "-c", line), environment={"FISHPLATE_CACHE": cache})
         self.succeeds(ran, "2 hosts: ", "MPICH 5")
 
@@ -97,8 +97,7 @@ class Doctor(MpiTest):
 
     def test_a_black_hole(self):
         name = self.lab("--rails", "0,0", "--path-mtu", "1300,9000")
-        ran = self.run_command([FISHPLATE, "lab", "exec", "--name", name, "--", FISHPLATE, "doctor", "--mpi", "mpich",
-                                "--json", "node1"])
+        ran = self.fishplate("lab", "exec", "--name", name, "--", FISHPLATE, "doctor", "--mpi", "mpich", "--json", "node1")
         found = [one for one in json.loads(self.ends_well(ran).out)["findings"] if one["check"] == "packet sizes"]
         self.assertEqual([one["hosts"] for one in found], [["node0"], ["node1"]], str(ran))
         for one in found:

@@ -129,7 +129,7 @@ class Emulated(Failover):
             # So that each finds messages under way, and what the one before has done to them.
             time.sleep(0.5)
             self.assertIsNone(running.process.poll(), str(running.ran()))
-            self.succeeds(self.run_command([FISHPLATE, "lab", "set", "--name", lab, change]))
+            self.succeeds(self.fishplate("lab", "set", "--name", lab, change))
         stop.touch()
         self.ends_well(self.finish(running), "all right")
 

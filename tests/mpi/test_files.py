@@ -4,7 +4,7 @@ nothing of theirs is left behind."""
 import shlex
 import signal
 
-from support import AS_ROOT, FISHPLATE, MpiTest, bench, json_lines, stack, testbed
+from support import AS_ROOT, MpiTest, bench, json_lines, stack, testbed
 
 CONTENT = {
     "io_contiguous": "--sizes 4K,100000",
@@ -80,12 +80,12 @@ class Checked(Files):
         record = self.temporary_folder() / "record.jsonl"
         chosen = [f"io_contiguous:--path={self.path}", f"io_threads:--path:{self.path}:--file-size:1M"]
         few = ["--stacks", "mpich-tcp", "--links", "lan=0", "--rounds", "1", "--seconds", "0.01", "--checked"]
-        self.succeeds(self.run_command([FISHPLATE, "bench", "--benchmarks", ",".join(chosen), *few, "--record", record]))
+        self.succeeds(self.fishplate("bench", "--benchmarks", ",".join(chosen), *few, "--record", record))
         samples = json_lines(record, "sample")
         self.assertEqual({line["metric"] for line in samples}, {"write_bandwidth", "read_bandwidth"})
         self.assertEqual([line["options"].get("threads") for line in samples], [None, None, 1, 2, 1, 2])
         self.assertTrue(all(line["checked"] and "path" not in line["options"] for line in samples))
-        self.succeeds(self.run_command([FISHPLATE, "report", record, "--markdown", "-"]), "lan, read bandwidth")
+        self.succeeds(self.fishplate("report", record, "--markdown", "-"), "lan, read bandwidth")
         self.no_files_left()
 
 

@@ -163,7 +163,7 @@ class HostileNames(MpiTest):
         stop = folder / "stop"
         job = self.start([FISHPLATE, "run", "--rails", "lo", "--", *job(folder / f"b{HOST}", stop)], {"MPIR_CVAR_NOLOCAL": "1"})
         self.wait_for(job, lambda: "connected" in job.text()[0])
-        shown = self.wait_for(job, lambda: (seen := self.run_command([FISHPLATE, "top", "--once", "--every", "0.1"])).out.count("<img") and seen)
+        shown = self.wait_for(job, lambda: (seen := self.fishplate("top", "--once", "--every", "0.1")).out.count("<img") and seen)
         self.clean(shown)
         stop.touch()
         self.assertEqual(self.finish(job).code, 0)

@@ -58,11 +58,11 @@ class Stacks(MpiTest):
         folder = self.temporary_folder()
         file = folder / "mine.toml"
         file.write_text(f'[mine]\nlike = "mpich-tcp"\npath = "{stack("mpich").parent}"\n')
-        listed = self.succeeds(self.run_command([FISHPLATE, "stacks", "--stacks", file]))
+        listed = self.succeeds(self.fishplate("stacks", "--stacks", file))
         self.assertRegex(listed.out, rf"mine +mine +{re.escape(str(stack('mpich').parent))} +ready")
         ran = self.run_on_testbed("mine", [bench("latency"), "--sizes", "8", "--iterations", "10"], "--stacks", file)
         self.succeeds(ran, "Latency")
-        shown = self.run_command([FISHPLATE, "stacks", "mine", "--stacks", file, "--compile", "bench", "--out", folder / "bench"])
+        shown = self.fishplate("stacks", "mine", "--stacks", file, "--compile", "bench", "--out", folder / "bench")
         self.assertIn(f"MPICC={stack('mpich')}/mpicc", self.succeeds(shown).out)
 
 

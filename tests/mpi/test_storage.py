@@ -93,10 +93,10 @@ class Storage(MpiTest):
         self.need(storage)
         name = f"storage{os.getpid()}"
         up = ["--hosts", "3", "--storage", storage, "--unverified", "--name", name]
-        self.addCleanup(lambda: self.run_command([FISHPLATE, "lab", "down", name]))
-        self.succeeds(self.run_command([FISHPLATE, "lab", "up", *up]))
+        self.addCleanup(lambda: self.fishplate("lab", "down", name))
+        self.succeeds(self.fishplate("lab", "up", *up))
         job = self.writing([FISHPLATE, "lab", "exec", "--name", name, "--", *shlex.split(WRITES)])
-        self.succeeds(self.run_command([FISHPLATE, "lab", "down", name]))
+        self.succeeds(self.fishplate("lab", "down", name))
         ran = self.finish(job)
         self.assertNotEqual(ran.code, 0, str(ran))
         self.assertEqual([line for line in mounts() if name in line], [])
@@ -108,7 +108,7 @@ class Storage(MpiTest):
         few = ["--rounds", "1", "--seconds", "0.1", "--record", record]
         both = ["--stacks", "mptcp,mpich-tcp", "--links", "two=0+0", "--storage", storage]
         written = "io_threads:--threads=1:--file-size=1M:--operation=write"
-        self.succeeds(self.run_command([FISHPLATE, "bench", *both, "--benchmarks", written, *few]), "1 cells measured, 0 failed")
+        self.succeeds(self.fishplate("bench", *both, "--benchmarks", written, *few), "1 cells measured, 0 failed")
 
     def test_one_of_two_links_has_a_storage(self):
         plan = self.temporary_folder() / "plan.toml"
@@ -118,7 +118,7 @@ class Storage(MpiTest):
                         link("with", 'storage = "tmpfs"\n') + benchmark.format("latency", 2, "without", "--sizes 1 --iterations 1") +
                         benchmark.format("io_threads", 1, "with", "--threads 1 --file-size 1M --operation write --sizes 4K --iterations 1"))
         record = self.temporary_folder() / "record.jsonl"
-        ran = self.run_command([FISHPLATE, "bench", plan, "--record", record])
+        ran = self.fishplate("bench", plan, "--record", record)
         self.succeeds(ran, "2 cells measured, 0 failed")
 
     def test_a_record_is_whole_when_a_server_is_killed(self):
