@@ -214,6 +214,10 @@ class Ran:
         sent = self.sums("tx_bytes")
         return {rail: count / sum(sent.values()) for rail, count in sent.items()}
 
+    def used(self):
+        """The rails that sent something."""
+        return {rail for rail, count in self.sums("tx_bytes").items() if count}
+
     def json(self):
         """The objects in the output of a benchmark program run with --json."""
         return [json.loads(line) for line in self.out.splitlines() if line.startswith("{")]

@@ -246,8 +246,7 @@ class Later(ReachTest):
         job = self.job(gone, [bench("stress"), "--messages", 1000], hosts="node0", rails=("--rails", "0"),
                        MPIR_CVAR_NOLOCAL="1")
         ran = self.succeeds(self.finish(job, 60), "all contents right")
-        used = {line["rail"] for line in ran.counters if line["tx_bytes"]}
-        self.assertEqual(used, {rail, "shm"}, str(ran))
+        self.assertEqual(ran.used(), {rail, "shm"}, str(ran))
 
 
 def nowhere(more="true"):
@@ -304,7 +303,7 @@ class Reserve(ReachTest):
     ])
     def test_messages_go_over_these_alone(self, name, setup, rails, options):
         ran = self.carries(setup, rails, rails=("--rails", "0"), **options)
-        self.assertEqual({rail for rail, share in ran.shares().items() if share}, set(rails), str(ran))
+        self.assertEqual(ran.used(), set(rails), str(ran))
 
     def test_what_was_left_out_is_named_where_nothing_leads_to_the_peer(self):
         docker0 = r"no rails: docker0: a bridge of this machine \(in reserve\); .*lo: loopback"

@@ -3,7 +3,6 @@
 import os
 import random
 import signal
-import subprocess
 import time
 
 from support import MpiTest, bench, each, marked, mpi_command, on_host, program, testbed, tool, top_rows
@@ -12,36 +11,10 @@ ONE_HOST = ["--hosts", 1]
 # Under these settings, MPICH and Open MPI leave ranks of one host to libfabric.
 NOLOCAL = {"MPIR_CVAR_NOLOCAL": "1", "OMPI_MCA_pml": "cm"}
 
-# Loaded into a process, forbids it and those it starts a system call, as the rules of containers do.
-REFUSE = """
-#include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 
-__attribute__((constructor)) static void refuse(void)
-{
-    struct sock_filter rules[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CALL, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) abort();
-}
-"""
-
-
-def refusing(folder, call):
-    """A library that forbids `process_vm_readv` or `process_vm_writev`."""
-    source, library = folder / "refuse.c", folder / f"refuse-{call}.so"
-    source.write_text(REFUSE, encoding="utf-8")
-    subprocess.run(["cc", "-shared", "-fPIC", f"-DCALL=SYS_process_vm_{call}", "-o", library, source], check=True)
-    return library
+def refused(call):
+    """Settings that forbid `process_vm_readv` or `process_vm_writev`, and have it told."""
+    return {**NOLOCAL, "LD_PRELOAD": program("refuse.so"), "REFUSED": call, "FISHPLATE_LOG": "info"}
 
 
 class SharedMemory(MpiTest):
@@ -95,9 +68,8 @@ class SharedMemory(MpiTest):
 
     def test_where_processes_may_not_read_each_other(self):
         """As with Yama, or in a container: the kernel refuses the system call, and long messages are copied."""
-        settings = {**NOLOCAL, "LD_PRELOAD": str(refusing(self.temporary_folder(), "readv")), "FISHPLATE_LOG": "info"}
         for mpi in ["mpich", "openmpi"]:
-            ran = self.mpi(4, bench("stress", mpi), "--messages", 5000, on=ONE_HOST, mpi=mpi, **settings)
+            ran = self.mpi(4, bench("stress", mpi), "--messages", 5000, on=ONE_HOST, mpi=mpi, **refused("readv"))
             self.ends_well(ran, "all contents right", told=["its long messages are copied"])
             self.assertGreater(ran.shares()["shm"], 0.99)
             self.assertNotIn("read where they are", ran.err, str(ran))
@@ -105,8 +77,7 @@ class SharedMemory(MpiTest):
     def test_one_sided_operations_where_processes_may_not_access_each_other(self):
         """They wait for their targets, as between hosts; also where it turns out with the first of them."""
         for call in ["readv", "writev"]:
-            settings = {**NOLOCAL, "LD_PRELOAD": str(refusing(self.temporary_folder(), call)), "FISHPLATE_LOG": "info"}
-            ran = self.ends_well(self.mpi(2, program("one_sided"), on=ONE_HOST, **settings), "all right")
+            ran = self.ends_well(self.mpi(2, program("one_sided"), on=ONE_HOST, **refused(call)), "all right")
             self.assertEqual("one-sided operations wait for their targets" in ran.err, call == "writev", str(ran))
 
     def test_dev_shm_that_is_full_small_or_read_only(self):

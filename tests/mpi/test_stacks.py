@@ -28,17 +28,14 @@ class Stacks(MpiTest):
         self.assertEqual([line["size"] for line in ran.json() if "size" in line], [8, 1 << 20], str(ran))
         return ran
 
-    def rails_used(self, ran):
-        return {line["rail"] for line in ran.counters if line["tx_bytes"] > 0}
-
     def test_mpich(self):
         self.is_carried("mpich-tcp")
         self.is_carried("mpich-ucx")
-        self.assertEqual(self.rails_used(self.is_carried("fishplate-mpich")), {"r0", "r1"})
+        self.assertEqual(self.is_carried("fishplate-mpich").used(), {"r0", "r1"})
 
     def test_open_mpi(self):
         self.is_carried("openmpi-tcp", "openmpi")
-        self.assertEqual(self.rails_used(self.is_carried("fishplate-openmpi", "openmpi")), {"r0", "r1"})
+        self.assertEqual(self.is_carried("fishplate-openmpi", "openmpi").used(), {"r0", "r1"})
 
     def test_open_mpi_s_options_for_variables(self):
         ran = self.mpi(2, bench("stress", "openmpi"), "--messages", 200, mpi="openmpi", mpiexec=["-x", "MINE=1"])
