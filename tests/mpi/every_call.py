@@ -19,52 +19,12 @@ BEGIN_AND_END = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Session_ini
 # Of what was begun last.
 WAIT = "MPI_Wait(&request, &status);"
 
-HEAD = r"""
-#define _GNU_SOURCE
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-static int query(void *extra, MPI_Status *status)
-{
-    MPI_Status_set_elements(status, MPI_BYTE, 0);
-    MPI_Status_set_cancelled(status, 0);
-    status->MPI_SOURCE = MPI_UNDEFINED;
-    status->MPI_TAG = MPI_UNDEFINED;
-    return MPI_SUCCESS;
-}
-static int released(void *extra) { return MPI_SUCCESS; }
-static int cancelled(void *extra, int complete) { return MPI_SUCCESS; }
+# What the calls read and write is in tests/programs.
+HEAD = """#include "every_call.h"
 
 int main(int argc, char **argv)
 {
-    static char out[4096], in[4096], room[1 << 16];
-    static int two[2] = {10, 20}, same[2] = {10, 10}, at[2] = {0, 40}, zero[2] = {0, 0}, peers[2], index[2], found, flag;
-    static int dims[1] = {2}, ones[1] = {1}, graph_index[2] = {1, 2}, graph_edges[2] = {1, 0};
-    static MPI_Count two_c[2] = {10, 20}, same_c[2] = {10, 10};
-    static MPI_Aint at_c[2] = {0, 40};
-    void *detached;
-    int detached_size;
-    MPI_Count detached_size_c;
-    MPI_Datatype types[2] = {MPI_BYTE, MPI_BYTE};
-    MPI_Request request = MPI_REQUEST_NULL, requests[2];
-    MPI_Status status, statuses[2];
-    MPI_Message message;
-    MPI_Comm world = MPI_COMM_WORLD, comm, cart, made, inter, graph;
-    MPI_Group group, own;
-    MPI_Win window;
-    MPI_File file;
-    MPI_Session session;
-    int rank, other;
-    void *memory;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(world, &rank);
-    other = 1 - rank;
-    peers[0] = peers[1] = other;
-    MPI_Comm_group(world, &group);
-    MPI_Group_incl(group, 1, &rank, &own);
-"""
+    begin(&argc, &argv);"""
 
 
 # Lines of the table, in words.
@@ -205,14 +165,14 @@ class Program:
             self.do("MPI_Wait(&request, &status); MPI_Request_free(&request);")
 
     def completions(self):
-        for text in ["MPI_Waitany(2, requests, index, &status);", "MPI_Waitall(2, requests, statuses);",
-                     "MPI_Waitsome(2, requests, &found, index, statuses);", "MPI_Test(requests, &flag, &status);",
-                     "MPI_Testany(2, requests, index, &flag, &status);", "MPI_Testall(2, requests, &flag, statuses);",
-                     "MPI_Testsome(2, requests, &found, index, statuses);",
+        for text in ["MPI_Waitany(2, requests, which, &status);", "MPI_Waitall(2, requests, statuses);",
+                     "MPI_Waitsome(2, requests, &found, which, statuses);", "MPI_Test(requests, &flag, &status);",
+                     "MPI_Testany(2, requests, which, &flag, &status);", "MPI_Testall(2, requests, &flag, statuses);",
+                     "MPI_Testsome(2, requests, &found, which, statuses);",
                      "MPI_Request_get_status(requests[0], &flag, &status);",
-                     "MPI_Request_get_status_any(2, requests, index, &flag, &status);",
+                     "MPI_Request_get_status_any(2, requests, which, &flag, &status);",
                      "MPI_Request_get_status_all(2, requests, &flag, statuses);",
-                     "MPI_Request_get_status_some(2, requests, &found, index, statuses);"]:
+                     "MPI_Request_get_status_some(2, requests, &found, which, statuses);"]:
             if re.match(r"\w+", text)[0] in self.exists:
                 self.do("MPI_Irecv(in, 10, MPI_BYTE, other, 5, world, &requests[0]); "
                         "MPI_Isend(out, 10, MPI_BYTE, other, 5, world, &requests[1]); "

@@ -13,7 +13,8 @@ from recorded import RecordedTest, calls
 from support import AS_ROOT, FISHPLATE, HERE, INTERFACES, ROOT, each, mpiexec, program, stack, tool
 
 TRACE_GUIDE = ROOT / "docs" / "guide" / "trace.md"
-LOOKED_UP = HERE.parent / "programs" / "looked_up.py"
+PROGRAM_SOURCES = HERE.parent / "programs"
+LOOKED_UP = PROGRAM_SOURCES / "looked_up.py"
 
 KINDS = ["mpich", "openmpi"]
 # Headers of each with functions of MPI, how many these declare, and how many of them a profile knows.
@@ -217,7 +218,7 @@ class Recorder(RecordedTest):
         every = every_call.Program({symbol.partition("@")[0] for symbol in symbols})
         source, built = self.folder / "every.c", self.folder / "every"
         source.write_text(every.text())
-        self.succeeds(self.run_command([mpi / "mpicc", "-w", "-o", built, source]))
+        self.succeeds(self.run_command([mpi / "mpicc", "-w", "-I", PROGRAM_SOURCES, "-o", built, source]))
         self.succeeds(self.recorded(*mpiexec(interface, 2), built, self.folder / "file"), "all right")
         # Begin and end are no calls that a profile counts.
         counted = {name for name in every_call.table() if name in every.exists} - every_call.BEGIN_AND_END
