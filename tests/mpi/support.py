@@ -37,6 +37,7 @@ PATIENCE_S = 60
 MOST_SHOWN = 20_000
 
 
+@functools.cache
 def stack(mpi):
     """The folder with the programs of a stack of `fishplate setup`."""
     found = subprocess.run([FISHPLATE, "setup", "--where", mpi], capture_output=True, text=True, check=True)

@@ -73,6 +73,13 @@ class PageTest(unittest.TestCase):
 
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
+    def pointer(self, shown):
+        """What the pointer can do, once an element is shown in the middle."""
+        from selenium.webdriver import ActionChains
+
+        self.run_script("arguments[0].scrollIntoView({block: 'center'})", shown)
+        return ActionChains(self.driver)
+
     def picture(self, name, element=None):
         if element:
             self.run_script("arguments[0].scrollIntoView()", element)

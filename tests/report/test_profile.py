@@ -59,19 +59,16 @@ class ProfilePage(pagetest.PageTest):
             self.assertGreater(self.run_script(COLOURS, canvas), 20, canvas.get_attribute("data-panel"))
 
     def test_buttons_and_a_drag_zoom_in(self):
-        from selenium.webdriver import ActionChains
-
         output = self.find(".controls output")[0]
         whole = self.seconds(output)[2]
         self.assertEqual(self.seconds(output), [0, whole, whole])
         self.find("[data-zoom=in]")[0].click()
         self.is_about(output, whole / 4, whole * 3 / 4)
         heat = self.find("canvas[data-panel=heat]")[0]
-        self.run_script("arguments[0].scrollIntoView({block: 'center'})", heat)
-        ActionChains(self.driver).move_to_element(heat).click_and_hold().move_by_offset(60, 0).release().perform()
+        self.pointer(heat).move_to_element(heat).click_and_hold().move_by_offset(60, 0).release().perform()
         self.is_about(output, whole / 2, whole / 2)
         self.picture("zoomed")
-        ActionChains(self.driver).double_click(heat).perform()
+        self.pointer(heat).double_click(heat).perform()
         self.assertEqual(self.seconds(output), [0, whole, whole])
 
     def seconds(self, output):
@@ -86,13 +83,10 @@ class ProfilePage(pagetest.PageTest):
             self.assertAlmostEqual(found, wanted, delta=shown[2] / 10)
 
     def test_the_pointer_shows_values(self):
-        from selenium.webdriver import ActionChains
-
         tip = self.find("#tip")[0]
         for panel, words in (("share", "in MPI: "), ("bytes", "received: "), ("rails", "r1 sent: "), ("heat", "rank "), ("matrix", " messages")):
             canvas = self.find(f"canvas[data-panel={panel}]")[0]
-            self.run_script("arguments[0].scrollIntoView({block: 'center'})", canvas)
-            ActionChains(self.driver).move_to_element(canvas).perform()
+            self.pointer(canvas).move_to_element(canvas).perform()
             self.assertTrue(tip.is_displayed(), panel)
             self.assertIn(words, tip.text)
         self.picture("hover")
