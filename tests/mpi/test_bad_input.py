@@ -146,7 +146,7 @@ class Disturbed(MpiTest):
         ("token", "was refused: the peer does not know the token of the endpoint", "kind 7 code 3, then the end"),
         # More than the process has files for.
         ("crowd", r"was closed: \d+ others are not proven yet, the most for which the limit of open files leaves room",
-         "", "ulimit -n 120; exec "),
+         "intruder: 1500 connections", "ulimit -n 120; exec "),
         # A port scan, garbage and idle connections.
         ("storm", "more lines are left out", r"(?s)intruder: [1-9]\d* open ports.*10000 idle connections"),
     ])
