@@ -2,7 +2,7 @@
 
 import re
 
-from support import FISHPLATE, INTERFACES, MpiTest, each, json_lines, mpi_command, program, testbed, with_mpich
+from support import FISHPLATE, INTERFACES, MpiTest, each, json_lines, mpi_command, program, with_mpich
 from test_mpi4py import ALL, main_py, suite_passes
 
 THREE_CLUSTERS = """
@@ -80,7 +80,7 @@ class Collectives(CollectivesTest):
     def test_a_wrong_setting_is_told(self, variable, value, allowed):
         line = with_mpich(f"export {variable}='{value}' && mpiexec -n 2 {program('crowd')}")
         told = f'fishplate: {variable}="{value}" is not a valid setting; allowed: {allowed}'
-        self.fails(self.run_command(testbed("--", "sh", "-c", line)), re.escape(told))
+        self.fails(self.script(line), re.escape(told))
 
     @each([("node0", "rank 1 on host node1 is in no cluster"), ("node0,1;node1", "rank 1 on host node1 is in two clusters")])
     def test_clusters_that_do_not_fit_are_told(self, clusters, told):

@@ -4,7 +4,7 @@ import functools
 import json
 import shlex
 
-from support import FISHPLATE, MpiTest, on_node, testbed, tool
+from support import FISHPLATE, MpiTest, on_node, tool
 
 IP = tool("ip")
 PORTS = "50000-50063"
@@ -25,8 +25,7 @@ class Doctor(MpiTest):
     def examined(self, setup="true", doctor=("--mpi", "mpich", "node1"), code=0, **settings):
         """All findings that are not fine, after a setup script: (severity, host, check, found, what to do)."""
         line = f"{setup} && exec {FISHPLATE} doctor --json {shlex.join(doctor)}"
-        ran = self.run_command(testbed("--", "sh", "-c", line), environment=settings)
-        self.assertEqual(ran.code, code, str(ran))
+        ran = self.ends_with(code, self.script(line, **settings))
         self.assertTrue(ran.out.startswith("{"), str(ran))
         self.report = json.loads(ran.out)
         return [(one["severity"], "+".join(one["hosts"]), one["check"], one["found"], one["to_do"])
@@ -50,8 +49,7 @@ class Doctor(MpiTest):
         # Without a home, and with a table.
         line = f"unset HOME; exec {FISHPLATE} doctor --mpi mpich node1"
         cache = self.fishplate("setup", "--where", "mpich").out.strip().rsplit("/", 2)[0]
-        ran = self.run_command(testbed("--", "sh", "-c", line), environment={"FISHPLATE_CACHE": cache})
-        self.succeeds(ran, "2 hosts: ", "MPICH 5")
+        self.succeeds(self.script(line, FISHPLATE_CACHE=cache), "2 hosts: ", "MPICH 5")
 
     def test_a_firewall(self):
         found = self.examined(there(FIREWALL.format("r1")), FISHPLATE_PORTS=PORTS)
