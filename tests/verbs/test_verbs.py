@@ -169,7 +169,7 @@ class Verbs(unittest.TestCase):
         self.seen.append(f"{name}: " + "; ".join(sorted({cause.strip() for _, cause in warnings})))
 
     def test_f_a_pulled_cable(self):
-        self.cut("a pulled cable", "verbs:rxe0", lambda: self.a.pull(0), lambda: self.a.plug(0))
+        self.cut("a pulled cable", "verbs:rxe0", lambda: self.a.set_link(0, "off"), lambda: self.a.set_link(0, "on"))
         # It is back for the next job.
         output, shares = self.stress("verbs:rxe0,eth2", "--messages", "1000", FISHPLATE_LOG="info", **EVEN)
         self.assertGreater(shares.get("verbs:rxe0", 0), 0.1, output)
