@@ -105,7 +105,7 @@ class Suite(MpiTest):
 class Checked(Suite):
     """Every program, with every byte checked."""
 
-    def script(self, programs, mpiexec, mpi, more=("",)):
+    def each_of(self, programs, mpiexec, mpi, more=("",)):
         """A line for each program, and for each of `more` options."""
         lines = []
         for name, options in programs.items():
@@ -115,15 +115,15 @@ class Checked(Suite):
 
     def run_all(self, mpi, two, four, run, **settings):
         """All programs on two hosts."""
-        self.measured(TWO_SIDED, self.lines(self.script(TWO_SIDED, two, mpi), run, **settings), 2)
+        self.measured(TWO_SIDED, self.lines(self.each_of(TWO_SIDED, two, mpi), run, **settings), 2)
         ways = [f"--sync {sync}" for sync in ("fence", "pscw", "lock")]
-        lines = self.lines(self.script(ONE_SIDED, two, mpi, ways), run, **settings)
+        lines = self.lines(self.each_of(ONE_SIDED, two, mpi, ways), run, **settings)
         self.measured(ONE_SIDED, lines, 2)
         for name in ONE_SIDED:
             told = {line["options"]["sync"] for line in lines if line["benchmark"] == name}
             self.assertEqual(told, {"fence", "pscw", "lock"}, name)
-        self.measured(MANY, self.lines(self.script(MANY, four, mpi), run, **settings), 4)
-        windows = self.script({"bcast": "--sizes 1,64K --window 8 --bandwidth"}, four, mpi)
+        self.measured(MANY, self.lines(self.each_of(MANY, four, mpi), run, **settings), 4)
+        windows = self.each_of({"bcast": "--sizes 1,64K --window 8 --bandwidth"}, four, mpi)
         lines = self.lines(windows, run, **settings)
         self.assertEqual([line["metric"] for line in lines], ["bandwidth"] * 2)
 
@@ -135,11 +135,11 @@ class Checked(Suite):
         self.run_all("openmpi", f"{mpiexec} -n 2", f"{mpiexec} -n 4", (), **AS_ROOT)
 
     def test_all_ranks_of_a_collective_with_two(self):
-        self.measured(MANY, self.lines(self.script(MANY, "mpiexec -n 2", "mpich")), 2)
+        self.measured(MANY, self.lines(self.each_of(MANY, "mpiexec -n 2", "mpich")), 2)
 
     def test_ranks_of_a_collective_that_start_together(self):
         for ranks in (2, 4):
-            lines = self.lines(self.script(COLLECTIVE, f"mpiexec -n {ranks}", "mpich", ["--start together"]))
+            lines = self.lines(self.each_of(COLLECTIVE, f"mpiexec -n {ranks}", "mpich", ["--start together"]))
             self.measured(COLLECTIVE, lines, ranks)
             self.assertEqual({(line["options"]["start"], line["iterations"]) for line in lines}, {("together", 4)})
 
