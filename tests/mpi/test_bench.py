@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import time
-import unittest
 from concurrent.futures import ThreadPoolExecutor
 
 from support import FISHPLATE, MpiTest, command_line, descendants, json_lines, tool
@@ -233,7 +232,3 @@ class Refused(Bench):
             self.skipTest("only root can take rights away")
         command = [tool("setpriv"), "--bounding-set=-sys_admin", FISHPLATE, "bench", *self.small()]
         self.fails(self.run_command(command), "root lacks CAP_SYS_ADMIN here, as in a container: start that with --privileged")
-
-
-if __name__ == "__main__":
-    unittest.main()

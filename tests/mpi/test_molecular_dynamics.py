@@ -40,7 +40,3 @@ class MolecularDynamics(MpiTest):
     @unittest.skipUnless(is_set_up("gromacs"), "GROMACS is not here: `fishplate setup --app gromacs` says what is missing")
     def test_gromacs(self):
         self.measures("gromacs", "openmpi", "mpich")
-
-
-if __name__ == "__main__":
-    unittest.main()
