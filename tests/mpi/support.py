@@ -14,6 +14,8 @@ import unittest
 import uuid
 from pathlib import Path
 
+from processes import MARK, marked
+
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
 FISHPLATE = BUILD / "bin" / "fishplate"
@@ -27,8 +29,6 @@ INTERFACES = {"mpich": ("mpich", PROGRAMS), "standard": ("mpich", PROGRAMS / "ab
 # Open MPI starts nothing as root unless it is told twice.
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
-# Marks the processes of one job: children inherit it, whatever session or namespace they are in.
-MARK = "FISHPLATE_TEST_JOB"
 # A testbed that is told to end gives its command 2 s and then kills it; ten times that is a hang.
 GRACE_S = 20
 # A job is connected a second after its start; a minute is a hang.
@@ -116,32 +116,6 @@ def built(command, where):
         raise AssertionError(made.stderr)
 
 
-def processes():
-    """Numbers and folders of all processes."""
-    return [(int(entry.name), entry) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-
-
-def marked(mark):
-    """Processes that carry a mark: numbers and command lines."""
-    wanted = f"{MARK}={mark}".encode()
-    found = []
-    for number, folder in processes():
-        try:
-            if number != os.getpid() and wanted in (folder / "environ").read_bytes().split(b"\0"):
-                found.append((number, command_line(number)))
-        except OSError:
-            pass  # It has ended, or is another user's.
-    return found
-
-
-def command_line(number):
-    """Of a process; none when it is gone."""
-    try:
-        return Path(f"/proc/{number}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-    except OSError:
-        return ""
-
-
 def top(*options):
     """What `fishplate top` shows once."""
     command = [FISHPLATE, "top", "--once", "--every", "0.3", *options]
@@ -151,23 +125,6 @@ def top(*options):
 def top_rows(program):
     """Its rows of the processes of a program."""
     return [row for row in json.loads(top("--json")) if row["program"] == program]
-
-
-def descendants(root):
-    """Processes below one, in whatever namespaces: numbers and command lines. (MPI programs have no mark: bench leaves
-    FISHPLATE_* of the caller's out.)"""
-    children = {}
-    for number, folder in processes():
-        try:
-            children.setdefault(int((folder / "stat").read_text().rpartition(")")[2].split()[1]), []).append(number)
-        except OSError:
-            pass
-    found, left = {}, [root]
-    while left:
-        number = left.pop()
-        found[number] = command_line(number)
-        left += children.get(number, [])
-    return {number: line for number, line in found.items() if line}
 
 
 def each(cases):

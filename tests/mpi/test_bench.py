@@ -6,7 +6,8 @@ import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from support import FISHPLATE, MpiTest, command_line, descendants, json_lines, tool
+from processes import command_line, descendants
+from support import FISHPLATE, MpiTest, json_lines, tool
 
 # Two stacks, a benchmark of two sizes, two rounds on one link: four cells of a second or less.
 SMALL = ["--stacks", "mpich-tcp,fishplate-mpich", "--benchmarks", "bandwidth:--window=4", "--sizes", "64,64K",

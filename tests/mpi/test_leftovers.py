@@ -6,7 +6,8 @@ import time
 import unittest
 from pathlib import Path
 
-from support import MARK, MpiTest, command_line, mpi_command, processes, program, testbed
+from processes import MARK, command_line, processes
+from support import MpiTest, mpi_command, program, testbed
 
 # Links of this machine before the tests. Testbeds make theirs in namespaces of their own.
 LINKS = set(os.listdir("/sys/class/net"))

@@ -5,7 +5,8 @@ import random
 import signal
 import time
 
-from support import MpiTest, bench, each, marked, mpi_command, on_host, program, testbed, tool, top_rows
+from processes import marked
+from support import MpiTest, bench, each, mpi_command, on_host, program, testbed, tool, top_rows
 
 ONE_HOST = ["--hosts", 1]
 # Under these settings, MPICH and Open MPI leave ranks of one host to libfabric.

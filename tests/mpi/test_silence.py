@@ -9,7 +9,8 @@ import unittest
 from pathlib import Path
 
 from cuts import TOLD, at_once, link_down, loss
-from support import MpiTest, command_line, marked, mpi_command, on_first_host, program
+from processes import command_line, marked
+from support import MpiTest, mpi_command, on_first_host, program
 
 # Longer ones as well (tests/run --silences).
 AT_LENGTH = bool(os.environ.get("SILENCES"))

@@ -5,7 +5,8 @@ import os
 import shlex
 import signal
 
-from support import FISHPLATE, MpiTest, bench, descendants, each, json_lines, stack, testbed
+from processes import descendants
+from support import FISHPLATE, MpiTest, bench, each, json_lines, stack, testbed
 
 # With the processes that serve it, and how its client is told that they are gone.
 SERVED = {
