@@ -42,13 +42,10 @@ def build(folder):
 
 def costs(file, left_out):
     """Sums of the events of a callgrind file, but for what the objects `left_out` did themselves."""
-    objects, current, sums, is_call = {}, None, [0, 0], False
+    current, sums, is_call = None, [0, 0], False
     for line in Path(file).read_text().splitlines():
-        if named := re.match(r"(c?)ob=\((\d+)\)(?: (.*))?", line):
-            if named[3]:
-                objects[named[2]] = named[3]
-            if not named[1]:
-                current = objects[named[2]]
+        if line.startswith("ob="):
+            current = line.removeprefix("ob=")
         elif line.startswith("calls="):
             is_call = True
         elif re.match(r"[-+*\d]", line):
@@ -63,7 +60,7 @@ def costs(file, left_out):
 def count(program, clock, way, size):
     """Instructions and atomic operations a message."""
     with tempfile.TemporaryDirectory() as folder:
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", "--collect-atstart=no",
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", "--compress-strings=no", "--collect-atstart=no",
                    "--toggle-collect=counted_message", "--collect-bus=yes", program, LIBRARY, way, str(size), str(MESSAGES)]
         ran = subprocess.run(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "LD_PRELOAD": clock})
         if ran.returncode:

@@ -3,13 +3,12 @@
 import gzip
 import hashlib
 import shutil
-import subprocess
 import tempfile
 from email.utils import formatdate
 from pathlib import Path
 
 import licences
-from description import ROOT, fill, maintainer
+from description import ROOT, fill, maintainer, run
 from elf import glibc, machine
 
 
@@ -24,10 +23,7 @@ def build(description, prefix, out):
         architecture = write_control(description, stage)
         out.mkdir(parents=True, exist_ok=True)
         file = out / f"fishplate_{description.version}_{architecture}.deb"
-        command = ["dpkg-deb", "--root-owner-group", "-Zxz", "--build", stage, file]
-        ran = subprocess.run(command, capture_output=True, text=True)
-    if ran.returncode != 0:
-        raise SystemExit(f"packaging: dpkg-deb failed: {ran.stderr.strip()}")
+        run("dpkg-deb", "--root-owner-group", "-Zxz", "--build", stage, file, failed="dpkg-deb failed")
     return file
 
 

@@ -19,13 +19,23 @@ def cargo():
     return os.environ.get("CARGO", "cargo")
 
 
+def run(*command, failed, **options):
+    """The output of a command; if it fails, the end, with why: `failed` and what it said."""
+    ran = subprocess.run(command, capture_output=True, **options)
+    if ran.returncode != 0:
+        raise SystemExit(f"packaging: {failed}: {ran.stderr.decode().strip()[-500:]}")
+    return ran.stdout
+
+
 def metadata(*options):
     """What cargo knows of the workspace."""
     command = [cargo(), "metadata", "--format-version", "1", "--locked", *options]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    if ran.returncode != 0:
-        raise SystemExit(f"packaging: cargo metadata failed: {ran.stderr.strip()}")
-    return json.loads(ran.stdout)
+    return json.loads(run(*command, failed="cargo metadata failed", cwd=ROOT))
+
+
+def git(*arguments):
+    """What git says of the repository."""
+    return run("git", *arguments, failed="the tarball is made of a commit", cwd=ROOT)
 
 
 @dataclass

@@ -15,22 +15,18 @@ def cache():
     return Path(os.environ.get("FISHPLATE_CACHE") or Path(base) / "fishplate")
 
 
-def install(python, lock, *options):
-    """Puts what `lock` names where this Python has its packages; how that ended."""
-    pip = [python, "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"]
-    pip += ["--only-binary=:all:", "--no-deps", *options, "-r", LOCKS / f"{lock}.txt"]
-    return subprocess.run(pip, capture_output=True, text=True)
-
-
 def programs(name, asked_by):
     """The folder `bin` of the environment `name` with the packages of its lock, which it gets the first time."""
     folder = cache() / name
-    if not (folder / "complete").exists():
+    python = folder / "bin" / "python"
+    if not ((folder / "complete").exists() and python.exists()):
         try:
             venv.create(folder, with_pip=True, clear=True)
         except (OSError, subprocess.CalledProcessError) as error:
             raise SystemExit(f"{asked_by}: no folder for {name} (FISHPLATE_CACHE names another one): {error}")
-        done = install(folder / "bin" / "python", name)
+        pip = [python, "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"]
+        pip += ["--only-binary=:all:", "--no-deps", "-r", LOCKS / f"{name}.txt"]
+        done = subprocess.run(pip, capture_output=True, text=True)
         if done.returncode != 0:
             raise SystemExit(f"{asked_by}: what {name} is made of cannot be had from PyPI: {done.stderr.strip()[-500:]}")
         (folder / "complete").touch()

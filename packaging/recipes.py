@@ -1,19 +1,16 @@
 """What builds Fishplate on a cluster, from a tarball of this commit: recipes for Spack and EasyBuild."""
 
-import gzip
 import hashlib
 
-from description import fill
-from source import git
+from description import fill, git
 
 
 def tarball(description, out):
     """The sources of the last commit; the file."""
     name = f"fishplate-{description.version}"
-    archive = git("archive", "--format=tar", f"--prefix={name}/", "HEAD")
     out.mkdir(parents=True, exist_ok=True)
     file = out / f"{name}.tar.gz"
-    file.write_bytes(gzip.compress(archive, 9, mtime=0))
+    git("archive", "--format=tar.gz", "-9", f"--prefix={name}/", f"--output={file.resolve()}", "HEAD")
     return file
 
 

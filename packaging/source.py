@@ -1,14 +1,12 @@
 """The source tarball of a release: the last commit with all crates of others, so that `make` needs no network."""
 
-import gzip
 import json
 import shutil
 import subprocess
-import tarfile
 import tempfile
 from pathlib import Path
 
-from description import ROOT, cargo, metadata
+from description import cargo, git, metadata, run
 
 # What `make` builds for.
 TARGET = "x86_64-unknown-linux-gnu"
@@ -36,22 +34,12 @@ def export(tree):
     return int(git("log", "-1", "--format=%ct"))
 
 
-def git(*arguments):
-    """What git says of the repository."""
-    ran = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True)
-    if ran.returncode != 0:
-        raise SystemExit(f"packaging: the tarball is made of a commit: {ran.stderr.decode().strip()}")
-    return ran.stdout
-
-
 def vendor(tree):
     """Puts the crates of others into the tree, and says so to cargo."""
     command = [cargo(), "vendor", "--locked", "--versioned-dirs", "vendor"]
-    ran = subprocess.run(command, cwd=tree, capture_output=True, text=True)
-    if ran.returncode != 0:
-        raise SystemExit(f"packaging: the crates cannot be had from crates.io: {ran.stderr.strip()[-500:]}")
+    told = run(*command, failed="the crates cannot be had from crates.io", cwd=tree).decode()
     (tree / ".cargo").mkdir()
-    (tree / ".cargo/config.toml").write_text(ran.stdout + OFFLINE)
+    (tree / ".cargo/config.toml").write_text(told + OFFLINE)
     packages = metadata("--filter-platform", TARGET)["packages"]
     needed = {f"{package['name']}-{package['version']}" for package in packages}
     for crate in (tree / "vendor").iterdir():
@@ -75,14 +63,5 @@ def empty(crate):
 
 def write(tree, file, time):
     """A tarball that equal trees make equal."""
-
-    def anonymous(entry):
-        entry.uid = entry.gid = 0
-        entry.uname = entry.gname = ""
-        entry.mtime = time
-        return entry
-
-    with open(file, "wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
-        with tarfile.open(fileobj=packed, mode="w") as tar:
-            for path in [tree, *sorted(tree.rglob("*"))]:
-                tar.add(path, path.relative_to(tree.parent), recursive=False, filter=anonymous)
+    same = ["--sort=name", f"--mtime=@{time}", "--owner=0", "--group=0", "--numeric-owner"]
+    run("tar", "-C", tree.parent, *same, "-I", "gzip -n", "-cf", file.resolve(), tree.name, failed="tar failed")

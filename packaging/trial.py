@@ -41,23 +41,27 @@ def use(program, version):
     return f"{told}, and an MPI program over {' and '.join(carried)}"
 
 
-def wheel(file, folder, version):
-    """In an environment of Python's own."""
-    home = folder / "venv"
+def installed_wheel(file, home):
+    """The program of a wheel in an environment of Python's own."""
     venv.create(home, with_pip=True)
     run(home / "bin/python3", "-m", "pip", "install", "--quiet", "--no-index", file, env=clean())
-    return use(home / "bin/fishplate", version)
+    return home / "bin/fishplate"
 
 
-def deb(file, folder, version):
-    """Below a folder, with a list of packages that is empty."""
-    root = folder / "root"
+def installed_deb(file, root):
+    """The program of a Debian package below a folder, with a list of packages that is empty."""
     (root / "var/lib/dpkg").mkdir(parents=True)
     (root / "var/lib/dpkg/status").touch()
     # The dependencies are those of the machine.
     dpkg = ["dpkg", f"--root={root}", "--force-depends", "--force-not-root", "--log=/dev/null", "--install", file]
-    run(*([] if os.geteuid() == 0 else ["unshare", "--map-root-user"]), *dpkg)
-    return use(root / "usr/bin/fishplate", version)
+    run(*as_root(), *dpkg)
+    return root / "usr/bin/fishplate"
+
+
+def as_root(*namespaces):
+    """What goes before a command that root runs, in new namespaces of these kinds."""
+    kinds = [*([] if os.geteuid() == 0 else ["--map-root-user"]), *namespaces]
+    return ["unshare", *kinds] if kinds else []
 
 
 def unpack(file, folder):
@@ -70,7 +74,7 @@ def unpack(file, folder):
 def without_network(folder):
     """Options of a command that has neither a network nor crates from elsewhere: what goes before it, and its environment."""
     (folder / "cargo").mkdir(exist_ok=True)
-    alone = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--net"]
+    alone = as_root("--net")
     if subprocess.run([*alone, "true"], capture_output=True).returncode != 0:
         # No namespaces here: that the tarball tells cargo to be offline has to do.
         alone = []
@@ -79,11 +83,11 @@ def without_network(folder):
     return alone, environment
 
 
-def source(file, folder, version):
-    """Built and installed without a network."""
+def installed_source(file, folder):
+    """The program of a tarball, built and installed without a network."""
     tree = unpack(file, folder)
     alone, environment = without_network(folder)
     print(f"{file.name}: is built without a network", file=sys.stderr, flush=True)
     run(*alone, "make", cwd=tree, env=environment)
     run("make", "install", f"PREFIX={folder}/installed", cwd=tree, env=environment)
-    return use(folder / "installed/bin/fishplate", version)
+    return folder / "installed/bin/fishplate"

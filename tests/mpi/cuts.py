@@ -1,8 +1,6 @@
 """What can be done to a rail of a testbed while a program runs: shell lines for the testbed's first host."""
 
-import shlex
-
-from support import tool
+from support import on_node, tool
 
 # One instruction of the kernel's packet filter: whatever comes is dropped. (Kernels without netem have this.)
 DROP = "bytecode '1,6 0 0 2'"
@@ -27,9 +25,14 @@ class Cut:
         return f"sleep {pause}; {self.begin}; sleep {seconds}; {self.end}"
 
 
+def at_once(*cuts):
+    """All of these."""
+    return Cut(", ".join(cut.name for cut in cuts), *("; ".join(lines) for lines in zip(*((cut.begin, cut.end) for cut in cuts))))
+
+
 def on(host, command):
     """A shell line on a host."""
-    return command if host == 0 else f"$FISHPLATE_TESTBED_LAUNCH node{host} {shlex.quote(command)}"
+    return command if host == 0 else on_node(host, command)
 
 
 def link_down(rail, host=0):

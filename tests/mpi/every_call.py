@@ -6,71 +6,25 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 TABLE = Path(__file__).resolve().parents[2] / "lab" / "profile" / "src" / "calls.txt"
-# Collective operations by what a trace calls them; those with a size for each rank are of the kind of those with one for all.
-KINDS = {"barrier": "barrier", "bcast": "broadcast", "gather": "gather", "gatherv": "gather", "scatter": "scatter",
-         "scatterv": "scatter", "allgather": "allgather", "allgatherv": "allgather", "alltoall": "alltoall",
-         "alltoallv": "alltoall", "alltoallw": "alltoall", "reduce": "reduce", "allreduce": "allreduce",
-         "reduce_scatter": "reducescatter", "reduce_scatter_block": "reducescatter", "scan": "scan", "exscan": "scan",
-         "neighbor_allgather": "neighborallgather", "neighbor_allgatherv": "neighborallgather",
-         "neighbor_alltoall": "neighboralltoall", "neighbor_alltoallv": "neighboralltoall",
-         "neighbor_alltoallw": "neighboralltoall"}
+# Collective operations by what a trace calls them, where that is not their name.
+KINDS = {"bcast": "broadcast", "reduce_scatter_block": "reduce_scatter", "exscan": "scan"}
+COLLECTIVE = {"barrier", "broadcast", "gather", "scatter", "allgather", "alltoall", "reduce", "allreduce", "reduce_scatter", "scan",
+              "neighbor_allgather", "neighbor_alltoall"}
 # Those that have to do with other programs; `spawning` and `connecting` call them.
 ELSEWHERE = {"MPI_Comm_spawn", "MPI_Comm_spawn_multiple", "MPI_Comm_accept", "MPI_Comm_connect", "MPI_Comm_join"}
 # Those that begin and end recording.
 BEGIN_AND_END = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Session_init", "MPI_Session_finalize", "MPI_Abort",
                  "MPI_Pcontrol"}
 
-HEAD = r"""
-#define _GNU_SOURCE
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+# Of what was begun last.
+WAIT = "MPI_Wait(&request, &status);"
 
-static int query(void *extra, MPI_Status *status)
-{
-    (void)extra;
-    MPI_Status_set_elements(status, MPI_BYTE, 0);
-    MPI_Status_set_cancelled(status, 0);
-    status->MPI_SOURCE = MPI_UNDEFINED;
-    status->MPI_TAG = MPI_UNDEFINED;
-    return MPI_SUCCESS;
-}
-static int released(void *extra) { (void)extra; return MPI_SUCCESS; }
-static int cancelled(void *extra, int complete) { (void)extra; (void)complete; return MPI_SUCCESS; }
+# What the calls read and write is in tests/programs.
+HEAD = """#include "every_call.h"
 
 int main(int argc, char **argv)
 {
-    static char out[4096], in[4096], room[1 << 16];
-    static int two[2] = {10, 20}, same[2] = {10, 10}, at[2] = {0, 40}, zero[2] = {0, 0}, peers[2], index[2], found, flag;
-    static int dims[1] = {2}, ones[1] = {1}, graph_index[2] = {1, 2}, graph_edges[2] = {1, 0};
-    static MPI_Count two_c[2] = {10, 20}, same_c[2] = {10, 10};
-    static MPI_Aint at_c[2] = {0, 40};
-    void *detached;
-    int detached_size;
-    MPI_Count detached_size_c;
-    MPI_Datatype types[2] = {MPI_BYTE, MPI_BYTE};
-    MPI_Request request = MPI_REQUEST_NULL, requests[2];
-    MPI_Status status, statuses[2];
-    MPI_Message message;
-    MPI_Comm world = MPI_COMM_WORLD, comm, cart, made, inter, graph;
-    MPI_Group group, own;
-    MPI_Win window;
-    MPI_File file;
-    MPI_Session session;
-    int rank, other;
-    void *memory;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(world, &rank);
-    other = 1 - rank;
-    peers[0] = peers[1] = other;
-    MPI_Comm_group(world, &group);
-    MPI_Group_incl(group, 1, &rank, &own);
-    (void)index; (void)found; (void)flag; (void)at_c; (void)two_c; (void)same_c; (void)zero; (void)ones; (void)graph_index;
-    (void)graph_edges; (void)detached; (void)detached_size; (void)detached_size_c; (void)requests; (void)status;
-    (void)statuses; (void)message; (void)inter; (void)graph; (void)session; (void)room; (void)types; (void)query;
-    (void)released; (void)cancelled; (void)peers;
-"""
+    begin(&argc, &argv);"""
 
 
 # Lines of the table, in words.
@@ -97,7 +51,13 @@ def collective(name):
     if base in MAKERS:
         return "make"
     base = base.removesuffix("_init").lower()
-    return KINDS.get(base) or KINDS.get(base.removeprefix("i"))
+    for name in (base, base.removeprefix("i")):
+        # Those with a size for each rank are of the kind of those with one for all.
+        kind = KINDS.get(name, name)
+        for found in (kind, kind.rstrip("vw")):
+            if found in COLLECTIVE:
+                return found.replace("_", "")
+    return None
 
 
 def shown(text):
@@ -155,6 +115,12 @@ class Program:
         """The function, and the one with large counts, as far as they are there."""
         return [one for one in (name, f"{name}_c") if f"MPI_{one}" in self.exists]
 
+    def call(self, base, arguments, moved=(0, 0), after="", rank=None):
+        """The call, and the one with large counts, as far as they are there; what comes after; (sent, received), or these for each
+        rank."""
+        for name in self.large(base):
+            self.do(f"MPI_{name}({arguments}); {after}", rank=rank, **{name: moved})
+
     def has(self, name):
         return f"MPI_{name}" in self.exists
 
@@ -167,40 +133,28 @@ class Program:
                 self.do("MPI_Irecv(in, 10, MPI_BYTE, 0, 1, world, &request);", rank=1, Irecv=(0, 10))
                 self.do("MPI_Barrier(world);")
                 more = ", &request" if base[0] == "I" or "init" in base else ""
-                self.do(f"MPI_{name}(out, 10, MPI_BYTE, 1, 1, world{more});", rank=0, **{name: (10, 0)})
-                if "init" in base:
-                    self.do("MPI_Start(&request); MPI_Wait(&request, &status); MPI_Request_free(&request);", rank=0)
-                self.do("MPI_Wait(&request, &status);")
+                start = f"MPI_Start(&request); {WAIT} MPI_Request_free(&request);" if "init" in base else ""
+                self.do(f"MPI_{name}(out, 10, MPI_BYTE, 1, 1, world{more}); {start}", rank=0, **{name: (10, 0)})
+                self.do(WAIT)
 
     def receives(self):
         for base in ["Recv", "Irecv", "Recv_init", "Mrecv", "Imrecv"]:
             for name in self.large(base):
                 self.do("MPI_Send(out, 10, MPI_BYTE, 1, 1, world);", rank=0, Send=(10, 0))
                 end = "&request" if base[0] == "I" or "init" in base else "&status"
+                found, source = "", "MPI_ANY_SOURCE, MPI_ANY_TAG, world"
                 if "mrecv" in base.lower():
-                    self.do("MPI_Mprobe(0, 1, world, &message, &status);", rank=1)
-                    text = f"MPI_{name}(in, 20, MPI_BYTE, &message, {end});"
-                else:
-                    text = f"MPI_{name}(in, 20, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, world, {end});"
-                self.do(text, rank=1, **{name: (0, 10)})
-                if "init" in base:
-                    self.do("MPI_Startall(1, &request); MPI_Wait(&request, &status); MPI_Request_free(&request);", rank=1)
-                self.do("MPI_Wait(&request, &status);", rank=1)
+                    found, source = "MPI_Mprobe(0, 1, world, &message, &status);", "&message"
+                start = f"MPI_Startall(1, &request); {WAIT} MPI_Request_free(&request);" if "init" in base else ""
+                self.do(f"{found} MPI_{name}(in, 20, MPI_BYTE, {source}, {end}); {start} {WAIT}", rank=1, **{name: (0, 10)})
         self.do("MPI_Send(out, 10, MPI_BYTE, 1, 2, world);", rank=0, Send=(10, 0))
         self.do("MPI_Probe(0, 2, world, &status); MPI_Iprobe(0, 2, world, &flag, &status); "
                 "MPI_Improbe(0, 2, world, &flag, &message, &status); MPI_Mrecv(in, 10, MPI_BYTE, &message, &status);", rank=1,
                 Mrecv=(0, 10))
-        for name in self.large("Sendrecv"):
-            self.do(f"MPI_{name}(out, 10, MPI_BYTE, other, 3, in, 20, MPI_BYTE, other, 3, world, &status);", **{name: (10, 10)})
-        for name in self.large("Sendrecv_replace"):
-            self.do(f"MPI_{name}(out, 10, MPI_BYTE, other, 3, other, 3, world, &status);", **{name: (10, 10)})
-        # (MPICH 5.0.2 does not say what those have got; the room for it is counted.)
-        for name in self.large("Isendrecv"):
-            self.do(f"MPI_{name}(out, 10, MPI_BYTE, other, 3, in, 10, MPI_BYTE, other, 3, world, &request); "
-                    "MPI_Wait(&request, &status);", **{name: (10, 10)})
-        for name in self.large("Isendrecv_replace"):
-            self.do(f"MPI_{name}(out, 10, MPI_BYTE, other, 3, other, 3, world, &request); MPI_Wait(&request, &status);",
-                    **{name: (10, 10)})
+        # (MPICH 5.0.2 does not say what those with requests have got; the room for it is counted.)
+        for base, room, end, wait in [("Sendrecv", 20, "&status", ""), ("Isendrecv", 10, "&request", WAIT)]:
+            self.call(base, f"out, 10, MPI_BYTE, other, 3, in, {room}, MPI_BYTE, other, 3, world, {end}", (10, 10), wait)
+            self.call(f"{base}_replace", f"out, 10, MPI_BYTE, other, 3, other, 3, world, {end}", (10, 10), wait)
 
     def partitions(self):
         for ready in ["MPI_Pready(0, request);", "MPI_Pready_range(0, 0, request);", "MPI_Pready_list(1, zero, request);"]:
@@ -211,14 +165,14 @@ class Program:
             self.do("MPI_Wait(&request, &status); MPI_Request_free(&request);")
 
     def completions(self):
-        for text in ["MPI_Waitany(2, requests, index, &status);", "MPI_Waitall(2, requests, statuses);",
-                     "MPI_Waitsome(2, requests, &found, index, statuses);", "MPI_Test(requests, &flag, &status);",
-                     "MPI_Testany(2, requests, index, &flag, &status);", "MPI_Testall(2, requests, &flag, statuses);",
-                     "MPI_Testsome(2, requests, &found, index, statuses);",
+        for text in ["MPI_Waitany(2, requests, which, &status);", "MPI_Waitall(2, requests, statuses);",
+                     "MPI_Waitsome(2, requests, &found, which, statuses);", "MPI_Test(requests, &flag, &status);",
+                     "MPI_Testany(2, requests, which, &flag, &status);", "MPI_Testall(2, requests, &flag, statuses);",
+                     "MPI_Testsome(2, requests, &found, which, statuses);",
                      "MPI_Request_get_status(requests[0], &flag, &status);",
-                     "MPI_Request_get_status_any(2, requests, index, &flag, &status);",
+                     "MPI_Request_get_status_any(2, requests, which, &flag, &status);",
                      "MPI_Request_get_status_all(2, requests, &flag, statuses);",
-                     "MPI_Request_get_status_some(2, requests, &found, index, statuses);"]:
+                     "MPI_Request_get_status_some(2, requests, &found, which, statuses);"]:
             if re.match(r"\w+", text)[0] in self.exists:
                 self.do("MPI_Irecv(in, 10, MPI_BYTE, other, 5, world, &requests[0]); "
                         "MPI_Isend(out, 10, MPI_BYTE, other, 5, world, &requests[1]); "
@@ -229,21 +183,20 @@ class Program:
         self.do("MPI_Pcontrol(1);")
 
     def buffers(self):
-        for prefix, of, before, after in [
-            ("", "", "", ""), ("Comm_", "world, ", "", ""),
-            ("Session_", "session, ", "MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);",
-             "MPI_Session_finalize(&session);")]:
-            attach, detach = ("Buffer_attach", "Buffer_detach") if not prefix else (f"{prefix}attach_buffer", f"{prefix}detach_buffer")
-            flush, iflush = ("Buffer_flush", "Buffer_iflush") if not prefix else (f"{prefix}flush_buffer", f"{prefix}iflush_buffer")
-            if self.has(attach) or prefix == "Session_":
-                self.do(before)
-                for name, other in zip(self.large(attach), self.large(detach)):
-                    size = "detached_size_c" if name.endswith("_c") else "detached_size"
-                    flushes = f"MPI_{flush}({of.rstrip(', ')});" if self.has(flush) and size == "detached_size" else ""
-                    flushes += f"MPI_{iflush}({of}&request); MPI_Wait(&request, &status);" \
-                        if self.has(iflush) and size == "detached_size" else ""
-                    self.do(f"MPI_{name}({of}room, sizeof room); {flushes} MPI_{other}({of}&detached, &{size});")
-                self.do(after)
+        session = "MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);", "MPI_Session_finalize(&session);"
+        for names, of, before, after in [
+            ("Buffer_{}", "", "", ""), ("Comm_{}_buffer", "world", "", ""), ("Session_{}_buffer", "session", *session)]:
+            attach, detach, flush, iflush = map(names.format, ("attach", "detach", "flush", "iflush"))
+            first = f"{of}, " if of else ""
+            self.do(before)
+            for name, other in zip(self.large(attach), self.large(detach)):
+                size, flushes = "detached_size_c", ""
+                if not name.endswith("_c"):
+                    size = "detached_size"
+                    flushes = f"MPI_{flush}({of}); " if self.has(flush) else ""
+                    flushes += f"MPI_{iflush}({first}&request); MPI_Wait(&request, &status); " if self.has(iflush) else ""
+                self.do(f"MPI_{name}({first}room, sizeof room); {flushes}MPI_{other}({first}&detached, &{size});")
+            self.do(after)
         self.do("MPI_Buffer_attach(room, sizeof room);")
 
     def collectives(self):
@@ -276,13 +229,11 @@ class Program:
             comm = "cart" if base.startswith("Neighbor") else "world"
             for form in (base, f"I{base.lower()}", f"{base}_init"):
                 for name in self.large(form):
-                    is_large = name.endswith("_c")
-                    filled = arguments.format(**{one: f"{one}_c" if is_large else one for one in ("two", "same", "at")})
+                    filled = arguments.format(**{one: f"{one}_c" if name.endswith("_c") else one for one in ("two", "same", "at")})
                     more = {base: "", f"{base}_init": ", MPI_INFO_NULL, &request"}.get(form, ", &request")
-                    start = "MPI_Start(&request); " if form.endswith("_init") else ""
-                    wait = "" if form == base else "MPI_Wait(&request, &status); "
-                    free = "MPI_Request_free(&request);" if start else ""
-                    self.do(f"MPI_{name}({filled}{comm}{more}); {start}{wait}{free}", **{name: moved})
+                    start, free = ("MPI_Start(&request);", "MPI_Request_free(&request);") if form.endswith("_init") else ("", "")
+                    wait = "" if form == base else WAIT
+                    self.do(f"MPI_{name}({filled}{comm}{more}); {start} {wait} {free}", **{name: moved})
 
     def communicators(self):
         free = " MPI_Comm_free(&{});"
@@ -315,8 +266,7 @@ class Program:
         for base, arguments in [("Win_create", "room, sizeof room, 1, MPI_INFO_NULL, world, &window"),
                                 ("Win_allocate", "4096, 1, MPI_INFO_NULL, world, &memory, &window"),
                                 ("Win_allocate_shared", "4096, 1, MPI_INFO_NULL, world, &memory, &window")]:
-            for name in self.large(base):
-                self.do(f"MPI_{name}({arguments}); MPI_Win_free(&window);")
+            self.call(base, arguments, after="MPI_Win_free(&window);")
         self.do("MPI_Win_create_dynamic(MPI_INFO_NULL, world, &window); MPI_Win_free(&window);")
         self.do("MPI_Win_allocate(4096, 1, MPI_INFO_NULL, world, &memory, &window); MPI_Win_fence(0, window);")
         bytes_, ints = "10, MPI_BYTE, other, 0, 10, MPI_BYTE", "10, MPI_INT, other, 64, 10, MPI_INT"
@@ -324,15 +274,13 @@ class Program:
                  "Accumulate": (f"out, {ints}, MPI_SUM", (40, 0)),
                  "Get_accumulate": (f"out, 10, MPI_INT, in, {ints}, MPI_SUM", (40, 40))}
         for base, (arguments, of) in moved.items():
-            for name in self.large(base):
-                self.do(f"MPI_{name}({arguments}, window); MPI_Win_fence(0, window);", **{name: of})
+            self.call(base, f"{arguments}, window", of, "MPI_Win_fence(0, window);")
         self.do("MPI_Fetch_and_op(out, in, MPI_INT, other, 0, MPI_SUM, window); MPI_Win_fence(0, window);", Fetch_and_op=(4, 4))
         self.do("MPI_Compare_and_swap(out, out, in, MPI_INT, other, 0, window); MPI_Win_fence(MPI_MODE_NOSUCCEED, window);",
                 Compare_and_swap=(4, 4))
         self.do("MPI_Win_lock_all(0, window);")
         for base, (arguments, of) in moved.items():
-            for name in self.large(f"R{base.lower()}"):
-                self.do(f"MPI_{name}({arguments}, window, &request); MPI_Wait(&request, &status);", **{name: of})
+            self.call(f"R{base.lower()}", f"{arguments}, window, &request", of, WAIT)
         self.do("MPI_Win_flush(other, window); MPI_Win_flush_all(window); MPI_Win_flush_local(other, window); "
                 "MPI_Win_flush_local_all(window); MPI_Win_sync(window); MPI_Win_unlock_all(window);")
         self.do("MPI_Win_lock(MPI_LOCK_SHARED, other, 0, window); MPI_Win_unlock(other, window); MPI_Barrier(world);")
@@ -352,14 +300,10 @@ class Program:
                     "PMPI_File_seek_shared(file, 0, MPI_SEEK_SET);")
             for where, offset in [("", ""), ("_all", ""), ("_at", "40 * rank, "), ("_at_all", "40 * rank, "), ("_shared", ""),
                                   ("_ordered", "")]:
-                for name in self.large(f"File_{way}{where}"):
-                    self.do(f"MPI_{name}(file, {offset}{buffer}, 10, MPI_BYTE, &status);", **{name: moved})
-                for name in self.large(f"File_i{way}{where}"):
-                    self.do(f"MPI_{name}(file, {offset}{buffer}, 10, MPI_BYTE, &request); MPI_Wait(&request, &status);",
-                            **{name: moved})
-                for name in self.large(f"File_{way}{where}_begin"):
-                    self.do(f"MPI_{name}(file, {offset}{buffer}, 10, MPI_BYTE); "
-                            f"MPI_File_{way}{where}_end(file, {buffer}, &status);", **{name: moved})
+                what = f"file, {offset}{buffer}, 10, MPI_BYTE"
+                self.call(f"File_{way}{where}", f"{what}, &status", moved)
+                self.call(f"File_i{way}{where}", f"{what}, &request", moved, WAIT)
+                self.call(f"File_{way}{where}_begin", what, moved, f"MPI_File_{way}{where}_end(file, {buffer}, &status);")
         self.do("MPI_File_close(&file);")
 
     def text(self):

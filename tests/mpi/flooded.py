@@ -10,16 +10,18 @@ line of JSON for each; then lets PROGRAM end, and exits as COMMAND does.
 
 import collections
 import json
+import multiprocessing
 import os
 import random
 import re
+import resource
 import socket
 import struct
 import sys
 import time
 from pathlib import Path
 
-from intruder import Attack, during, hello, inodes
+from intruder import Attack, during, hello, sockets
 
 # Connections that a flood keeps open.
 KEPT = 2000
@@ -61,21 +63,6 @@ def connections(job, until, words):
                 kept.popleft().close()
 
 
-def idle(job, until):
-    """Connections that say nothing."""
-    connections(job, until, lambda target: b"")
-
-
-def begun(job, until):
-    """Connections that say half of a first line."""
-    connections(job, until, lambda target: hello(0)[:30])
-
-
-def named(job, until):
-    """Connections with a right first line: the endpoint's own id, which who sees packets knows."""
-    connections(job, until, lambda target: hello(job.wire.names.get(target[0], 0)))
-
-
 def garbage(job, until):
     """Connections that say something else, and are closed."""
     while time.monotonic() < until:
@@ -115,7 +102,7 @@ def datagrams(job, until):
     """Datagrams of all lengths to the ports that the job has."""
     out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     out.setblocking(False)
-    targets = [(address, port) for process in job.processes for address, port in ports(process, "udp")]
+    targets = [(address, port) for process in job.processes for address, port, _ in sockets(process, "udp")]
     words = [os.urandom(length) for length in (8, 40, 200, 1400)]
     sent = 0
     while time.monotonic() < until:
@@ -139,23 +126,19 @@ def local(job, until):
                 one.connect_ex(f"\0{name}")
 
 
-FLOODS = {flood.__name__: flood for flood in [idle, begun, named, garbage, half_open, datagrams, local]}
+FLOODS = {
+    # Connections that say nothing, and half of a first line.
+    "idle": lambda job, until: connections(job, until, lambda target: b""),
+    "begun": lambda job, until: connections(job, until, lambda target: hello(0)[:30]),
+    # With a right first line: the endpoint's own id, which who sees packets knows.
+    "named": lambda job, until: connections(job, until, lambda target: hello(job.wire.names.get(target[0], 0))),
+    **{flood.__name__: flood for flood in [garbage, half_open, datagrams, local]},
+}
 
 
 def sockets_of_memory():
     """Names in the abstract namespace of this host."""
     return re.findall(r"@(fishplate-[0-9a-f]{16})\n", Path("/proc/self/net/unix").read_text())
-
-
-def ports(process, kind):
-    """Addresses that a process has sockets at."""
-    found, own = [], inodes(process)
-    for line in Path(f"/proc/{process}/net/{kind}").read_text().splitlines()[1:]:
-        fields = line.split()
-        address, port = fields[1].split(":")
-        if fields[9] in own:
-            found.append((socket.inet_ntoa(struct.pack("<I", int(address, 16))), int(port, 16)))
-    return found
 
 
 def compute(seconds, until):
@@ -169,28 +152,25 @@ def compute(seconds, until):
 
 def beside(work, count):
     """Starts `count` processes that do `work`; call what it returns to wait for them and have their processor time."""
-    children = []
-    for _ in range(count):
-        child = os.fork()
-        if child == 0:
-            try:
-                work()
-            except BaseException as error:  # pylint: disable=broad-except
-                print(f"flooded: {error!r}", file=sys.stderr, flush=True)
-                os._exit(1)
-            os._exit(0)
-        children.append(child)
+    children = [multiprocessing.get_context("fork").Process(target=work) for _ in range(count)]
+    before = computed()
+    for child in children:
+        child.start()
 
     def wait():
-        seconds = 0
         for child in children:
-            _, status, usage = os.wait4(child, 0)
-            if status:
+            child.join()
+            if child.exitcode != 0:
                 sys.exit("flooded: a flood has failed")
-            seconds += usage.ru_utime + usage.ru_stime
-        return seconds
+        return computed() - before
 
     return wait
+
+
+def computed():
+    """Processor time of children that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 class Job(Attack):
@@ -218,77 +198,59 @@ class Job(Attack):
                 return page
         return None
 
-    def begin(self):
-        """From now on, the most memory is counted."""
-        for process in self.processes:
-            Path(f"/proc/{process}/clear_refs").write_text("5")
-
-    def memory_kib(self, name):
-        """Of each process."""
-        status = [Path(f"/proc/{process}/status").read_text() for process in self.processes]
-        return [int(re.search(rf"{name}:\s+(\d+)", text)[1]) for text in status]
-
     def files(self):
         """How many each process has open."""
         return [len(os.listdir(f"/proc/{process}/fd")) for process in self.processes]
 
     def watch(self, seconds):
-        """MB/s of all, and the most memory and files of each, during so many seconds."""
-        self.begin()
+        """MB/s of all, and the most memory (KiB) and files of each, during so many seconds."""
+        for process in self.processes:
+            # From now on, the most memory is counted.
+            Path(f"/proc/{process}/clear_refs").write_text("5")
         (before, begin), files = self.carried(), self.files()
         until = begin + seconds
         while time.monotonic() < until:
             time.sleep(0.05)
             files = [max(pair) for pair in zip(files, self.files())]
         after, end = self.carried()
-        return (after - before) / (end - begin) / 1e6, self.memory_kib("VmHWM"), files
+        status = [Path(f"/proc/{process}/status").read_text() for process in self.processes]
+        memory = [int(re.search(r"VmHWM:\s+(\d+)", text)[1]) for text in status]
+        return (after - before) / (end - begin) / 1e6, memory, files
+
+    def watch_beside(self, seconds, work, count):
+        """The same while `count` processes do `work`, and their processor time. They begin before the look, and end after."""
+        until = time.monotonic() + seconds + 0.3
+        wait = beside(lambda: work(until), count)
+        return *self.watch(seconds), wait()
 
 
-def processes(kind):
-    """That flood at once."""
-    return LOCAL_FLOODS if kind == "local" else 1
+def grown(now, before):
+    """By how much the process has grown that has grown most."""
+    return max(new - old for new, old in zip(now, before))
 
 
-def under(job, kind, seconds, quiet_files):
-    """MB/s under a flood, the most memory and files of each process, the processor time of the flood, and how many files of a
-    process stay open."""
-    count = processes(kind)
-    # It begins before the job is looked at, and ends after.
-    until = time.monotonic() + seconds + 0.3
-    wait = beside(lambda: FLOODS[kind](job, until), count)
-    rate, memory, files = job.watch(seconds)
-    taken = wait()
-    files_left = lambda: max(now - before for now, before in zip(job.files(), quiet_files))
+def files_left(job, before):
+    """How many files of a process stay open. The least of all looks: links on trial come and go."""
     deadline = time.monotonic() + GIVEN_BACK_S
-    # The least of all looks: links on trial come and go.
-    left = files_left()
+    left = grown(job.files(), before)
     while left > SPARE and time.monotonic() < deadline:
         time.sleep(0.05)
-        left = min(left, files_left())
-    return rate, memory, files, taken, left
-
-
-def beside_burner(job, kind, seconds, taken):
-    """MB/s beside processes that compute for so many seconds in all, and the most memory and files of each process."""
-    count = processes(kind)
-    until = time.monotonic() + seconds + 0.3
-    wait = beside(lambda: compute(taken / count, until), count)
-    watched = job.watch(seconds)
-    wait()
-    return watched
+        left = min(left, grown(job.files(), before))
+    return left
 
 
 def flooded(job, kind, seconds, rounds):
     """What one flood costs the job."""
+    count = LOCAL_FLOODS if kind == "local" else 1
     quiet_rate, quiet_memory, quiet_files = job.watch(seconds)
-    grown = lambda now, before: max(new - old for new, old in zip(now, before))
     turns = []
     for _ in range(rounds):
-        rate, memory, files, taken, left = under(job, kind, seconds, quiet_files)
+        rate, memory, files, taken = job.watch_beside(seconds, lambda until: FLOODS[kind](job, until), count)
         turn = {"rate": rate, "processor_s": taken, "memory_kib": grown(memory, quiet_memory),
-                "files": grown(files, quiet_files), "files_left": left}
+                "files": grown(files, quiet_files), "files_left": files_left(job, quiet_files)}
         # The job's own memory and files grow too.
-        turn["rate_beside"], quiet_memory, quiet_files = beside_burner(job, kind, seconds, taken)
+        burn = lambda until: compute(taken / count, until)
+        turn["rate_beside"], quiet_memory, quiet_files, _ = job.watch_beside(seconds, burn, count)
         turns.append(turn)
     after_rate, _, _ = job.watch(seconds)
     most = {name: max(turn[name] for turn in turns) for name in ("processor_s", "memory_kib", "files", "files_left")}

@@ -9,6 +9,7 @@ out; lets PROGRAM end; exits as COMMAND does. Everything it says is for the test
 import errno
 import os
 import re
+import resource
 import signal
 import socket
 import struct
@@ -53,32 +54,36 @@ def processes(program):
     return sorted(found)
 
 
-def inodes(process):
-    """Those of the sockets of a process."""
-    found = set()
+def sockets(process, kind):
+    """Address, port and state of each socket of a process, `kind` being tcp or udp."""
+    own = set()
     for entry in Path(f"/proc/{process}/fd").iterdir():
         try:
-            found.update(re.findall(r"socket:\[(\d+)\]", os.readlink(entry)))
+            own.update(re.findall(r"socket:\[(\d+)\]", os.readlink(entry)))
         except OSError:
             pass
-    return found
+    for fields in map(str.split, Path(f"/proc/{process}/net/{kind}").read_text().splitlines()[1:]):
+        if fields[9] in own:
+            address, port = (int(part, 16) for part in fields[1].split(":"))
+            yield socket.inet_ntoa(struct.pack("<I", address)), port, fields[3]
 
 
 def listeners(process):
     """Addresses of rails that an endpoint listens on: on one port, with a socket for each interface."""
-    sockets = inodes(process)
     own = re.findall(r"\|-- (\S+)\n\s+/32 host LOCAL", Path(f"/proc/{process}/net/fib_trie").read_text())
-    ports = []
-    for line in Path(f"/proc/{process}/net/tcp").read_text().splitlines()[1:]:
-        fields = line.split()
-        port = fields[1].split(":")[1]
-        if fields[3] == "0A" and fields[9] in sockets:
-            ports.append(int(port, 16))
+    ports = [port for _, port, state in sockets(process, "tcp") if state == "0A"]
     return sorted((address, port) for address in own for port in set(ports) if ports.count(port) > 1)
 
 
 def connect(address):
     return socket.create_connection(address, timeout=PATIENCE_S)
+
+
+def keep(listening, count):
+    """Connections that say nothing, to all listeners in turn; there is room for their files, and for some more."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (count + 1000, max(count + 1000, most)))
+    return [connect(listening[at % len(listening)]) for at in range(count)]
 
 
 def read(connection, length):
@@ -95,13 +100,18 @@ def read(connection, length):
     return got
 
 
-def end_sending(connection):
-    """Says that nothing more comes, unless the other side has reset the connection before."""
-    try:
-        connection.shutdown(socket.SHUT_WR)
-    except OSError as error:
-        if error.errno != errno.ENOTCONN:
-            raise
+def answer(attack, words, is_all=False):
+    """What is answered to these words; `is_all`: the other side sees that nothing more comes."""
+    with connect(attack.listening[0]) as connection:
+        connection.sendall(words)
+        try:
+            if is_all:
+                connection.shutdown(socket.SHUT_WR)
+        except OSError as error:
+            # The other side has reset the connection before.
+            if error.errno != errno.ENOTCONN:
+                raise
+        return read(connection, 64)
 
 
 def preamble(kind, version=VERSION):
@@ -143,27 +153,19 @@ class Wire:
 def garbage(attack):
     """What is no Fishplate at all, in all lengths."""
     for bytes_ in [b"GET / HTTP/1.0\r\n\r\n", b"\0" * 4096, b"\xff", MAGIC[:3], preamble(99), preamble(PROOF)]:
-        with connect(attack.listening[0]) as connection:
-            connection.sendall(bytes_)
-            end_sending(connection)
-            answer = read(connection, 64)
-            say(f"{len(bytes_)} bytes of garbage were answered with {len(answer)} bytes")
+        say(f"{len(bytes_)} bytes of garbage were answered with {len(answer(attack, bytes_, is_all=True))} bytes")
 
 
 def version(attack):
     """A peer of tomorrow."""
-    with connect(attack.listening[0]) as connection:
-        connection.sendall(hello(0, VERSION + 6))
-        answer = read(connection, 64)
-        say(f"answer {answer[:4]} kind {answer[6]} code {answer[7]} version {struct.unpack_from('<H', answer, 4)[0]}")
+    told = answer(attack, hello(0, VERSION + 6))
+    say(f"answer {told[:4]} kind {told[6]} code {told[7]} version {struct.unpack_from('<H', told, 4)[0]}")
 
 
 def stranger(attack):
     """Somebody who takes the job for another one, as after a reuse of its port."""
-    with connect(attack.listening[0]) as connection:
-        connection.sendall(hello(12345))
-        answer = read(connection, 64)
-        say(f"kind {answer[6]} code {answer[7]}")
+    told = answer(attack, hello(12345))
+    say(f"kind {told[6]} code {told[7]}")
 
 
 def token(attack):
@@ -180,30 +182,23 @@ def token(attack):
 
 def crowd(attack):
     """Connections that say nothing, as many as there is room for."""
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_NOFILE, (CROWD + 100, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-    attack.kept = [connect(attack.listening[0]) for _ in range(CROWD)]
+    attack.kept = keep(attack.listening[:1], CROWD)
     say(f"{len(attack.kept)} connections")
 
 
 def storm(attack):
     """A port scan, garbage, and ten thousand connections that say nothing, all during the run."""
-    import resource
-
-    most = STORM + 1000
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, max(most, resource.getrlimit(resource.RLIMIT_NOFILE)[1])))
     opened = 0
-    for address in attack.listening:
-        for port in range(max(1, address[1] - SCANNED), min(65536, address[1] + SCANNED)):
+    for address, port in attack.listening:
+        for scanned in range(max(1, port - SCANNED), min(65536, port + SCANNED)):
             with socket.socket() as probe:
                 probe.settimeout(PATIENCE_S)
-                opened += probe.connect_ex((address[0], port)) == 0
+                opened += probe.connect_ex((address, scanned)) == 0
     say(f"{opened} open ports")
     for turn in range(100):
         with connect(attack.listening[turn % len(attack.listening)]) as connection:
             connection.sendall(os.urandom(turn * 50))
-    attack.kept = [connect(attack.listening[at % len(attack.listening)]) for at in range(STORM)]
+    attack.kept = keep(attack.listening, STORM)
     say(f"{len(attack.kept)} idle connections")
 
 

@@ -3,7 +3,7 @@
 import json
 import re
 
-from support import FISHPLATE
+from support import AS_ROOT, FISHPLATE, MpiTest
 
 # What `fishplate predict` says of traces that it does not replay, and why it is right to.
 REFUSALS = {
@@ -23,6 +23,32 @@ def profiled(record, *command, trace=None):
 def predicting(trace, *networks):
     """The command line that replays a trace, each rank on a host of its own, at 1000 Mbit/s unless other networks are named."""
     return [FISHPLATE, "predict", "--json", trace, "--ranks-per-node", 1, *(networks or ["one=1000"])]
+
+
+def calls(rank):
+    """How often a rank has made each call."""
+    return {call["call"]: call["count"] for call in rank["calls"]}
+
+
+class RecordedTest(MpiTest):
+    """A test that records a program into a folder of its own."""
+
+    def setUp(self):
+        self.folder = self.temporary_folder()
+        self.trace, self.record = self.folder / "trace", self.folder / "profile.json"
+
+    def recorded(self, *command, **environment):
+        """The run of a command, recorded and traced."""
+        return self.run_command(profiled(self.record, *command, trace=self.trace), environment=AS_ROOT | environment)
+
+    def ranks(self):
+        """What is recorded of each rank."""
+        [world] = json.loads(self.record.read_text())["worlds"]
+        return world["ranks"]
+
+    def predicted(self, *networks):
+        """What the trace takes on each network."""
+        return json.loads(self.succeeds(self.run_command(predicting(self.trace, *networks))).out)
 
 
 def outcome(command, passes, run, folder):

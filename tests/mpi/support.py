@@ -14,6 +14,8 @@ import unittest
 import uuid
 from pathlib import Path
 
+from processes import MARK, marked
+
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
 FISHPLATE = BUILD / "bin" / "fishplate"
@@ -27,8 +29,6 @@ INTERFACES = {"mpich": ("mpich", PROGRAMS), "standard": ("mpich", PROGRAMS / "ab
 # Open MPI starts nothing as root unless it is told twice.
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
-# Marks the processes of one job: children inherit it, whatever session or namespace they are in.
-MARK = "FISHPLATE_TEST_JOB"
 # A testbed that is told to end gives its command 2 s and then kills it; ten times that is a hang.
 GRACE_S = 20
 # A job is connected a second after its start; a minute is a hang.
@@ -37,6 +37,7 @@ PATIENCE_S = 60
 MOST_SHOWN = 20_000
 
 
+@functools.cache
 def stack(mpi):
     """The folder with the programs of a stack of `fishplate setup`."""
     found = subprocess.run([FISHPLATE, "setup", "--where", mpi], capture_output=True, text=True, check=True)
@@ -57,6 +58,12 @@ def mpiexec(interface, ranks):
 def bench(program, mpi="mpich"):
     """A benchmark program."""
     return BUILD / "bench" / mpi / program
+
+
+def short_bench(record, stacks="mpich-tcp", rounds=1):
+    """A measurement of a second or less for each stack and round."""
+    return [FISHPLATE, "bench", "--stacks", stacks, "--links", "one=1000", "--benchmarks", "latency", "--sizes", "8", "--rounds", rounds,
+            "--seconds", "0.02", "--record", record]
 
 
 def app(name, mpi="mpich"):
@@ -100,27 +107,13 @@ def class_folder(test):
     return Path(folder.name)
 
 
-def marked(mark):
-    """Processes that carry a mark: numbers and command lines."""
-    wanted = f"{MARK}={mark}".encode()
-    found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
-            continue
-        try:
-            if wanted in (entry / "environ").read_bytes().split(b"\0"):
-                found.append((int(entry.name), (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()))
-        except OSError:
-            pass  # It has ended, or is another user's.
-    return found
-
-
-def command_line(number):
-    """Of a process; none when it is gone."""
-    try:
-        return Path(f"/proc/{number}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-    except OSError:
-        return ""
+def built(command, where):
+    """Runs a command that makes something, which may need to fetch parts from somewhere: skips the tests that use it then."""
+    made = subprocess.run(command, capture_output=True, text=True)
+    if f"cannot be had from {where}" in made.stderr:
+        raise unittest.SkipTest(made.stderr.strip())
+    if made.returncode != 0:
+        raise AssertionError(made.stderr)
 
 
 def top(*options):
@@ -134,25 +127,6 @@ def top_rows(program):
     return [row for row in json.loads(top("--json")) if row["program"] == program]
 
 
-def descendants(root):
-    """Processes below one, in whatever namespaces: numbers and command lines. (MPI programs have no mark: bench leaves
-    FISHPLATE_* of the caller's out.)"""
-    children = {}
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit():
-                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-                children.setdefault(parent, []).append(int(entry.name))
-        except OSError:
-            pass
-    found, left = {}, [root]
-    while left:
-        number = left.pop()
-        found[number] = command_line(number)
-        left += children.get(number, [])
-    return {number: line for number, line in found.items() if line}
-
-
 def each(cases):
     """A test of each of these, which are its arguments: set up before and cleaned up after, whether others fail or not."""
     cases = list(cases)
@@ -162,7 +136,8 @@ def each(cases):
         def run(self):
             for at, case in enumerate(cases):
                 words = case if isinstance(case, tuple) else (case,)
-                with self.subTest(", ".join(map(str, words))):
+                # Scripts are no names.
+                with self.subTest(", ".join(word for word in map(str, words) if len(word) < 100)):
                     try:
                         if at > 0:
                             self.setUp()
@@ -196,6 +171,10 @@ class Ran:
         """What part of all bytes each rail sent."""
         sent = self.sums("tx_bytes")
         return {rail: count / sum(sent.values()) for rail, count in sent.items()}
+
+    def used(self):
+        """The rails that sent something."""
+        return {rail for rail, count in self.sums("tx_bytes").items() if count}
 
     def json(self):
         """The objects in the output of a benchmark program run with --json."""
@@ -305,6 +284,10 @@ class MpiTest(unittest.TestCase):
         """Runs a command to its end."""
         return self.finish(self.start(command, environment), timeout)
 
+    def fishplate(self, *words, timeout=120, **environment):
+        """Runs a command of the program to its end."""
+        return self.run_command([FISHPLATE, *words], timeout, environment)
+
     def finish(self, job, timeout=120):
         """The end of a job."""
         ran = job.wait(timeout)
@@ -327,12 +310,26 @@ class MpiTest(unittest.TestCase):
         started = mpi_command(ranks, *command, on=on, run=run, mpi=mpi, mpiexec=mpiexec)
         return self.run_command(started, timeout, settings)
 
+    def script(self, lines, run=(), on=None, **settings):
+        """Runs lines of shell, until one fails, on the first host of a testbed, or of what else `on` names; under `fishplate run`
+        with these options, if any."""
+        shell = ["sh", "-ec", lines]
+        inside = [FISHPLATE, "run", *run, "--", *shell] if run else shell
+        return self.run_command([*(on or testbed("--")), *inside], environment=settings)
+
     def lab(self, *options):
         """A lab until the end of the test; its name."""
         name = f"t{uuid.uuid4().hex[:8]}"
-        self.succeeds(self.run_command([FISHPLATE, "lab", "up", *options, "--name", name, "--unverified"]))
-        self.addCleanup(lambda: self.succeeds(self.run_command([FISHPLATE, "lab", "down", name])))
+        self.succeeds(self.fishplate("lab", "up", *options, "--name", name, "--unverified"))
+        self.addCleanup(lambda: self.succeeds(self.fishplate("lab", "down", name)))
         return name
+
+    def verified(self, ranks, name, *options):
+        """The line of an application over two rails, whose result is right."""
+        ran = self.ends_well(self.mpi(ranks, app(name), *options, "--json"))
+        [line] = ran.json()
+        self.assertEqual((line["kind"], line["checked"], line["ranks"]), ("result", True, ranks), str(ran))
+        return line
 
     def succeeds(self, ran, *texts, warns=None):
         """The command ended well and said all of this, and Fishplate nothing but what `warns`, if anything, is in."""
@@ -365,6 +362,12 @@ class MpiTest(unittest.TestCase):
         self.says(ran, *texts)
         return ran
 
+    def refuses(self, code, command, *texts, ranks=1, **settings):
+        """A command, of words or a line, ends with this code and says all of this; each text is a regular expression."""
+        words = shlex.split(command) if isinstance(command, str) else command
+        start = [stack("mpich") / "mpiexec", "-n", ranks] if ranks > 1 else []
+        self.ends_with(code, self.run_command([*start, *words], environment=settings), *texts)
+
     def says(self, ran, *texts):
         """The error output has all of this; each text is a regular expression."""
         for text in texts:
@@ -380,6 +383,11 @@ def testbed(*arguments):
     """A command on a testbed, of two hosts and two rails as fast as the machine unless `arguments` say otherwise."""
     rails = () if "--rails" in arguments else ("--rails", "0,0")
     return [FISHPLATE, "testbed", *rails, *arguments]
+
+
+def on_node(host, script):
+    """A shell line of a testbed that runs a script on one of its hosts."""
+    return f"$FISHPLATE_TESTBED_LAUNCH node{host} {shlex.quote(script)}"
 
 
 def on_host(job):

@@ -2,8 +2,7 @@
 
 import json
 
-from applications import AppTest
-from support import FISHPLATE, app, json_lines, testbed
+from support import MpiTest, app, json_lines
 
 NAS = ["ep", "is", "cg", "mg", "ft", "lu", "bt", "sp"]
 SQUARE = ["bt", "sp"]  # what runs on a square number of ranks
@@ -50,14 +49,13 @@ ON_FOUR = {"ep": (0, 0, 8, 4 * 12 * 8), "is": is_on_four(16, 512), "cg": cg_on_f
            "lu": lu_on_four(12, 50)}
 
 
-class Apps(AppTest):
+class Apps(MpiTest):
     def run_all(self, ranks):
         """The lines of all programs in one testbed, class S."""
         names = [name for name in NAS if ranks != 2 or name not in SQUARE]
         runs = [f"mpiexec -n {ranks} {app(name)} --class S --json" for name in names]
-        inside = [FISHPLATE, "run", "--mpi", "mpich", "--", "sh", "-ec", "\n".join(runs)]
-        ran = self.run_command([*testbed("--rails", "0,0", "--"), *inside])
-        lines = {line["benchmark"]: line for line in self.ends_well(ran).json()}
+        ran = self.ends_well(self.script("\n".join(runs), ["--mpi", "mpich"]))
+        lines = {line["benchmark"]: line for line in ran.json()}
         self.assertEqual(list(lines), names, str(ran))
         return lines
 
@@ -101,7 +99,7 @@ class Apps(AppTest):
     def test_bench_runs_them(self):
         record = self.temporary_folder() / "record.jsonl"
         asked = ["--stacks", "mpich-tcp", "--benchmarks", "is:--class=S", "--links", "lan=400+100", "--rounds", "1"]
-        ran = self.ends_well(self.run_command([FISHPLATE, "bench", *asked, "--record", record], 300))
+        ran = self.ends_well(self.fishplate("bench", *asked, "--record", record, timeout=300))
         samples = {line["metric"]: line for line in json_lines(record, "sample")}
         self.assertEqual(set(samples), {"run_time", "communication_time"}, str(ran))
         for sample in samples.values():

@@ -4,10 +4,10 @@ import json
 import os
 import signal
 import time
-import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from support import FISHPLATE, MpiTest, command_line, descendants, json_lines, tool
+from processes import command_line, descendants
+from support import FISHPLATE, MpiTest, json_lines, tool
 
 # Two stacks, a benchmark of two sizes, two rounds on one link: four cells of a second or less.
 SMALL = ["--stacks", "mpich-tcp,fishplate-mpich", "--benchmarks", "bandwidth:--window=4", "--sizes", "64,64K",
@@ -33,7 +33,7 @@ class Bench(MpiTest):
         self.record = self.folder / "record.jsonl"
 
     def bench(self, *arguments, **environment):
-        return self.run_command([FISHPLATE, "bench", *arguments], PATIENCE_S, environment)
+        return self.fishplate("bench", *arguments, timeout=PATIENCE_S, **environment)
 
     def small(self, record=None):
         return [*SMALL, "--record", record or self.record]
@@ -44,7 +44,7 @@ class Bench(MpiTest):
         self.assertEqual(ran.code, 0, str(ran))
         stacks = ["mpich-tcp", "fishplate-mpich"]
         self.assertEqual(sorted(set(cells(record))), sorted((s, r) for s in stacks for r in (0, 1)), str(ran))
-        report = self.run_command([FISHPLATE, "report", record, "--markdown", "-"])
+        report = self.fishplate("report", record, "--markdown", "-")
         self.assertIn("fishplate-mpich", self.succeeds(report).out)
         self.assertNotIn("not complete", report.out)
 
@@ -233,7 +233,3 @@ class Refused(Bench):
             self.skipTest("only root can take rights away")
         command = [tool("setpriv"), "--bounding-set=-sys_admin", FISHPLATE, "bench", *self.small()]
         self.fails(self.run_command(command), "root lacks CAP_SYS_ADMIN here, as in a container: start that with --privileged")
-
-
-if __name__ == "__main__":
-    unittest.main()

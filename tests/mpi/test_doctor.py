@@ -1,9 +1,10 @@
 """`fishplate doctor` on hosts and networks that are well, and on some that are not: what it finds, and what it says to do."""
 
+import functools
 import json
 import shlex
 
-from support import FISHPLATE, MpiTest, testbed, tool
+from support import FISHPLATE, MpiTest, on_node, tool
 
 IP = tool("ip")
 PORTS = "50000-50063"
@@ -15,9 +16,7 @@ FIREWALL = (f"{IP} rule add pref 5 lookup local; "
             f"{IP} rule del pref 0")
 
 
-def there(script):
-    """A line that runs a script on the other host."""
-    return f"$FISHPLATE_TESTBED_LAUNCH node1 {shlex.quote(script)}"
+there = functools.partial(on_node, 1)
 
 
 class Doctor(MpiTest):
@@ -26,8 +25,7 @@ class Doctor(MpiTest):
     def examined(self, setup="true", doctor=("--mpi", "mpich", "node1"), code=0, **settings):
         """All findings that are not fine, after a setup script: (severity, host, check, found, what to do)."""
         line = f"{setup} && exec {FISHPLATE} doctor --json {shlex.join(doctor)}"
-        ran = self.run_command(testbed("--", "sh", "-c", line), environment=settings)
-        self.assertEqual(ran.code, code, str(ran))
+        ran = self.ends_with(code, self.script(line, **settings))
         self.assertTrue(ran.out.startswith("{"), str(ran))
         self.report = json.loads(ran.out)
         return [(one["severity"], "+".join(one["hosts"]), one["check"], one["found"], one["to_do"])
@@ -50,9 +48,8 @@ class Doctor(MpiTest):
             self.assertIn(text, fine)
         # Without a home, and with a table.
         line = f"unset HOME; exec {FISHPLATE} doctor --mpi mpich node1"
-        cache = self.run_command([FISHPLATE, "setup", "--where", "mpich"]).out.strip().rsplit("/", 2)[0]
-        ran = self.run_command(testbed("--", "sh", "-c", line), environment={"FISHPLATE_CACHE": cache})
-        self.succeeds(ran, "2 hosts: ", "MPICH 5")
+        cache = self.fishplate("setup", "--where", "mpich").out.strip().rsplit("/", 2)[0]
+        self.succeeds(self.script(line, FISHPLATE_CACHE=cache), "2 hosts: ", "MPICH 5")
 
     def test_a_firewall(self):
         found = self.examined(there(FIREWALL.format("r1")), FISHPLATE_PORTS=PORTS)
@@ -98,8 +95,7 @@ class Doctor(MpiTest):
 
     def test_a_black_hole(self):
         name = self.lab("--rails", "0,0", "--path-mtu", "1300,9000")
-        ran = self.run_command([FISHPLATE, "lab", "exec", "--name", name, "--", FISHPLATE, "doctor", "--mpi", "mpich",
-                                "--json", "node1"])
+        ran = self.fishplate("lab", "exec", "--name", name, "--", FISHPLATE, "doctor", "--mpi", "mpich", "--json", "node1")
         found = [one for one in json.loads(self.ends_well(ran).out)["findings"] if one["check"] == "packet sizes"]
         self.assertEqual([one["hosts"] for one in found], [["node0"], ["node1"]], str(ran))
         for one in found:

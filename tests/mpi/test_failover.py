@@ -6,7 +6,7 @@ import sys
 import time
 import unittest
 
-from cuts import TOLD, link_down, loss, rates, reset
+from cuts import TOLD, at_once, link_down, loss, rates, reset
 from support import FISHPLATE, MpiTest, bench, each, mpi_command, on_first_host, on_host, program
 
 # How many random cuts are made (tests/run --cuts), and what makes them.
@@ -39,9 +39,9 @@ class Failover(MpiTest):
         command = on_first_host(job, lambda here: f"{here} & job=$!\n{flowing('r[01]')}\n{until_it_ends}")
         return self.run_command(command, timeout=timeout, environment=settings)
 
-    def survives(self, ran, *texts, told=TOLD):
-        """It ended well, whatever was told of rails."""
-        self.ends_well(ran, *texts, told=[told])
+    def survives(self, disturbance, ranks, *command, says="", told=TOLD, **options):
+        """The same; the command ends well, whatever was told of rails."""
+        self.ends_well(self.disturbed(disturbance, ranks, *command, **options), says, told=[told])
 
 
 class Cut(Failover):
@@ -50,40 +50,31 @@ class Cut(Failover):
     @each([2, 4])
     def test_a_rail_that_comes_and_goes(self, ranks):
         # With rates: a rail without one may carry everything alone, and r1 would not be missed.
-        job = [bench("stress"), "--duration", 3]
-        ran = self.disturbed(link_down("r1").for_a_while(0.5), ranks, *job, on=["--rails", "1000,1000"])
-        self.survives(ran, "all contents right")
+        self.survives(link_down("r1").for_a_while(0.5), ranks, bench("stress"), "--duration", 3, says="all contents right",
+                      on=["--rails", "1000,1000"])
 
     @each([("mpich", "off"), ("openmpi", "on")])
     def test_rails_that_threads_carry(self, mpi, encryption):
-        cut = link_down("r1").for_a_while(0.3)
-        job = [bench("stress", mpi), "--duration", 2]
-        ran = self.disturbed(cut, 2, *job, mpi=mpi, on=["--rails", "2000,2000,2000"],
-                             FISHPLATE_THREADS="3", FISHPLATE_ENCRYPTION=encryption)
-        self.survives(ran, "all contents right")
+        self.survives(link_down("r1").for_a_while(0.3), 2, bench("stress", mpi), "--duration", 2, says="all contents right", mpi=mpi,
+                      on=["--rails", "2000,2000,2000"], FISHPLATE_THREADS="3", FISHPLATE_ENCRYPTION=encryption)
 
     def test_both_rails_in_turn_under_collectives(self):
         both = f"{link_down('r0').for_a_while(0.5)}; {link_down('r1').for_a_while(0.5)}"
-        ran = self.disturbed(both, 4, *collective(bench("allreduce"), "64,64K", 3))
-        self.survives(ran)
+        self.survives(both, 4, *collective(bench("allreduce"), "64,64K", 3))
 
     def test_connections_that_are_reset(self):
         both = f"{reset('r0').for_a_while(0, 0.2)}; {reset('r1', 1).for_a_while(0, 0.2)}"
-        options = ["--check", "--sizes", "1M", "--seconds", 2, "--warmup", 1]
-        ran = self.disturbed(both, 2, bench("bandwidth", "openmpi"), *options, mpi="openmpi")
-        self.survives(ran)
+        self.survives(both, 2, *collective(bench("bandwidth", "openmpi"), "1M", 2), "--warmup", 1, mpi="openmpi")
 
     @each([("mpich", 3), ("openmpi", 4)])
     def test_a_rail_that_loses_everything(self, mpi, ranks):
         disturbance = f"{loss('r1').for_a_while(0.6)}; {loss('r0', [0]).for_a_while(0.6)}"
-        ran = self.disturbed(disturbance, ranks, program("kernels", mpi), 3, mpi=mpi)
-        self.survives(ran, "all right")
+        self.survives(disturbance, ranks, program("kernels", mpi), 3, says="all right", mpi=mpi)
 
     def test_rates_that_change(self):
         changes = f"{rates('r0', 10, 1000)}; {rates('r1', 1, 500, 250)}"
-        ran = self.disturbed(changes, 2, bench("stress"), "--duration", 2, on=["--rails", "1000,250"])
         # A rail that has become a hundred times slower may count as failed for a while.
-        self.survives(ran, "all contents right", told="")
+        self.survives(changes, 2, bench("stress"), "--duration", 2, says="all contents right", told="", on=["--rails", "1000,250"])
 
     @each([link_down("r1"), link_down("r1", 1), loss("r1")])
     def test_a_rail_that_comes_up_after_the_start(self, cut):
@@ -92,20 +83,15 @@ class Cut(Failover):
         # Later than a rail is tried for if no other carries.
         later = f"{flowing('r0')}; sleep 1.5; {cut.end}; {flowing('r1')}; touch {stop}; wait $job"
         command = on_first_host(job, lambda here: f"{cut.begin}; {here} & job=$!; {later}")
-        ran = self.run_command(command, environment={"FISHPLATE_TIMEOUT": "1"})
-        self.survives(ran, "all right", told="")
+        self.ends_well(self.run_command(command, environment={"FISHPLATE_TIMEOUT": "1"}), "all right")
 
     def test_all_rails_cut_for_five_seconds(self):
-        down, up = zip(*((cut.begin, cut.end) for cut in map(link_down, ["r0", "r1"])))
-        ran = self.disturbed(
-            f"{'; '.join(down)}; sleep 5; {'; '.join(up)}; wait $job; exit", 2, bench("stress"), "--duration", 3
-        )
-        self.survives(ran, "all contents right")
+        cut = at_once(link_down("r0"), link_down("r1")).for_a_while(5, 0)
+        self.survives(f"{cut}; wait $job; exit", 2, bench("stress"), "--duration", 3, says="all contents right")
 
     def test_all_rails_cut_for_good(self):
-        down = "; ".join(link_down(rail).begin for rail in ["r0", "r1"])
         options = ["--iterations", 1000000, "--sizes", "64K"]
-        ran = self.disturbed(down, 2, bench("bandwidth"), *options, FISHPLATE_TIMEOUT="2")
+        ran = self.disturbed(at_once(link_down("r0"), link_down("r1")).begin, 2, bench("bandwidth"), *options, FISHPLATE_TIMEOUT="2")
         causes = r"rail r\d \(.*\): .*; rail r\d \("
         lost = r"peer .* \(rank [01] on node[01]\) is lost: no rail to it has come back for 2 s: "
         self.fails(ran, f"fishplate: rank [01] on node[01]: {lost}{causes}")
@@ -123,8 +109,7 @@ class Emulated(Failover):
         # 256 MiB: many times what goes before the rail is set up again.
         options = ["--check", "--sizes", "1M", "--iterations", 3, "--warmup", 1]
         lab = self.lab("--rails", rails, "--path-mtu", mtu)
-        ran = self.run_command(self.there(lab, 2, bench("bandwidth"), *options))
-        self.survives(ran)
+        ran = self.ends_well(self.run_command(self.there(lab, 2, bench("bandwidth"), *options)), told=[TOLD])
         narrow = f"r{rails.count(',')}"
         self.assertGreater(ran.shares()[narrow], 0.2, str(ran))
 
@@ -144,7 +129,7 @@ class Emulated(Failover):
             # So that each finds messages under way, and what the one before has done to them.
             time.sleep(0.5)
             self.assertIsNone(running.process.poll(), str(running.ran()))
-            self.succeeds(self.run_command([FISHPLATE, "lab", "set", "--name", lab, change]))
+            self.succeeds(self.fishplate("lab", "set", "--name", lab, change))
         stop.touch()
         self.ends_well(self.finish(running), "all right")
 

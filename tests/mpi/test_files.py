@@ -4,7 +4,7 @@ nothing of theirs is left behind."""
 import shlex
 import signal
 
-from support import AS_ROOT, FISHPLATE, MpiTest, bench, json_lines, stack, testbed
+from support import AS_ROOT, MpiTest, bench, json_lines, stack, testbed
 
 CONTENT = {
     "io_contiguous": "--sizes 4K,100000",
@@ -25,9 +25,9 @@ class Files(MpiTest):
     def no_files_left(self):
         self.assertEqual(list(self.path.iterdir()), [])
 
-    def refuses(self, code, command, *texts, **settings):
-        """The exit code, a message, and nothing left behind."""
-        self.ends_with(code, self.run_command(shlex.split(command), environment=settings), *texts)
+    def refuses(self, *command, **settings):
+        """And nothing is left behind."""
+        super().refuses(*command, **settings)
         self.no_files_left()
 
 
@@ -43,9 +43,7 @@ class Checked(Files):
             script += [f"{mpiexec} {bench('io_metadata', mpi)} {more}"]
         collective = f"--calls collective --access mpiio --check --path {self.path} {FEW_ITERATIONS}"
         script += [f"{mpiexec} {bench('io_tile', mpi)} {CONTENT['io_tile']} {collective}"]
-        shell = ["sh", "-ec", "\n".join(script)]
-        inside = [FISHPLATE, "run", *run, "--", *shell] if run else shell
-        lines = self.ends_well(self.run_command([*testbed("--rails", "0", "--"), *inside], 120, settings)).json()
+        lines = self.ends_well(self.script("\n".join(script), run, testbed("--rails", "0", "--"), **settings)).json()
         for name in [*CONTENT, "io_metadata"]:
             own = [line for line in lines if line["benchmark"] == name]
             self.assertEqual({line["options"]["access"] for line in own}, {"mpiio", "posix"}, name)
@@ -82,12 +80,12 @@ class Checked(Files):
         record = self.temporary_folder() / "record.jsonl"
         chosen = [f"io_contiguous:--path={self.path}", f"io_threads:--path:{self.path}:--file-size:1M"]
         few = ["--stacks", "mpich-tcp", "--links", "lan=0", "--rounds", "1", "--seconds", "0.01", "--checked"]
-        self.succeeds(self.run_command([FISHPLATE, "bench", "--benchmarks", ",".join(chosen), *few, "--record", record]))
+        self.succeeds(self.fishplate("bench", "--benchmarks", ",".join(chosen), *few, "--record", record))
         samples = json_lines(record, "sample")
         self.assertEqual({line["metric"] for line in samples}, {"write_bandwidth", "read_bandwidth"})
         self.assertEqual([line["options"].get("threads") for line in samples], [None, None, 1, 2, 1, 2])
         self.assertTrue(all(line["checked"] and "path" not in line["options"] for line in samples))
-        self.succeeds(self.run_command([FISHPLATE, "report", record, "--markdown", "-"]), "lan, read bandwidth")
+        self.succeeds(self.fishplate("report", record, "--markdown", "-"), "lan, read bandwidth")
         self.no_files_left()
 
 
@@ -154,8 +152,8 @@ class Wrong(Files):
         self.refuses(6, odd, "--cache direct in .*: sizes and offsets are no multiples of 4096 bytes")
         # Of the second rank's tile alone: it begins at byte 3840.
         shifted = "--tiles 17x1 --tile 1024x4 --element 4 --overlap 64x0"
-        two = f"{stack('mpich')}/mpiexec -n 2 {bench('io_tile')} --path {self.path} --cache direct {shifted}"
-        self.refuses(6, two, "--cache direct in .*: sizes and offsets are no multiples of 4096 bytes")
+        two = f"{bench('io_tile')} --path {self.path} --cache direct {shifted}"
+        self.refuses(6, two, "--cache direct in .*: sizes and offsets are no multiples of 4096 bytes", ranks=2)
         nowhere = {"FISHPLATE_LIBNFS": "/nowhere/libnfs.so"}
         self.refuses(6, f"{contiguous} --path nfs://h/x", "cannot reach nfs://h/x: --access nfs needs libnfs 4 or 5: "
                      "/nowhere/libnfs.so.*FISHPLATE_LIBNFS can name the file", **nowhere)

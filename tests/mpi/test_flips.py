@@ -19,7 +19,7 @@ PATIENCE_S = 60 + FLIPS
 class Flips(MpiTest):
     def flipped(self, lab):
         """Packets of which the emulator has changed a bit, and how the lab shows that."""
-        shown = self.run_command([FISHPLATE, "lab", "status", lab]).out
+        shown = self.fishplate("lab", "status", lab).out
         self.assertRegex(shown, r"lost +changed +queue peak +late us mean +p99 +max")
         rows = re.findall(r"flip .* (\d+) +[\d.]+ [kMG]?B +[-\d]+ +[-\d]+ +[-\d]+ *$", shown, re.M)
         self.assertEqual(len(rows), 2, shown)

@@ -14,7 +14,7 @@ import zipfile
 from pathlib import Path
 
 from recorded import profiled
-from support import FISHPLATE, ROOT, MpiTest, bench, mpi_command, mpiexec, program, testbed, with_mpich
+from support import FISHPLATE, ROOT, MpiTest, bench, mpi_command, mpiexec, program, short_bench, testbed, with_mpich
 
 # Who owns the folder.
 OTHER = 65534
@@ -28,12 +28,14 @@ class ForeignFolders(MpiTest):
         # Where what must not be overwritten is.
         self.own = self.temporary_folder()
 
-    def folder(self):
-        """A folder of the other user's."""
+    def folder(self, given=()):
+        """A folder of the other user's, with copies of what is given."""
         folder = self.temporary_folder() / "folder"
         folder.mkdir()
         folder.chmod(0o777)
         os.chown(folder, OTHER, OTHER)
+        for file in given:
+            subprocess.run(["cp", "-r", file, folder / file.name], check=True)
         return folder
 
     def run_in(self, folder, command, **settings):
@@ -45,35 +47,27 @@ class ForeignFolders(MpiTest):
         """Names of what is there."""
         return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir())
 
-    def plant(self, folder, name, target):
-        """An entry that leads to a precious file, as the other user makes it; by its kind."""
+    def plant(self, folder, name, make):
+        """An entry of the other user's, which `make` makes of its path."""
         entry = folder / name
         entry.parent.mkdir(parents=True, exist_ok=True)
         os.chown(entry.parent, OTHER, OTHER)
-        target.write_bytes(PRECIOUS)
-        entry.symlink_to(target)
+        make(entry)
         os.chown(entry, OTHER, OTHER, follow_symlinks=False)
 
     def check(self, command, given=(), more=(), **settings):
-        """Runs a command in a clean folder, then in one where each name that it wrote, and each of `more`, is a link. `given`: files
-        that it reads."""
-        def filled():
-            folder = self.folder()
-            for file in given:
-                target = folder / file.name
-                subprocess.run(["cp", "-r", file, target], check=True)
-            return folder
-
-        clean = filled()
+        """Runs a command in a clean folder, then in one where each name that it wrote, and each of `more`, is a link to a precious
+        file; then with pipes, which nobody reads: the command ends. `given`: files that it reads."""
+        clean = self.folder(given)
         before = set(self.written(clean))
-        ran = self.run_in(clean, command, **settings)
-        self.assertEqual(ran.code, 0, str(ran))
+        ran = self.ends_with(0, self.run_in(clean, command, **settings))
         names = [name for name in self.written(clean) if name not in before]
         self.assertTrue(names, f"nothing was written\n{ran}")
-        folder, targets = filled(), {}
+        folder, targets = self.folder(given), {}
         for name in [*names, *(f"{name}.part" for name in names), *more]:
-            targets[name] = self.own / f"{len(targets)}-{Path(name).name}"
-            self.plant(folder, name, targets[name])
+            target = targets[name] = self.own / f"{len(targets)}-{Path(name).name}"
+            target.write_bytes(PRECIOUS)
+            self.plant(folder, name, lambda entry: entry.symlink_to(target))
         ran = self.run_in(folder, command, **settings)
         for name, target in targets.items():
             self.assertEqual(target.read_bytes(), PRECIOUS, f"{name} was overwritten\n{ran}")
@@ -82,26 +76,17 @@ class ForeignFolders(MpiTest):
             if entry and not stat.S_ISLNK(entry.st_mode):
                 self.assertTrue(stat.S_ISREG(entry.st_mode) or stat.S_ISDIR(entry.st_mode), name)
             target.unlink()
-        self.pipes(filled(), names, command, settings)
-        return ran, names
-
-    def pipes(self, folder, names, command, settings):
-        """The same with pipes, which nobody reads: the command ends."""
+        with_pipes = self.folder(given)
         for name in names:
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            os.mkfifo(folder / name)
-            os.chown(folder / name, OTHER, OTHER)
-        self.run_in(folder, command, **settings)
+            self.plant(with_pipes, name, os.mkfifo)
+        self.run_in(with_pipes, command, **settings)
+        return ran, names
 
     def linked_folder(self, name, command, given=(), **settings):
         """The folder of this name, which the command would make, is a link to one of root's: nothing comes there."""
-        folder = self.folder()
-        for file in given:
-            subprocess.run(["cp", "-r", file, folder / file.name], check=True)
-        private = self.own / "private"
+        folder, private = self.folder(given), self.own / "private"
         private.mkdir()
-        (folder / name).symlink_to(private)
-        os.chown(folder / name, OTHER, OTHER, follow_symlinks=False)
+        self.plant(folder, name, lambda entry: entry.symlink_to(private))
         ran = self.run_in(folder, command, **settings)
         self.assertEqual(list(private.iterdir()), [], str(ran))
         self.assertIn(TOLD, ran.err, str(ran))
@@ -112,16 +97,13 @@ class ForeignFolders(MpiTest):
         folder = self.temporary_folder()
         # Of messages alone, which all formats have words for.
         job = [*mpiexec("mpich", 2), bench("latency"), "--sizes", "8", "--iterations", "10"]
-        command = profiled(folder / "p.json", *job, trace=folder / "trace")
-        self.assertEqual(self.run_command(command).code, 0)
+        self.ends_well(self.run_command(profiled(folder / "p.json", *job, trace=folder / "trace")))
         return folder / "p.json", folder / "trace"
 
     def test_counters_of_jobs(self):
         counters = ["--stats", "stats.jsonl"]
-        job = mpi_command(2, program("collectives"), run=counters)
-        here = shlex.join(map(str, job[job.index("--") + 1 :]))
         # The testbed's hosts have the folder as well.
-        ran, names = self.check([*testbed("--"), "sh", "-c", here])
+        ran, names = self.check(mpi_command(2, program("collectives"), run=counters))
         self.assertEqual(names, ["stats.jsonl"], str(ran))
         self.assertIn(f"--stats stats.jsonl: it is a link {TOLD}", ran.err, str(ran))
         # What ranks write by themselves.
@@ -155,21 +137,17 @@ class ForeignFolders(MpiTest):
         self.linked_folder("results", predict, given=[trace])
 
     def test_records_and_reports(self):
-        bench = [FISHPLATE, "bench", "--stacks", "fishplate-mpich", "--links", "one=1000", "--benchmarks", "latency", "--sizes", "8",
-                 "--rounds", "1", "--seconds", "0.05", "--record", "r.jsonl"]
-        folder = self.folder()
-        ran = self.run_in(folder, bench)
-        self.assertEqual(ran.code, 0, str(ran))
+        bench, folder = short_bench("r.jsonl", "fishplate-mpich"), self.folder()
+        self.ends_well(self.run_in(folder, bench))
         record = folder / "r.jsonl"
         self.check([FISHPLATE, "report", "r.jsonl", "-o", "r.html", "--csv", "r.csv", "--markdown", "r.md"], given=[record])
         self.check([FISHPLATE, "reproduce", "--row", "M1", "--record", "p.jsonl"])
         # A record is made anew, or continued where it is the user's own.
-        target = self.own / "record"
-        other = self.folder()
-        self.plant(other, "r.jsonl", target)
+        other, target = self.folder(), self.own / "record"
+        target.write_bytes(PRECIOUS)
+        self.plant(other, "r.jsonl", lambda entry: entry.symlink_to(target))
         for words in [bench, [FISHPLATE, "bench", "--resume", "r.jsonl"]]:
-            ran = self.run_in(other, words)
-            self.assertNotEqual(ran.code, 0, str(ran))
+            ran = self.fails(self.run_in(other, words))
             self.assertEqual(target.read_bytes(), PRECIOUS, str(ran))
 
     def wheel(self, folder, name, version):
@@ -189,11 +167,14 @@ class ForeignFolders(MpiTest):
             self.wheel(folder, name, version)
         ran = self.run_in(folder, [FISHPLATE, "setup", "--stack", "mpich"], FISHPLATE_CACHE=str(cache), PIP_NO_INDEX="1",
                           PIP_FIND_LINKS=str(folder), PIP_CONFIG_FILE="/dev/null")
-        self.assertNotEqual(ran.code, 0, str(ran))
-        self.assertIn("DO NOT MATCH THE HASHES", ran.err, str(ran))
+        self.fails(ran, "DO NOT MATCH THE HASHES")
         self.assertEqual(list(cache.rglob("mpich.py")), [], str(ran))
         self.assertFalse(marker.exists(), str(ran))
-        loose = [path for path in cache.rglob("*") if not path.is_symlink() and path.stat().st_mode & 0o022]
+        self.is_closed(cache, ran)
+
+    def is_closed(self, folder, ran):
+        """Nobody else can write to what is there."""
+        loose = [path for path in folder.rglob("*") if not path.is_symlink() and path.stat().st_mode & 0o022]
         self.assertEqual(loose, [], str(ran))
 
     def test_what_is_compiled_can_be_changed_by_nobody_else(self):
@@ -206,11 +187,9 @@ class ForeignFolders(MpiTest):
         for entry in stacks.iterdir():
             if entry.name != "bench" and entry.is_dir():
                 (cache / entry.name).symlink_to(entry)
-        bench = [FISHPLATE, "bench", "--stacks", "mpich-tcp", "--links", "one=1000", "--benchmarks", "latency", "--sizes", "8", "--rounds",
-                 "1", "--seconds", "0.05", "--record", "r.jsonl", "--sources", sources]
+        bench = [*short_bench("r.jsonl"), "--sources", sources]
         ran = self.run_in(self.folder(), bench, FISHPLATE_CACHE=str(cache), MAKEFLAGS="PROGRAMS=latency")
-        self.assertEqual(ran.code, 0, str(ran))
+        self.ends_well(ran)
         made = [path for path in cache.rglob("*") if not path.is_symlink()]
         self.assertTrue(any(path.is_file() and os.access(path, os.X_OK) for path in made), f"{made}\n{ran}")
-        loose = [path for path in made if path.stat().st_mode & 0o022]
-        self.assertEqual(loose, [], str(ran))
+        self.is_closed(cache, ran)

@@ -8,7 +8,7 @@ import re
 import unittest
 
 from recorded import profiled
-from support import FISHPLATE, MpiTest, json_lines, mpiexec, program
+from support import FISHPLATE, MpiTest, json_lines, mpiexec, program, short_bench
 
 # Title of the terminal, colour, a C1 control, right-to-left override, an element, the end of a script.
 HOSTILE = "\x1b]0;t\x07\x1b[31m\u009b32m\u202e<img src=x onerror=alert(1)></script>&quot;"
@@ -38,7 +38,7 @@ class HostileNames(MpiTest):
 
     def runs(self, *command):
         """A command, whether it succeeds or not."""
-        return self.clean(self.run_command([FISHPLATE, *command]))
+        return self.clean(self.fishplate(*command))
 
     def strings(self, value, path=()):
         """Paths of the strings in a record; of each list the first entry."""
@@ -59,27 +59,22 @@ class HostileNames(MpiTest):
         at[path[-1]] += HOSTILE
         return record
 
-    def all_at_once(self, lines, read):
-        """Makes each string of some lines of JSON hostile, those together that `read` can do with. What it cannot do with is told
-        cleanly as well, which `read` looks at."""
-        for at, line in enumerate(lines):
-            for path in list(self.strings(line)):
-                tried = self.changed(lines[at], path)
-                if read([*lines[:at], tried, *lines[at + 1 :]]).code == 0:
-                    lines[at] = tried
-        ran = read(lines)
-        self.assertEqual(ran.code, 0, str(ran))
-
-    def profile(self, folder):
-        """A small profile, with traces."""
-        job = [*mpiexec("mpich", 2), program("profiled"), "counts"]
-        command = profiled(folder / "p.json", *job, trace=folder / "trace")
-        self.assertEqual(self.run_command(command).code, 0)
-        return folder / "p.json"
+    def hostile(self, lines, numbers, read):
+        """Lines of JSON with each string of those with these numbers hostile, those together that `read` can do with. What it cannot
+        do with is told cleanly as well, which `read` looks at."""
+        for at in numbers:
+            for path in list(self.strings(lines[at])):
+                tried = [*lines[:at], self.changed(lines[at], path), *lines[at + 1 :]]
+                if read(tried).code == 0:
+                    lines = tried
+        self.ends_well(read(lines))
+        return lines
 
     def test_records_of_profiles(self):
         folder = self.temporary_folder()
-        profile = json.loads(self.profile(folder).read_text())
+        job = [*mpiexec("mpich", 2), program("profiled"), "counts"]
+        self.ends_well(self.run_command(profiled(folder / "p.json", *job, trace=folder / "trace")))
+        profile = json.loads((folder / "p.json").read_text())
         file, page = folder / "q.json", folder / "page.html"
 
         def read(lines):
@@ -87,16 +82,14 @@ class HostileNames(MpiTest):
             file.write_text(json.dumps(one))
             return self.runs("profile", "--read", file, "--output", folder / "page.json")
 
-        self.all_at_once([profile], read)
+        self.hostile([profile], [0], read)
         self.harmless(page)
         self.assertIn("&lt;img", page.read_text())
 
     def test_records_of_measurements(self):
         folder = self.temporary_folder()
         record = folder / "r.jsonl"
-        made = self.run_command([FISHPLATE, "bench", "--stacks", "fishplate-mpich,mpich-tcp", "--links", "one=1000", "--benchmarks",
-                                 "latency", "--sizes", "8", "--rounds", "2", "--seconds", "0.02", "--record", record])
-        self.assertEqual(made.code, 0, str(made))
+        self.ends_well(self.run_command(short_bench(record, "fishplate-mpich,mpich-tcp", rounds=2)))
         lines = json_lines(record)
         kinds = {line["kind"]: at for at, line in enumerate(lines)}
         file, page, markdown = folder / "q.jsonl", folder / "q.html", folder / "q.md"
@@ -109,16 +102,12 @@ class HostileNames(MpiTest):
             return ran
 
         # One line of each kind, and names that all lines share.
-        for at in kinds.values():
-            for path in list(self.strings(lines[at])):
-                tried = [*lines[:at], self.changed(lines[at], path), *lines[at + 1 :]]
-                if read(tried).code == 0:
-                    lines = tried
+        lines = self.hostile(lines, kinds.values(), read)
         for name in ("mpich-tcp", "MPICH, libfabric tcp", "one"):
             text = json.dumps(lines).replace(json.dumps(name), json.dumps(name + HOSTILE))
             if read(json.loads(text)).code == 0:
                 lines = json.loads(text)
-        self.assertEqual(read(lines).code, 0)
+        self.ends_well(read(lines))
         self.harmless(page)
         self.assertIn("&lt;img", page.read_text())
         self.assertNotIn("<img", markdown.read_text())
@@ -126,24 +115,23 @@ class HostileNames(MpiTest):
     def test_descriptions(self):
         folder = self.temporary_folder()
         name = json.dumps(HOSTILE)
-        stacks = folder / "stacks.toml"
-        stacks.write_text(f'[{name}]\nlike = "mpich-tcp"\ntitle = {name}\n')
-        alike = folder / "alike.toml"
-        alike.write_text(f'[x]\nlike = {name}\n')
-        raw = folder / "raw.toml"
-        raw.write_text("a = \x1b]0;t\x07\n")
-        plan = folder / f"plan{PROGRAM.replace('/', '')}.toml"
-        plan.write_text(f'title = {name}\nstacks = [{name}]\n')
-        testbed = folder / "testbed.toml"
-        testbed.write_text(f'name = {name}\nabout = {name}\n')
+
+        def file(stem, text):
+            made = folder / f"{stem}.toml"
+            made.write_text(text)
+            return made
+
+        stacks = file("stacks", f'[{name}]\nlike = "mpich-tcp"\ntitle = {name}\n')
+        alike, raw = file("alike", f'[x]\nlike = {name}\n'), file("raw", "a = \x1b]0;t\x07\n")
+        plan = file(f"plan{PROGRAM.replace('/', '')}", f'title = {name}\nstacks = [{name}]\n')
+        testbed = file("testbed", f'name = {name}\nabout = {name}\n')
         self.assertIn("<img", self.runs("stacks", "--stacks", stacks).out)
         for command in [["stacks", "--stacks", alike], ["stacks", "--stacks", raw], ["run", "--stacks", stacks, "--mpi", "x", "--", "true"],
                         ["bench", plan], ["bench", raw], ["bench", "--stacks", HOSTILE], ["rpi", plan], ["simulate", testbed, "latency"],
                         ["simulate", raw, "latency"], ["predict", plan, "a=1"], ["profile", "--read", plan], ["report", plan],
                         ["lab", "up", "--name", HOSTILE], ["lab", "up", plan], ["lab", "up", raw], ["demo", "--from", plan],
                         ["trace", "stat", folder / PROGRAM]]:
-            ran = self.run_command([FISHPLATE, *command])
-            self.assertNotEqual(ran.code, 0, str(ran))
+            ran = self.fails(self.fishplate(*command))
             # The parser of the command line repeats words as they were given to it.
             if "error:" not in ran.err:
                 self.clean(ran)
@@ -162,8 +150,7 @@ class HostileNames(MpiTest):
                         ["profile", "--trace", folder / "trace", "-o", record, "--", *job(folder / PROGRAM, "counts")],
                         ["profile", "--read", record], ["trace", "stat", folder / "trace"],
                         ["predict", folder / "trace", f"{NETWORK}=1000", "b=10", "--page", folder / "q.html"]]:
-            ran = self.clean(self.run_command([FISHPLATE, *command], environment={"MPIR_CVAR_NOLOCAL": "1"}))
-            self.assertEqual(ran.code, 0, str(ran))
+            self.ends_well(self.clean(self.fishplate(*command, MPIR_CVAR_NOLOCAL="1")))
         self.assertIn("&lt;img", page.read_text())
         self.harmless(page)
         self.harmless(folder / "q.html")
@@ -176,7 +163,7 @@ class HostileNames(MpiTest):
         stop = folder / "stop"
         job = self.start([FISHPLATE, "run", "--rails", "lo", "--", *job(folder / f"b{HOST}", stop)], {"MPIR_CVAR_NOLOCAL": "1"})
         self.wait_for(job, lambda: "connected" in job.text()[0])
-        shown = self.wait_for(job, lambda: (seen := self.run_command([FISHPLATE, "top", "--once", "--every", "0.1"])).out.count("<img") and seen)
+        shown = self.wait_for(job, lambda: (seen := self.fishplate("top", "--once", "--every", "0.1")).out.count("<img") and seen)
         self.clean(shown)
         stop.touch()
         self.assertEqual(self.finish(job).code, 0)

@@ -1,6 +1,6 @@
 """Hosts whose rails differ."""
 
-from support import MpiTest, bench, testbed, tool, with_mpich
+from support import MpiTest, bench, tool, with_mpich
 
 
 class Hosts(MpiTest):
@@ -25,6 +25,6 @@ class Hosts(MpiTest):
             hosts = "node0,node1" if here == "both" else "node1,node0"
             line = setup + with_mpich(f"mpiexec -hosts {hosts} {ranks[0]} : {ranks[1]}")
             with self.subTest(first=here):
-                ran = self.ends_well(self.run_command(testbed("--", "sh", "-c", line)), "all contents right")
+                ran = self.ends_well(self.script(line), "all contents right")
                 # Either interface may answer for the other's address: a connection may break once for that.
                 self.assertLessEqual(ran.err.count("the peer has set it up anew"), 2, str(ran))

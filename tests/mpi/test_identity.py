@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 
-from recorded import profiled
+from recorded import RecordedTest, profiled
 from support import AS_ROOT, FISHPLATE, INTERFACES, MpiTest, each, json_lines, mpi_command, mpiexec, on_host, program, testbed, top, top_rows
 
 # Two hosts of a testbed, two ranks on each.
@@ -22,13 +22,10 @@ def inside(kinds, line, command):
     return ["unshare", *(f"--{kind}" for kind in kinds), *fork, "sh", "-ec", f"{line}; exec {shlex.join(map(str, command))}"]
 
 
-class Identity(MpiTest):
+class Identity(RecordedTest):
     def setUp(self):
-        self.folder = self.temporary_folder()
-        self.trace, self.record, self.stats = (self.folder / name for name in ("trace", "profile.json", "stats.jsonl"))
-
-    def profile(self):
-        return profiled(self.record, trace=self.trace)
+        super().setUp()
+        self.stats = self.folder / "stats.jsonl"
 
     def seen(self):
         """Of a run that was recorded: hosts and their names by rank in the profile, and in the trace; ranks on a host that a
@@ -39,7 +36,7 @@ class Identity(MpiTest):
         self.assertEqual({series["host_id"] for series in record["hosts"]}, hosts)
         self.assertEqual(len({series["host"] for series in record["hosts"]}), len(record["hosts"]))
         names = [rank["host"] for rank in world["ranks"]]
-        shown = self.run_command([FISHPLATE, "trace", "stat", self.trace])
+        shown = self.fishplate("trace", "stat", self.trace)
         rows = [line.split("  ") for line in shown.out.splitlines() if re.match(r"\s+\d+\s", line)]
         in_trace = [next(cell for cell in row[1:] if cell.strip() and not cell.strip().isdigit()).strip() for row in rows]
         self.assertEqual(in_trace, names, str(shown))
@@ -50,8 +47,7 @@ class Identity(MpiTest):
         """Ranks on a host, as a prediction takes them from the trace: as many hosts as it needs."""
         times = []
         for options in ([], ["--ranks-per-node", RANKS // HOSTS], ["--ranks-per-node", RANKS]):
-            ran = self.run_command([FISHPLATE, "predict", "--json", self.trace, *options, "one=10"])
-            self.succeeds(ran)
+            ran = self.succeeds(self.fishplate("predict", "--json", self.trace, *options, "one=10"))
             times.append(json.loads(ran.out)[0]["run_s"])
         return {times[1]: RANKS // HOSTS, times[2]: RANKS}[times[0]]
 
@@ -61,14 +57,14 @@ class Identity(MpiTest):
         kinds = ["uts", "pid"] if mpi == "mpich" else ["uts"]
         rank = inside(kinds, NAMED.format(name="node"), [INTERFACES[mpi][1] / "profiled", "counts"])
         job = mpi_command(RANKS, *rank, run=["--stats", self.stats], mpi=mpi)
-        ran = self.run_command([*testbed("--"), *self.profile(), *on_host(job)], environment=AS_ROOT)
+        ran = self.run_command(testbed("--", *profiled(self.record, *on_host(job), trace=self.trace)), environment=AS_ROOT)
         self.succeeds(ran, "all right", f"{RANKS} processes on {HOSTS} hosts", f"{RANKS} ranks on {HOSTS} hosts")
         hosts, names, in_stats, processes = self.seen()
         self.assertEqual((hosts, len(in_stats), len(processes)), (HOSTS, HOSTS, RANKS))
         self.assertEqual(sorted(set(names)), ["node (1)", "node (2)"])
         self.assertEqual(names[0], "node (1)")
         if mpi == "mpich":
-            self.assertEqual({rank["pid"] for rank in json.loads(self.record.read_text())["worlds"][0]["ranks"]}, {1})
+            self.assertEqual({rank["pid"] for rank in self.ranks()}, {1})
         self.assertEqual(self.ranks_per_node(), RANKS // HOSTS)
 
     @each(["mpich", "openmpi"])
@@ -76,8 +72,7 @@ class Identity(MpiTest):
         ranks = "echo rank-${PMI_RANK:-$PMIX_RANK} >/proc/sys/kernel/hostname"
         rank = inside(["uts"], ranks, [INTERFACES[mpi][1] / "profiled", "counts"])
         run = [FISHPLATE, "run", "--mpi", mpi, "--stats", self.stats, "--", *mpiexec(mpi, 3), *rank]
-        settings = {"FISHPLATE_RAILS": "lo", "MPIR_CVAR_NOLOCAL": "1", "OMPI_MCA_pml": "cm"}
-        ran = self.run_command([*self.profile(), *run], environment=AS_ROOT | settings)
+        ran = self.recorded(*run, FISHPLATE_RAILS="lo", MPIR_CVAR_NOLOCAL="1", OMPI_MCA_pml="cm")
         self.succeeds(ran, "all right", "3 processes on 1 host", "3 ranks on 1 host")
         hosts, names, in_stats, _ = self.seen()
         self.assertEqual((hosts, len(in_stats), names), (1, 1, [f"rank-{rank}" for rank in range(3)]))
@@ -88,8 +83,7 @@ class Identity(MpiTest):
         boot.write_text("00000000-1111-2222-3333-444444444444\n")
         line = f"[ ${{PMI_RANK:-$PMIX_RANK}} = 0 ] || {BOOTED.format(file=boot)}"
         rank = inside(["mount"], line, [INTERFACES[mpi][1] / "profiled", "counts"])
-        ran = self.run_command([*self.profile(), *mpiexec(mpi, 3), *rank], environment=AS_ROOT)
-        self.succeeds(ran, "all right", "3 ranks on 2 hosts")
+        self.succeeds(self.recorded(*mpiexec(mpi, 3), *rank), "all right", "3 ranks on 2 hosts")
         hosts, names, _, _ = self.seen()
         name = os.uname().nodename
         self.assertEqual((hosts, names), (2, [f"{name} (1)", f"{name} (2)", f"{name} (2)"]))
@@ -121,8 +115,7 @@ class Causes(MpiTest):
     """What a warning says of causes was looked for and found."""
 
     def told(self, *command, code=0, **environment):
-        ran = self.run_command(command, environment=AS_ROOT | environment)
-        self.assertEqual(ran.code, code, str(ran))
+        ran = self.ends_with(code, self.run_command(command, environment=AS_ROOT | environment))
         return " ".join(ran.err.split())
 
     def profiled(self, *command, **options):

@@ -6,7 +6,8 @@ import time
 import unittest
 from pathlib import Path
 
-from support import MARK, MpiTest, mpi_command, program, testbed
+from processes import MARK, command_line, processes
+from support import MpiTest, mpi_command, program, testbed
 
 # Links of this machine before the tests. Testbeds make theirs in namespaces of their own.
 LINKS = set(os.listdir("/sys/class/net"))
@@ -57,10 +58,10 @@ class Nothing(unittest.TestCase):
     def test_no_process_is_left(self):
         self.assertNotIn(MARK, os.environ)
         left = []
-        for entry in Path("/proc").iterdir():
+        for number, folder in processes():
             try:
-                if entry.name.isdigit() and os.environ["TMPDIR"].encode() in (entry / "environ").read_bytes():
-                    left.append((entry / "cmdline").read_text().replace("\0", " "))
+                if os.environ["TMPDIR"].encode() in (folder / "environ").read_bytes():
+                    left.append(command_line(number))
             except OSError:
                 pass
         self.assertEqual(left, [])

@@ -2,7 +2,7 @@
 
 import unittest
 
-from support import FISHPLATE, MpiTest, is_set_up, json_lines
+from support import MpiTest, is_set_up, json_lines
 
 STACKS = "mpich-tcp,fishplate-mpich,openmpi-tcp,fishplate-openmpi"
 
@@ -11,8 +11,8 @@ class MolecularDynamics(MpiTest):
     def measures(self, application, mpi, other):
         """Few steps on two rails with the stacks of one MPI, and the reason why not with those of another."""
         record = self.temporary_folder() / "record.jsonl"
-        ran = self.run_command([FISHPLATE, "bench", "--stacks", STACKS, "--links", "lan=400+100", "--rounds", "1",
-                                "--benchmarks", f"{application}:--steps=5", "--record", record], 120)
+        ran = self.fishplate("bench", "--stacks", STACKS, "--links", "lan=400+100", "--rounds", "1",
+                             "--benchmarks", f"{application}:--steps=5", "--record", record)
         self.assertIn("2 cells measured, 0 failed, 2 cannot be measured", self.succeeds(ran).out)
         samples = json_lines(record, "sample")
         self.assertEqual([(line["stack"], line["metric"]) for line in samples],
@@ -40,7 +40,3 @@ class MolecularDynamics(MpiTest):
     @unittest.skipUnless(is_set_up("gromacs"), "GROMACS is not here: `fishplate setup --app gromacs` says what is missing")
     def test_gromacs(self):
         self.measures("gromacs", "openmpi", "mpich")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -9,7 +9,6 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from mpi4py_exclusions import MODULES, TESTS, TESTS_OF_TWO
 from support import ROOT, MpiTest, program, stack, testbed
 
 VERSION = "4.1.2"
@@ -22,6 +21,33 @@ ALL = bool(os.environ.get("MPI4PY_ALL"))
 FOUR_POLL = "only with --mpi4py-all: four ranks that poll take long on two cores"
 # The default modules take a minute, all of them four.
 TIMEOUT_S = 900
+
+# What is left out, and why. Nothing of it is Fishplate's doing: all fail the same way with MPICH 5.0.2 over libfabric's own tcp
+# provider.
+# Pattern, as for the suite's option -x -> reason.
+TESTS = {
+    "test_comm_topo.*World*.testDistgraphcomm": (
+        "MPI_Dist_graph_create of MPICH 5.0.2 takes the length of a message from a probe of any source and then "
+        "receives from any source: with two messages there, it may be the other one, and the degree comes out wrong. "
+        "tests/programs/dist_graph.c counts how often: over tcp too, only less often, since there the messages of "
+        "other hosts arrive later than those of the same host."
+    ),
+}
+
+# The same, left out only with more than two ranks.
+TESTS_OF_TWO = {
+    "test_rma.*testStartCompletePostTest": (
+        "MPI_Win_test of MPICH 5.0.2 looks before it takes in what has come. The test expects it to know of what the "
+        "first rank said before a barrier, but a rank hears of that from the first one, and that the barrier has ended "
+        "from others: in shared memory, or over other connections, perhaps sooner. tests/programs/win_test.c counts how "
+        "often: with four ranks past MPICH's shared memory, over two rails of two streams, 1 and 3 times in 300."
+    ),
+}
+
+# Module -> reason.
+MODULES = {
+    "test_mpiabi": "compares Fortran's types with those of MPI's ABI; MPICH from PyPI is built without Fortran",
+}
 
 
 def suite():
@@ -50,6 +76,16 @@ def main_py(wanted, *options):
     return ["python", suite() / "test" / "main.py", "--no-builddir", "-i", wanted, *options]
 
 
+def suite_passes(test, ran, ranks, least=0):
+    """On every rank, with more than so many tests."""
+    test.ends_well(ran)
+    # The suite's words, rank by rank; the ranks' lines may run into each other.
+    counts = re.findall(r"Ran (\d+) tests in", ran.err)
+    test.assertEqual(len(counts), ranks, str(ran))
+    test.assertGreater(min(map(int, counts)), least, str(ran))
+    test.assertNotRegex(ran.err, r"FAILED|fishplate: ", str(ran))
+
+
 class Mpi4py(MpiTest):
     """The suite passes on every rank."""
 
@@ -59,11 +95,7 @@ class Mpi4py(MpiTest):
         without = [f"-e{module}[.]py" for module in MODULES] + [f"-x{pattern}" for pattern in excluded]
         command = main_py("test_(" + "|".join(wanted) + r").*\.py", *without)
         ran = self.mpi(ranks, *command, timeout=TIMEOUT_S, **settings)
-        self.assertEqual(ran.code, 0, str(ran))
-        # The suite's words, rank by rank; the ranks' lines may run into each other.
-        self.assertEqual(len(re.findall(r"Ran \d+ tests in", ran.err)), ranks, str(ran))
-        self.assertGreater(min(map(int, re.findall(r"Ran (\d+) tests in", ran.err))), least, str(ran))
-        self.assertNotRegex(ran.err, r"FAILED|fishplate: ", str(ran))
+        suite_passes(self, ran, ranks, least)
 
     def test_two_ranks(self):
         self.passes(2)

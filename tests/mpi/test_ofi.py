@@ -40,15 +40,13 @@ class Ofi(OfiTest):
 
     def test_semantics(self):
         for name in ["matching", "one_sided"]:
-            ran = self.mpi(2, program(name), FISHPLATE_RAILS="tcp:r0,r1")
-            self.succeeds(ran, "all right")
+            self.succeeds(self.mpi(2, program(name), FISHPLATE_RAILS="tcp:r0,r1"), "all right")
 
     def test_one_that_is_cut(self):
         cut = link_down("r0").for_a_while(0.5)
         for rail in ["tcp:r0", "tcp/msg:r0"]:
-            ran = self.disturbed(cut, 2, bench("stress"), "--duration", 2, on=["--rails", "1000,1000"],
-                                 FISHPLATE_RAILS=f"{rail},r1")
-            self.survives(ran, "all contents right", told=f"fishplate: warn .* rail {rail}: ")
+            self.survives(cut, 2, bench("stress"), "--duration", 2, says="all contents right", on=["--rails", "1000,1000"],
+                          told=f"fishplate: warn .* rail {rail}: ", FISHPLATE_RAILS=f"{rail},r1")
 
     def test_what_cannot_be_one_is_told_and_the_others_go_on(self):
         for word, why in [

@@ -19,17 +19,14 @@ ADDITIONS = 62_500
 class Bytes(MpiTest):
     """Benchmark programs that look at every byte."""
 
-    def test_puts_and_gets_go_over_all_rails(self):
-        options = ["--check", "--sizes", SIZE, "--window", WINDOW, "--iterations", ITERATIONS, "--warmup", 0]
-        for mpi in MPIS:
-            for name, sync in [("put_bandwidth", "lock"), ("get_bandwidth", "fence")]:
-                with self.subTest(mpi=mpi, name=name, sync=sync):
-                    command = [bench(name, mpi), *options, "--sync", sync]
-                    ran = self.succeeds(self.mpi(2, *command, on=RAILS, mpi=mpi))
-                    bytes_of = ran.sums("tx_bytes")
-                    self.assertGreaterEqual(sum(bytes_of.values()), WINDOW * ITERATIONS * SIZE, str(ran))
-                    for rail in ["r0", "r1"]:
-                        self.assertGreater(bytes_of[rail], WINDOW * ITERATIONS * SIZE / 20, str(ran))
+    @each((mpi, *one) for mpi in MPIS for one in [("put_bandwidth", "lock"), ("get_bandwidth", "fence")])
+    def test_puts_and_gets_go_over_all_rails(self, mpi, name, sync):
+        options = ["--check", "--sizes", SIZE, "--window", WINDOW, "--iterations", ITERATIONS, "--warmup", 0, "--sync", sync]
+        ran = self.succeeds(self.mpi(2, bench(name, mpi), *options, on=RAILS, mpi=mpi))
+        bytes_of = ran.sums("tx_bytes")
+        self.assertGreaterEqual(sum(bytes_of.values()), WINDOW * ITERATIONS * SIZE, str(ran))
+        for rail in ["r0", "r1"]:
+            self.assertGreater(bytes_of[rail], WINDOW * ITERATIONS * SIZE / 20, str(ran))
 
     @each(MPIS)
     def test_accumulates_go_over_rails(self, mpi):
@@ -51,11 +48,8 @@ class Cut(Failover):
 
     @each(MPIS)
     def test_puts(self, mpi):
-        cut = link_down("r1").for_a_while(0.4)
         options = ["--check", "--sizes", "1M", "--seconds", 2]
-        command = [bench("put_bandwidth", mpi), *options]
-        ran = self.disturbed(cut, 2, *command, mpi=mpi, on=["--rails", "1000,1000"])
-        self.survives(ran)
+        self.survives(link_down("r1").for_a_while(0.4), 2, bench("put_bandwidth", mpi), *options, mpi=mpi, on=["--rails", "1000,1000"])
 
     @each(MPIS)
     def test_counters(self, mpi):

@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from support import FISHPLATE, MpiTest, bench, each, testbed
+from support import MpiTest, bench, each, testbed
 
 MULTIPLEXING = [
     "binding",
@@ -20,71 +20,43 @@ SIZES = "0,1,64,4K,65535,65536,65537,200K,1M,4M"
 class Policies(MpiTest):
     """What each setting makes of the programs that look at every byte."""
 
-    def stress(self, ranks=4, run=(), messages=6000, **settings):
+    def stress(self, *texts, ranks=4, mpi="mpich", messages=6000, **options):
         """Random messages between all ranks."""
-        self.succeeds(
-            self.mpi(ranks, bench("stress"), "--messages", messages, run=run, **settings), "all contents right"
-        )
+        ran = self.mpi(ranks, bench("stress", mpi), "--messages", messages, mpi=mpi, **options)
+        self.succeeds(ran, "all contents right", *texts)
 
-    def bandwidth(self, *run, **settings):
+    def bandwidth(self, **options):
         """Windows of messages of the sizes at which something changes."""
-        options = ["--check", "--iterations", 3, "--warmup", 0, "--window", 16]
-        ran = self.mpi(2, bench("bandwidth"), "--json", "--sizes", SIZES, *options, run=run, **settings)
-        self.succeeds(ran)
-        self.assertEqual(len(ran.json()), 10, str(ran))
+        few = ["--check", "--iterations", 3, "--warmup", 0, "--window", 16]
+        ran = self.mpi(2, bench("bandwidth"), "--json", "--sizes", SIZES, *few, **options)
+        self.assertEqual(len(self.succeeds(ran).json()), 10, str(ran))
 
-    def test_two_and_four_ranks(self):
-        self.stress(2)
-        self.stress(4, messages=20000)
+    @each([
+        {"ranks": 2}, {"messages": 20000}, {"on": ["--hosts", 4]}, {"on": ["--rails", "1000,250,50"]},
+        {"FISHPLATE_EAGER_LIMIT": "0"}, {"FISHPLATE_EAGER_LIMIT": "1M"}, {"FISHPLATE_GRANT": "64K"}, {"run": ["--streams", "3"]},
+        *({"run": ["--multiplexing", policy]} for policy in MULTIPLEXING),
+        {"run": ["--multiplexing", "round-robin", "--striping", "even"]},
+        {"run": ["--multiplexing", "weighted-round-robin:1,4", "--striping", "weighted:4,1"]},
+    ])
+    def test_random_messages(self, options):
+        self.stress(**options)
 
-    def test_four_ranks_on_four_hosts(self):
-        self.succeeds(
-            self.mpi(4, bench("stress"), "--messages", 6000, on=["--hosts", 4]), "all contents right"
-        )
-
-    @each(MULTIPLEXING)
-    def test_every_multiplexing_policy(self, policy):
-        self.stress(run=["--multiplexing", policy])
-
-    @each(STRIPING)
-    def test_every_striping_policy(self, policy):
-        self.bandwidth("--striping", policy)
-
-    @each([("round-robin", "even"), ("weighted-round-robin:1,4", "weighted:4,1")])
-    def test_policies_together(self, multiplexing, striping):
-        self.stress(run=["--multiplexing", multiplexing, "--striping", striping])
-
-    def test_several_streams(self):
-        self.stress(run=["--streams", "3"])
-        self.bandwidth("--streams", "3")
+    @each([
+        *({"run": ["--striping", policy]} for policy in STRIPING), {"run": ["--streams", "3"]},
+        {"FISHPLATE_EAGER_LIMIT": "1M"}, {"FISHPLATE_GRANT": "64K", "FISHPLATE_EAGER_LIMIT": "1M"},
+    ])
+    def test_windows(self, options):
+        self.bandwidth(**options)
 
     def test_encrypted_rails(self):
         self.stress(run=["--encryption"])
-        self.bandwidth("--encryption", "--streams", "2")
-
-    def test_no_eager_messages(self):
-        self.stress(FISHPLATE_EAGER_LIMIT="0")
-
-    def test_long_eager_messages(self):
-        self.stress(FISHPLATE_EAGER_LIMIT="1M")
-        self.bandwidth(FISHPLATE_EAGER_LIMIT="1M")
-
-    def test_a_tiny_grant(self):
-        self.stress(FISHPLATE_GRANT="64K")
-        self.bandwidth(FISHPLATE_GRANT="64K", FISHPLATE_EAGER_LIMIT="1M")
-
-    def test_unequal_rails(self):
-        self.succeeds(
-            self.mpi(4, bench("stress"), "--messages", 6000, on=["--rails", "1000,250,50"]), "all contents right"
-        )
+        self.bandwidth(run=["--encryption", "--streams", "2"])
 
     def test_all_ranks_on_one_host(self):
-        ran = self.mpi(4, bench("stress"), "--messages", 6000, on=["--hosts", 1], MPIR_CVAR_NOLOCAL="1")
-        self.succeeds(ran, "all contents right", "4 processes on 1 host")
+        self.stress("4 processes on 1 host", on=["--hosts", 1], MPIR_CVAR_NOLOCAL="1")
 
     def test_open_mpi(self):
-        ran = self.mpi(4, bench("stress", "openmpi"), "--messages", 6000, mpi="openmpi")
-        self.succeeds(ran, "all contents right", "4 processes on 2 hosts")
+        self.stress("4 processes on 2 hosts", mpi="openmpi")
 
 
 class Streams(MpiTest):
@@ -120,18 +92,10 @@ class Shares(MpiTest):
         shares = self.shares("--striping", "binding", "--multiplexing", "binding")
         self.assertGreater(max(shares.values()), 0.99, shares)
 
-    def test_even_halves(self):
-        shares = self.shares("--striping", "even")
-        self.assertAlmostEqual(shares["r0"], 0.5, delta=0.01)
-
-    def test_weights_are_kept(self):
-        shares = self.shares("--striping", "weighted:4,1")
-        self.assertAlmostEqual(shares["r0"], 0.8, delta=0.01)
-
-    def test_weights_come_from_the_speeds_of_the_rails(self):
-        # Virtual Ethernet has none, so they count as equal.
-        shares = self.shares("--striping", "weighted")
-        self.assertAlmostEqual(shares["r0"], 0.5, delta=0.01)
+    # Virtual Ethernet has no speeds from which weights could come, so they count as equal.
+    @each([("even", 0.5), ("weighted:4,1", 0.8), ("weighted", 0.5)])
+    def test_weights_are_kept(self, policy, share):
+        self.assertAlmostEqual(self.shares("--striping", policy)["r0"], share, delta=0.01)
 
     @each(["earliest", "adaptive"])
     def test_earliest_and_adaptive_follow_the_rates(self, policy):
@@ -145,8 +109,7 @@ class Shares(MpiTest):
         job = f"mpiexec -n 2 {bench('bandwidth')} --json --sizes 1M --interval 1 --duration 6"
         # Each into a file of its own: in one pipe their lines run into each other.
         both = f"cd {self.temporary_folder()}; {job} >first & {job} >second; wait; cat first second"
-        ran = self.succeeds(self.run_command([*testbed("--rails", "400,400", "--"), FISHPLATE, "run", "--mpi", "mpich",
-                                              "--", "sh", "-c", both]))
+        ran = self.succeeds(self.script(both, ["--mpi", "mpich"], testbed("--rails", "400,400", "--")))
         # Those of the other job that ends a little later are alone at the rails.
         rates = {}
         for line in ran.json():

@@ -1,12 +1,11 @@
 """`fishplate profile --trace`, `fishplate trace`, `fishplate predict`: what is recorded is what was done, and is replayed."""
 
-import json
 import os
 import re
 import signal
 
-from recorded import predicting, profiled
-from support import AS_ROOT, FISHPLATE, INTERFACES, MpiTest, app, each, mpiexec, program, stack, testbed
+from recorded import RecordedTest, profiled
+from support import FISHPLATE, INTERFACES, app, each, mpiexec, program, stack, testbed
 from test_profile import ON_FOUR
 
 RANKS = 3
@@ -22,69 +21,56 @@ DONE = {0: ["communicator 0 is [0, 1, 2]", "receive of 65536 B from 2 on 0, tag 
 NAS = ["cg", "ep", "ft", "is", "lu", "mg", "bt", "sp"]
 
 
-class Predict(MpiTest):
-    def setUp(self):
-        self.folder = self.temporary_folder()
-        self.trace = self.folder / "trace"
-
-    def profile(self, *command):
-        return profiled(self.folder / "profile.json", *command, trace=self.trace)
-
+class Predict(RecordedTest):
     def show(self, *options):
         """What calls do, of all ranks."""
-        ran = self.run_command([FISHPLATE, "trace", "show", self.trace, *options])
-        self.succeeds(ran)
+        ran = self.succeeds(self.fishplate("trace", "show", self.trace, *options))
         return [re.split(r" {2,}", line.strip())[-1] for line in ran.out.splitlines()]
-
-    def predict(self, *networks):
-        ran = self.run_command(predicting(self.trace, *networks))
-        self.succeeds(ran)
-        return json.loads(ran.out)
 
     @each(INTERFACES)
     def test_what_was_done_is_recorded_and_replayed(self, interface):
         command = [*mpiexec(interface, RANKS), INTERFACES[interface][1] / "profiled", "counts"]
-        self.succeeds(self.run_command(self.profile(*command), environment=AS_ROOT), "all right")
+        self.succeeds(self.recorded(*command), "all right")
         for rank, lines in DONE.items():
             shown = self.show("--rank", rank)
             for line in lines:
                 self.assertIn(line, shown)
         self.assertEqual({file.suffix for file in self.trace.iterdir()}, {".trace"})
-        [one, far] = self.predict("one=1000", "far=1000/10ms")
+        [one, far] = self.predicted("one=1000", "far=1000/10ms")
         self.assertGreater(far["run_s"], one["run_s"] + 0.1)
         self.assertGreater(one["run_s"], one["computed_s"])
 
     @each(NAS)
     def test_nas_programs(self, name):
-        command = self.profile(FISHPLATE, "run", "--mpi", "mpich", "--", "mpiexec", "-n", 4, app(name))
-        ran = self.run_command(testbed("--rails", "1000,250", "--", *command, "--class", "S"))
-        self.succeeds(ran, "Verified")
+        run = [FISHPLATE, "run", "--mpi", "mpich", "--", "mpiexec", "-n", 4, app(name), "--class", "S"]
+        command = profiled(self.record, *run, trace=self.trace)
+        self.succeeds(self.run_command(testbed("--rails", "1000,250", "--", *command)), "Verified")
         if name in ON_FOUR:
             sends = [re.match(r"send of (\d+) B", line) for line in self.show()]
             found = [len(list(filter(None, sends))), sum(int(send[1]) for send in sends if send)]
             self.assertEqual(found, [sum(part[what] for part in ON_FOUR[name]) for what in (0, 1)])
-        twice = [self.predict("rails=1000+250", "slow=10", "ib-2x400") for _ in range(2)]
+        twice = [self.predicted("rails=1000+250", "slow=10", "ib-2x400") for _ in range(2)]
         self.assertEqual(twice[0], twice[1])
         [rails, slow, fast] = twice[0]
         self.assertLess(rails["run_s"], slow["run_s"])
         self.assertLess(fast["communication_s"], slow["communication_s"])
 
     def test_a_killed_rank(self):
-        job = self.start(self.profile(*mpiexec("mpich", 2), program("profiled"), "wait"))
+        job = self.start(profiled(self.record, *mpiexec("mpich", 2), program("profiled"), "wait", trace=self.trace))
         told = self.wait_for(job, lambda: re.search(r"pid (\d+)\n", job.text()[0]))
         os.kill(int(told[1]), signal.SIGKILL)
         self.finish(job)
         # What was done until then, although it had not been written yet.
         shown = self.show()
         self.assertIn("wait for requests [0, 1]", shown)
-        ran = self.run_command([FISHPLATE, "predict", self.trace, "one=1000"])
+        ran = self.fishplate("predict", self.trace, "one=1000")
         self.assertIn("the traces of 2 of 2 ranks end before MPI_Finalize", ran.out + ran.err, str(ran))
 
     def test_a_full_disk(self):
         script = f"""
             mkdir {self.trace}
             mount -t tmpfs -o size=256k none {self.trace}
-            {FISHPLATE} profile --trace {self.trace} --output {self.folder}/profile.json -- \
+            {FISHPLATE} profile --trace {self.trace} --output {self.record} -- \
                 {stack("mpich")}/mpiexec -n 2 {program("profiled")} counts
         """
         ran = self.run_command(testbed("--", "sh", "-ec", script))
@@ -92,7 +78,5 @@ class Predict(MpiTest):
         self.assertRegex(ran.err, "no trace is recorded in .*: No space left on device .*; the program runs without")
 
     def test_several_threads(self):
-        ran = self.run_command(self.profile(*mpiexec("mpich", 2), program("profiled"), "threads"))
-        self.succeeds(ran, "all right")
-        ran = self.run_command([FISHPLATE, "predict", self.trace, "one=1000"])
-        self.fails(ran, "rank 0: several of its threads were in MPI at once")
+        self.succeeds(self.recorded(*mpiexec("mpich", 2), program("profiled"), "threads"), "all right")
+        self.fails(self.fishplate("predict", self.trace, "one=1000"), "rank 0: several of its threads were in MPI at once")

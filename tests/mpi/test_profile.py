@@ -1,12 +1,11 @@
 """`fishplate profile`: what it counts, under three MPI interfaces; however a program ends; beside other tools."""
 
-import json
 import os
 import re
 import signal
 
-from recorded import profiled
-from support import AS_ROOT, FISHPLATE, INTERFACES, PROVIDER, MpiTest, app, each, json_lines, mpiexec, program, stack, testbed
+from recorded import RecordedTest, calls, profiled
+from support import AS_ROOT, FISHPLATE, INTERFACES, PROVIDER, app, each, json_lines, mpiexec, program, stack, testbed
 from test_apps import cg_on_four, flow_on_four, lu_on_four
 
 RANKS = 3
@@ -27,15 +26,7 @@ ON_FOUR = {"cg": [cg_on_four(1400, 15 + 1)], "lu": [lu_on_four(12, 50 + 1), LU_R
 BEFORE = {"MPI_Isend": 1, "MPI_Irecv": 1, "MPI_Waitall": 1}
 
 
-def calls(rank):
-    return {call["call"]: call["count"] for call in rank["calls"]}
-
-
-class Profile(MpiTest):
-    def setUp(self):
-        self.folder = self.temporary_folder()
-        self.record = self.folder / "profile.json"
-
+class Profile(RecordedTest):
     def command(self, what, ranks=RANKS, interface="mpich", before=()):
         job = [*mpiexec(interface, ranks), *before, INTERFACES[interface][1] / "profiled", what]
         return profiled(self.record, *job)
@@ -46,13 +37,11 @@ class Profile(MpiTest):
     def ranks(self):
         """What is recorded of each rank; nothing is left of the files that it was made of."""
         self.assertEqual({file.name for file in self.folder.iterdir()}, {"profile.json", "profile.html"})
-        [world] = json.loads(self.record.read_text())["worlds"]
-        return world["ranks"]
+        return super().ranks()
 
     @each(INTERFACES)
     def test_calls_and_bytes(self, interface):
-        ran = self.run_profiled(*self.command("counts", interface=interface))
-        self.succeeds(ran, "all right")
+        self.succeeds(self.run_profiled(*self.command("counts", interface=interface)), "all right")
         for rank in self.ranks():
             self.check_counts(rank)
 
@@ -87,8 +76,7 @@ class Profile(MpiTest):
         log = self.folder / "used.jsonl"
         run = [FISHPLATE, "run", "--mpi", "mpich", "--collectives", "coordinators", "--", "mpiexec", "-n", 2]
         inside = ["env", f"FISHPLATE_COLLECTIVES_LOG={log}", *profiled(self.record, *run, program("profiled"), "counts")]
-        ran = self.run_command([FISHPLATE, "lab", "exec", "--name", name, "--", *inside])
-        self.succeeds(ran, "all right")
+        self.succeeds(self.fishplate("lab", "exec", "--name", name, "--", *inside), "all right")
         used = json_lines(log)
         log.unlink()
         self.assertIn(("bcast", "coordinators"), {(line.get("operation"), line.get("algorithm")) for line in used})
@@ -99,8 +87,7 @@ class Profile(MpiTest):
     @each(("{tool}", "{tool}:{library}", "{library}:{tool}"))
     def test_beside_other_tools(self, order):
         preload = order.format(tool=program("pmpi_tool.so"), library=LIBRARY)
-        command = self.command("counts", before=["env"])
-        ran = self.run_profiled(*command, LD_PRELOAD=preload)
+        ran = self.run_profiled(*self.command("counts", before=["env"]), LD_PRELOAD=preload)
         self.succeeds(ran, "the tool has seen 11 sends")
         for rank in self.ranks():
             self.assertEqual(calls(rank)["MPI_Isend"], 11)
@@ -114,18 +101,13 @@ class Profile(MpiTest):
     def test_a_killed_rank(self):
         job, process = self.waiting()
         os.kill(process, signal.SIGKILL)
-        ran = self.finish(job)
-        self.assertNotEqual(ran.code, 0, str(ran))
-        self.assertIn("rank 1", ran.err)
-        self.assertIn("MPI_Recv", ran.err)
-        self.assertIn("wait_for_ever", ran.err)
+        self.fails(self.finish(job), "rank 1", "MPI_Recv", "wait_for_ever")
         self.check_what_was_before({"unfinished"})
 
     def test_an_interrupted_job(self):
         job, _ = self.waiting()
         job.process.send_signal(signal.SIGINT)
-        ran = self.finish(job)
-        self.assertEqual(ran.code, 128 + signal.SIGINT, str(ran))
+        self.ends_with(128 + signal.SIGINT, self.finish(job))
         self.check_what_was_before({"unfinished"})
 
     @each([("exit", "unfinished", (0, 9)), ("abort", "aborted", (7,))])

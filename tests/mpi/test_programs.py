@@ -1,6 +1,10 @@
 """MPI's semantics, by programs that check themselves (tests/programs)."""
 
-from support import MpiTest, bench, mpi_command, program
+from support import MpiTest, bench, each, mpi_command, program
+
+# Ranks of one host meet over the rails too.
+NOLOCAL = {"MPIR_CVAR_NOLOCAL": "1"}
+FOUR_HOSTS = {"on": ["--hosts", 4]}
 
 
 class Programs(MpiTest):
@@ -9,23 +13,28 @@ class Programs(MpiTest):
     def passes(self, ranks, name, *arguments, **options):
         self.succeeds(self.mpi(ranks, program(name), *arguments, **options), "all right")
 
-    def test_matching_order_probes_cancellation_synchronous_and_persistent_operations(self):
-        self.passes(2, "matching")
-        self.passes(4, "matching")
-        # Here, ranks of one host meet over the rails too, and wildcards have one source of messages.
-        self.passes(4, "matching", MPIR_CVAR_NOLOCAL="1")
-        self.passes(3, "matching", FISHPLATE_EAGER_LIMIT="0", run=["--multiplexing", "round-robin"])
-
-    def test_threads(self):
-        self.passes(2, "threads")
-        self.passes(4, "threads", run=["--streams", "2"])
-
-    def test_one_sided(self):
-        self.passes(2, "one_sided")
+    @each([
+        # Matching order, probes, cancellation, synchronous and persistent operations. Without shared memory, wildcards have one
+        # source of messages.
+        ("matching", 2, {}), ("matching", 4, {}), ("matching", 4, NOLOCAL),
+        ("matching", 3, {"FISHPLATE_EAGER_LIMIT": "0", "run": ["--multiplexing", "round-robin"]}),
+        ("threads", 2, {}), ("threads", 4, {"run": ["--streams", "2"]}),
         # On hosts with several ranks, a fence of MPICH 5.0.2 may return before what came over the network is in the
         # window, with libfabric's tcp as well: its barrier goes by shared memory, its data does not.
-        self.passes(4, "one_sided", MPIR_CVAR_NOLOCAL="1")
-        self.passes(4, "one_sided", on=["--hosts", 4])
+        ("one_sided", 2, {}), ("one_sided", 4, NOLOCAL), ("one_sided", 4, FOUR_HOSTS),
+        # Many long one-sided operations at once. Everything that is not a write is announced first in the last case, so
+        # active messages arrive whole in any order.
+        ("windows", 2, {}), ("windows", 4, FOUR_HOSTS), ("windows", 4, {**NOLOCAL, "run": ["--striping", "even"]}),
+        ("windows", 3, {"FISHPLATE_EAGER_LIMIT": "0", "on": ["--hosts", 3]}),
+        # Truncated receives.
+        ("truncate", 2, {}), ("truncate", 2, {"FISHPLATE_EAGER_LIMIT": "1M"}), ("truncate", 2, {"run": ["--striping", "even"]}),
+        # More ranks than cores.
+        ("crowd", 8, {}), ("crowd", 8, NOLOCAL),
+        # A send ends although its receiver leaves without finalizing.
+        *[("leaver", 2, {})] * 5,
+    ])
+    def test_semantics(self, name, ranks, options):
+        self.passes(ranks, name, **options)
 
     def test_counters(self):
         self.succeeds(self.mpi(8, program("counter"), 200), "all right")
@@ -33,22 +42,6 @@ class Programs(MpiTest):
         one_sided = {"OMPI_MCA_btl": "self,sm,ofi", "OMPI_MCA_btl_ofi_provider_include": "fishplate"}
         ran = self.mpi(2, program("counter", "openmpi"), 200, "away", mpi="openmpi", **one_sided)
         self.succeeds(ran, "all right")
-
-    def test_many_long_one_sided_operations_at_once(self):
-        self.passes(2, "windows")
-        self.passes(4, "windows", on=["--hosts", 4])
-        self.passes(4, "windows", MPIR_CVAR_NOLOCAL="1", run=["--striping", "even"])
-        # Everything that is not a write is announced first, so active messages arrive whole in any order.
-        self.passes(3, "windows", FISHPLATE_EAGER_LIMIT="0", on=["--hosts", 3])
-
-    def test_truncated_receives(self):
-        self.passes(2, "truncate")
-        self.passes(2, "truncate", FISHPLATE_EAGER_LIMIT="1M")
-        self.passes(2, "truncate", run=["--striping", "even"])
-
-    def test_more_ranks_than_cores(self):
-        self.passes(8, "crowd")
-        self.passes(8, "crowd", MPIR_CVAR_NOLOCAL="1")
 
     def test_a_burst_arrives_although_its_sender_stays_away_from_mpi(self):
         self.passes(2, "absent", self.temporary_folder() / "arrived")
@@ -70,10 +63,6 @@ class Programs(MpiTest):
         # Announced, with everything behind the clearance.
         self.away("posted", sizes, FISHPLATE_PROGRESS="thread", FISHPLATE_EAGER_LIMIT="0")
         self.away("posted", sizes)
-
-    def test_a_send_ends_although_its_receiver_leaves_without_finalizing(self):
-        for _ in range(5):
-            self.passes(2, "leaver")
 
     def test_a_process_that_exits_with_a_failure_is_heard_of(self):
         # Hydra kills nobody here.
@@ -112,19 +101,12 @@ class Programs(MpiTest):
 class FullQueue(MpiTest):
     """A sender floods a receiver that receives nothing: both keep their memory, and later everything arrives."""
 
-    def flood(self, size, count, limit_mib, **settings):
-        """`limit_mib`: what either rank may need."""
-        self.succeeds(self.mpi(2, program("flood"), size, count, limit_mib, **settings), "all right")
-
-    def test_eager_messages(self):
-        self.flood(60_000, 2000, 20)
-
-    def test_messages_with_a_handshake(self):
-        self.flood(1_000_000, 100, 20)
-
-    def test_short_messages(self):
+    # Size and number of messages, and what either rank may need in MiB.
+    @each([
+        (60_000, 2000, 20, {}), (1_000_000, 100, 20, {}),
         # The sender keeps copies of what it could not send, as it must: 12 MB, with 300 bytes for each.
-        self.flood(400, 30_000, 40)
-
-    def test_a_tiny_grant(self):
-        self.flood(60_000, 2000, 8, FISHPLATE_GRANT="64K")
+        (400, 30_000, 40, {}),
+        (60_000, 2000, 8, {"FISHPLATE_GRANT": "64K"}),
+    ])
+    def test_floods(self, size, count, limit_mib, settings):
+        self.succeeds(self.mpi(2, program("flood"), size, count, limit_mib, **settings), "all right")

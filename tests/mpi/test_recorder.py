@@ -9,11 +9,12 @@ from pathlib import Path
 
 import every_call
 import unrecorded
-from recorded import predicting, profiled
-from support import AS_ROOT, FISHPLATE, HERE, INTERFACES, ROOT, MpiTest, each, mpiexec, program, stack, tool
+from recorded import RecordedTest, calls
+from support import AS_ROOT, FISHPLATE, HERE, INTERFACES, ROOT, each, mpiexec, program, stack, tool
 
 TRACE_GUIDE = ROOT / "docs" / "guide" / "trace.md"
-LOOKED_UP = HERE.parent / "programs" / "looked_up.py"
+PROGRAM_SOURCES = HERE.parent / "programs"
+LOOKED_UP = PROGRAM_SOURCES / "looked_up.py"
 
 KINDS = ["mpich", "openmpi"]
 # Headers of each with functions of MPI, how many these declare, and how many of them a profile knows.
@@ -34,38 +35,19 @@ MOVED = {"MPI_Gatherv": [(20, 60), (20, 0)], "MPI_Scatterv": [(60, 20), (0, 20)]
          "MPI_Alltoallv": [(30, 30)] * 2, "MPI_Bcast": [(7, 0), (0, 7)], "MPI_Gather": [(0, 6), (3, 0)]}
 
 
-class Recorder(MpiTest):
-    def setUp(self):
-        self.folder = self.temporary_folder()
-        self.trace, self.record = self.folder / "trace", self.folder / "profile.json"
-
-    def recorded(self, *command, **environment):
-        """The run of a command, recorded and traced."""
-        return self.run_command(profiled(self.record, *command, trace=self.trace), environment=AS_ROOT | environment)
-
-    def ranks(self):
-        [world] = json.loads(self.record.read_text())["worlds"]
-        return world["ranks"]
-
-    def predicted(self):
-        """The time that a run takes at 1000 Mbit/s."""
-        ran = self.run_command(predicting(self.trace))
-        self.succeeds(ran)
-        return json.loads(ran.out)[0]["run_s"]
-
+class Recorder(RecordedTest):
     @each(KINDS)
     def test_calls_that_do_not_return_and_calls_within_calls(self, interface):
         command = [*mpiexec(interface, 3), INTERFACES[interface][1] / "leaving"]
-        run = [FISHPLATE, "run", "--mpi", INTERFACES[interface][0], "--", *command]
-        environment = AS_ROOT | {"FISHPLATE_RAILS": "lo", "OMPI_MCA_pml": "cm"}
-        self.succeeds(self.run_command(run, environment=environment), "all right")
+        run = ["run", "--mpi", INTERFACES[interface][0], "--", *command]
+        self.succeeds(self.fishplate(*run, **AS_ROOT, FISHPLATE_RAILS="lo", OMPI_MCA_pml="cm"), "all right")
         self.succeeds(self.recorded(*command), "all right", warns="21 calls returned an error")
         for rank in self.ranks():
-            calls = {call["call"]: (call["count"], call["errors"]) for call in rank["calls"]}
-            self.assertEqual({name: calls[name] for name in ("MPI_Bcast", "MPI_Send", "MPI_Sendrecv")},
+            made = {call["call"]: (call["count"], call["errors"]) for call in rank["calls"]}
+            self.assertEqual({name: made[name] for name in ("MPI_Bcast", "MPI_Send", "MPI_Sendrecv")},
                              {"MPI_Bcast": (5, 5), "MPI_Send": (2, 2), "MPI_Sendrecv": (7, 0)})
             # One of them by a function that MPI has called.
-            self.assertEqual(calls["MPI_Comm_free"], (4 + 1, 0))
+            self.assertEqual(made["MPI_Comm_free"], (4 + 1, 0))
             names = {comm["name"]: comm["calls"] for comm in rank["communicators"]}
             self.assertEqual(names["in reverse"], 2)
             self.assertEqual((rank["late"]["unmatched"], rank["threads"]), (0, 1))
@@ -95,7 +77,7 @@ class Recorder(MpiTest):
                              {name: of[min(rank["rank"], 1)] for name, of in MOVED.items()})
         self.assertGreater(ranks[1]["late"]["sender_ns"], LATE_NS // 2)
         # 1000 Mbit/s carry 2.4 GB in no less.
-        self.assertGreater(self.predicted(), LONG * 8e-9)
+        self.assertGreater(self.predicted()[0]["run_s"], LONG * 8e-9)
         self.exported()
 
     @each(KINDS)
@@ -104,7 +86,7 @@ class Recorder(MpiTest):
         self.succeeds(ran, "all right", warns="MPI was called while a call was being recorded")
         [rank] = self.ranks()
         self.assertEqual((rank["threads"], rank["paused_ns"], rank["end"]), (1, 0, "finalized"))
-        ran = self.run_command([FISHPLATE, "trace", "stat", self.trace])
+        ran = self.fishplate("trace", "stat", self.trace)
         self.assertIn("the traces of 1 of 1 ranks end before MPI_Finalize", ran.out + ran.err, str(ran))
 
     @each(KINDS)
@@ -120,28 +102,24 @@ class Recorder(MpiTest):
             self.assertEqual({name: moved[name] for name in wanted}, wanted)
         for rank in ranks:
             # One fails; the others are made by an error handler, by the operation, by an attribute.
-            calls = {call["call"]: call for call in rank["calls"]}
-            sends = calls["MPI_Send"]["count"] - 1
-            self.assertEqual([calls["MPI_Send"]["sent"], calls["MPI_Irecv"]["received"]], [5 * sends] * 2)
+            made = {call["call"]: call for call in rank["calls"]}
+            sends = made["MPI_Send"]["count"] - 1
+            self.assertEqual([made["MPI_Send"]["sent"], made["MPI_Irecv"]["received"]], [5 * sends] * 2)
             self.assertGreaterEqual(sends, 3 + 1)
-        shown = self.run_command([FISHPLATE, "trace", "show", self.trace, "--rank", 1])
-        self.assertIn("receive of 40 B from 0 on 0, tag 19", self.succeeds(shown).out)
+        self.succeeds(self.fishplate("trace", "show", self.trace, "--rank", 1), "receive of 40 B from 0 on 0, tag 19")
         self.predicted()
         self.exported()
 
     def exported(self):
         """The trace as a program in GOAL comes to its end as well."""
         program = self.folder / "trace.goal"
-        self.succeeds(self.run_command([FISHPLATE, "trace", "export", self.trace, "--output", program]))
-        self.succeeds(self.run_command([FISHPLATE, "predict", program, "one=1000"]))
-
-    def calls(self, rank):
-        return {call["call"]: call["count"] for call in rank["calls"]}
+        self.succeeds(self.fishplate("trace", "export", self.trace, "--output", program))
+        self.succeeds(self.fishplate("predict", program, "one=1000"))
 
     @each(KINDS)
     def test_sessions(self, interface):
         self.succeeds(self.recorded(*mpiexec(interface, 3), program("sessions", interface)), "all right")
-        self.assertEqual([self.calls(rank)["MPI_Allreduce"] for rank in self.ranks()], [100] * 3)
+        self.assertEqual([calls(rank)["MPI_Allreduce"] for rank in self.ranks()], [100] * 3)
         self.assertEqual([rank["end"] for rank in self.ranks()], ["finalized"] * 3)
         self.predicted()
 
@@ -154,7 +132,7 @@ class Recorder(MpiTest):
             self.says(self.succeeds(ran, "all right", warns="past the library"), "python.* began MPI past the library: by PMPI_Init")
             return
         self.succeeds(ran, "all right")
-        self.assertEqual([self.calls(rank)["MPI_Barrier"] for rank in self.ranks()], [100] * 2)
+        self.assertEqual([calls(rank)["MPI_Barrier"] for rank in self.ranks()], [100] * 2)
         self.predicted()
 
     def test_a_session_after_the_end(self):
@@ -166,8 +144,8 @@ class Recorder(MpiTest):
     def test_worlds_that_others_have_started(self, interface):
         ran = self.recorded(*mpiexec(interface, 1), program("spawning", interface))
         self.succeeds(ran, "all right", "2 MPI programs ran")
-        ran = self.run_command([FISHPLATE, "predict", self.trace, "one=1000"])
-        self.succeeds(ran, "2 ranks that others have started (MPI_Comm_spawn) left out", warns="left out")
+        told = "2 ranks that others have started (MPI_Comm_spawn) left out"
+        self.succeeds(self.fishplate("predict", self.trace, "one=1000"), told, warns="left out")
 
     @each([("mpich", ["start"]), ("openmpi", ["port", "socket", "start"])])
     def test_programs_that_connect_to_each_other(self, interface, ways):
@@ -175,23 +153,21 @@ class Recorder(MpiTest):
         ran = self.recorded(*mpiexec(interface, 2), program("connecting", interface), *ways)
         self.succeeds(ran, "all right", "2 MPI programs ran")
         worlds = json.loads(self.record.read_text())["worlds"]
-        [ranks] = [world["ranks"] for world in worlds if "MPI_Comm_spawn_multiple" in self.calls(world["ranks"][0])]
+        [ranks] = [world["ranks"] for world in worlds if "MPI_Comm_spawn_multiple" in calls(world["ranks"][0])]
         for rank in ranks:
-            made = {name: count for name, count in self.calls(rank).items() if name in every_call.ELSEWHERE}
+            made = {name: count for name, count in calls(rank).items() if name in every_call.ELSEWHERE}
             port = "MPI_Comm_accept" if rank["rank"] == 0 else "MPI_Comm_connect"
             wanted = {"port": port, "socket": "MPI_Comm_join", "start": "MPI_Comm_spawn_multiple"}
             self.assertEqual(made, {wanted[way]: 1 for way in ways})
             self.assertEqual((rank["late"]["unmatched"], set(rank["lost"].values())), (0, {0}))
-        ran = self.run_command([FISHPLATE, "predict", self.trace, "one=1000"])
-        self.succeeds(ran, "left out", warns="left out")
+        self.succeeds(self.fishplate("predict", self.trace, "one=1000"), "left out", warns="left out")
 
     def test_a_program_with_an_address_sanitizer(self):
         sanitized = [*mpiexec("mpich", 2), program("sanitized"), "fork"]
         leaks = {"ASAN_OPTIONS": "detect_leaks=0"}
-        run = [FISHPLATE, "run", "--mpi", "mpich", "--", *sanitized]
-        self.succeeds(self.run_command(run, environment=AS_ROOT | leaks | {"FISHPLATE_RAILS": "lo"}), "all right")
+        self.succeeds(self.fishplate("run", "--mpi", "mpich", "--", *sanitized, **AS_ROOT, **leaks, FISHPLATE_RAILS="lo"), "all right")
         self.succeeds(self.recorded(*sanitized, **leaks), "all right")
-        self.assertEqual([self.calls(rank)["MPI_Isend"] for rank in self.ranks()], [2, 2])
+        self.assertEqual([calls(rank)["MPI_Isend"] for rank in self.ranks()], [2, 2])
 
     def test_a_container_a_rank(self):
         stats = self.folder / "stats"
@@ -214,7 +190,7 @@ class Recorder(MpiTest):
                                     program("profiled"), "counts"], environment=cache | {"FISHPLATE_RAILS": "lo"})
             self.succeeds(ran, "all right")
             self.assertNotIn("cannot be preloaded", ran.err)
-        self.assertEqual([self.calls(rank)["MPI_Isend"] for rank in self.ranks()], [11, 11])
+        self.assertEqual([calls(rank)["MPI_Isend"] for rank in self.ranks()], [11, 11])
 
     def test_every_function_is_known_or_has_nothing_to_record(self):
         known, fitting = set(every_call.table()), set()
@@ -242,7 +218,7 @@ class Recorder(MpiTest):
         every = every_call.Program({symbol.partition("@")[0] for symbol in symbols})
         source, built = self.folder / "every.c", self.folder / "every"
         source.write_text(every.text())
-        self.succeeds(self.run_command([mpi / "mpicc", "-w", "-o", built, source]))
+        self.succeeds(self.run_command([mpi / "mpicc", "-w", "-I", PROGRAM_SOURCES, "-o", built, source]))
         self.succeeds(self.recorded(*mpiexec(interface, 2), built, self.folder / "file"), "all right")
         # Begin and end are no calls that a profile counts.
         counted = {name for name in every_call.table() if name in every.exists} - every_call.BEGIN_AND_END
@@ -254,7 +230,7 @@ class Recorder(MpiTest):
             self.assertEqual(got, {name: one for name, one in wanted.items() if name in counted})
             self.assertEqual((rank["late"]["unmatched"], set(rank["lost"].values())), (0, {0}))
         for rank in range(len(ranks)):
-            show = self.run_command([FISHPLATE, "trace", "show", self.trace, "--rank", rank])
+            show = self.fishplate("trace", "show", self.trace, "--rank", rank)
             self.assertEqual(every_call.shown(self.succeeds(show).out), every.traced(rank))
         self.predicted()
         documented = re.search(r"\| called by a generated program \| (\d+) \| (\d+) \|", TRACE_GUIDE.read_text())

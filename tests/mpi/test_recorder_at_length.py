@@ -8,10 +8,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from mpi4py_exclusions import TESTS
 from recorded import outcome
 from support import AS_ROOT, MpiTest, stack
-from test_mpi4py import main_py, suite
+from test_mpi4py import TESTS, main_py, suite
 
 # Of a module.
 TIMEOUT_S = 300

@@ -3,15 +3,14 @@ what is told of files that are not as they should be."""
 
 import shutil
 
-from applications import AppTest
-from support import app
+from support import MpiTest, app
 
 SEARCH = app("sequence_search")
 # Three make the hits that these are compared with.
 RANKS = [1, 2, 4]
 
 
-class SequenceSearch(AppTest):
+class SequenceSearch(MpiTest):
     def setUp(self):
         self.folder = self.temporary_folder()
 

@@ -3,45 +3,19 @@
 import os
 import random
 import signal
-import subprocess
 import time
 
-from support import MpiTest, bench, marked, mpi_command, on_host, program, testbed, tool, top_rows
+from processes import marked
+from support import MpiTest, bench, each, mpi_command, on_host, program, testbed, tool, top_rows
 
 ONE_HOST = ["--hosts", 1]
 # Under these settings, MPICH and Open MPI leave ranks of one host to libfabric.
 NOLOCAL = {"MPIR_CVAR_NOLOCAL": "1", "OMPI_MCA_pml": "cm"}
 
-# Loaded into a process, forbids it and those it starts a system call, as the rules of containers do.
-REFUSE = """
-#include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 
-__attribute__((constructor)) static void refuse(void)
-{
-    struct sock_filter rules[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CALL, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) abort();
-}
-"""
-
-
-def refusing(folder, call):
-    """A library that forbids `process_vm_readv` or `process_vm_writev`."""
-    source, library = folder / "refuse.c", folder / f"refuse-{call}.so"
-    source.write_text(REFUSE, encoding="utf-8")
-    subprocess.run(["cc", "-shared", "-fPIC", f"-DCALL=SYS_process_vm_{call}", "-o", library, source], check=True)
-    return library
+def refused(call):
+    """Settings that forbid `process_vm_readv` or `process_vm_writev`, and have it told."""
+    return {**NOLOCAL, "LD_PRELOAD": program("refuse.so"), "REFUSED": call, "FISHPLATE_LOG": "info"}
 
 
 class SharedMemory(MpiTest):
@@ -58,16 +32,13 @@ class SharedMemory(MpiTest):
         ran = self.mpi(2, bench("stress", "openmpi"), "--messages", 1000, mpi="openmpi")
         self.assertNotIn("shm", self.succeeds(ran, "all contents right").shares())
 
-    def test_all_messages_go_through_memory(self):
-        for mpi in ["mpich", "openmpi"]:
-            for ranks in [2, 4]:
-                self.assertGreater(self.stress(ranks, mpi)["shm"], 0.99, f"{mpi}, {ranks} ranks")
-
-    def test_each_policy(self):
-        for striping in ["even", "weighted", "adaptive", "binding"]:
-            self.assertGreater(self.stress(2, FISHPLATE_STRIPING=striping)["shm"], 0.99, striping)
-        self.assertGreater(self.stress(2, FISHPLATE_EAGER_LIMIT="0")["shm"], 0.99)
-        self.assertGreater(self.stress(2, FISHPLATE_ENCRYPTION="on")["shm"], 0.99)
+    @each([
+        *((ranks, {"mpi": mpi}) for ranks in [2, 4] for mpi in ["mpich", "openmpi"]),
+        *((2, {"FISHPLATE_STRIPING": policy}) for policy in ["even", "weighted", "adaptive", "binding"]),
+        (2, {"FISHPLATE_EAGER_LIMIT": "0"}), (2, {"FISHPLATE_ENCRYPTION": "on"}),
+    ])
+    def test_all_messages_go_through_memory(self, ranks, options):
+        self.assertGreater(self.stress(ranks, **options)["shm"], 0.99)
 
     def test_hosts_with_several_ranks_each(self):
         shares = self.stress(4, on=["--rails", "1000,250"])
@@ -81,32 +52,25 @@ class SharedMemory(MpiTest):
         for mpi in ["mpich", "openmpi"]:
             self.assertNotIn("shm", self.stress(2, mpi, FISHPLATE_SHARED_MEMORY="off"))
 
-    def test_semantics(self):
-        for ranks, names in [(2, ["matching", "truncate", "threads", "one_sided", "leaver"]), (4, ["matching", "threads"])]:
-            for name in names:
-                self.succeeds(self.mpi(ranks, program(name), on=ONE_HOST, **NOLOCAL), "all right")
+    @each([
+        *((2, name) for name in ["matching", "truncate", "threads", "one_sided", "leaver"]), (4, "matching"), (4, "threads"),
+        # More ranks than cores, and a full unexpected queue.
+        (16, "crowd"), (2, "flood", 60_000, 2000, 20),
+    ])
+    def test_semantics(self, ranks, name, *arguments):
+        self.succeeds(self.mpi(ranks, program(name), *arguments, on=ONE_HOST, **NOLOCAL), "all right")
 
-    def passive(self, *sizes, on=ONE_HOST, **settings):
-        """Puts and gets to a rank that computes until they are done."""
-        ran = self.mpi(2, program("passive"), self.temporary_folder(), *sizes, on=on, **NOLOCAL, **settings)
-        return self.succeeds(ran, "all right")
-
-    def test_puts_and_gets_do_not_wait_for_their_target(self):
-        for progress in ["calls", "auto", "thread"]:
-            ran = self.passive(1, 8, 4096, 100_000, 1 << 20, 64 << 20, FISHPLATE_PROGRESS=progress)
-            self.assertGreater(ran.shares()["shm"], 0.99)
-
-    def test_more_ranks_than_cores(self):
-        self.succeeds(self.mpi(16, program("crowd"), on=ONE_HOST, **NOLOCAL), "all right")
-
-    def test_a_full_unexpected_queue(self):
-        self.succeeds(self.mpi(2, program("flood"), 60_000, 2000, 20, on=ONE_HOST, **NOLOCAL), "all right")
+    @each(["calls", "auto", "thread"])
+    def test_puts_and_gets_do_not_wait_for_their_target(self, progress):
+        """Which computes until they are done."""
+        command = [program("passive"), self.temporary_folder(), 1, 8, 4096, 100_000, 1 << 20, 64 << 20]
+        ran = self.mpi(2, *command, on=ONE_HOST, **NOLOCAL, FISHPLATE_PROGRESS=progress)
+        self.assertGreater(self.succeeds(ran, "all right").shares()["shm"], 0.99)
 
     def test_where_processes_may_not_read_each_other(self):
         """As with Yama, or in a container: the kernel refuses the system call, and long messages are copied."""
-        settings = {**NOLOCAL, "LD_PRELOAD": str(refusing(self.temporary_folder(), "readv")), "FISHPLATE_LOG": "info"}
         for mpi in ["mpich", "openmpi"]:
-            ran = self.mpi(4, bench("stress", mpi), "--messages", 5000, on=ONE_HOST, mpi=mpi, **settings)
+            ran = self.mpi(4, bench("stress", mpi), "--messages", 5000, on=ONE_HOST, mpi=mpi, **refused("readv"))
             self.ends_well(ran, "all contents right", told=["its long messages are copied"])
             self.assertGreater(ran.shares()["shm"], 0.99)
             self.assertNotIn("read where they are", ran.err, str(ran))
@@ -114,8 +78,7 @@ class SharedMemory(MpiTest):
     def test_one_sided_operations_where_processes_may_not_access_each_other(self):
         """They wait for their targets, as between hosts; also where it turns out with the first of them."""
         for call in ["readv", "writev"]:
-            settings = {**NOLOCAL, "LD_PRELOAD": str(refusing(self.temporary_folder(), call)), "FISHPLATE_LOG": "info"}
-            ran = self.ends_well(self.mpi(2, program("one_sided"), on=ONE_HOST, **settings), "all right")
+            ran = self.ends_well(self.mpi(2, program("one_sided"), on=ONE_HOST, **refused(call)), "all right")
             self.assertEqual("one-sided operations wait for their targets" in ran.err, call == "writev", str(ran))
 
     def test_dev_shm_that_is_full_small_or_read_only(self):

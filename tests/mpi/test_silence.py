@@ -8,23 +8,15 @@ import time
 import unittest
 from pathlib import Path
 
-from cuts import TOLD, link_down, loss
-from support import MpiTest, command_line, marked, mpi_command, on_first_host, program
+from cuts import TOLD, at_once, link_down, loss
+from processes import command_line, marked
+from support import MpiTest, mpi_command, on_first_host, program
 
 # Longer ones as well (tests/run --silences).
 AT_LENGTH = bool(os.environ.get("SILENCES"))
 # Nothing is told before this.
 TOLD_AFTER_S = 10
 ON_ONE_HOST = ["--hosts", "1"]
-
-
-def environment_of(number):
-    """Of a process; none when it is gone."""
-    try:
-        pairs = Path(f"/proc/{number}/environ").read_bytes().split(b"\0")
-        return dict(pair.decode(errors="replace").split("=", 1) for pair in pairs if b"=" in pair)
-    except OSError:
-        return {}
 
 
 def launcher_of(job):
@@ -34,11 +26,13 @@ def launcher_of(job):
 
 def process_of(job, name, rank):
     """The process of a rank of a job that runs the program `name`, once there is one."""
-    numbers = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-    for number in numbers:
-        environment = environment_of(number)
-        is_rank = str(rank) in (environment.get("PMI_RANK"), environment.get("OMPI_COMM_WORLD_RANK"))
-        if is_rank and environment.get("FISHPLATE_TEST_JOB") == job.mark and f"/{name} " in command_line(number):
+    is_rank = [f"{variable}={rank}".encode() for variable in ("PMI_RANK", "OMPI_COMM_WORLD_RANK")]
+    for number, line in marked(job.mark):
+        try:
+            environment = Path(f"/proc/{number}/environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if f"/{name} " in line and any(one in environment for one in is_rank):
             return number
     return None
 
@@ -67,9 +61,8 @@ class Silences(MpiTest):
         folder = self.temporary_folder()
         on = ["--rails", "1000,250" if hosts == 2 else "100,50", "--hosts", hosts]
         job = mpi_command(ranks, program("steady", mpi), folder / "stop", how, on=on, mpi=mpi)
-        down, up = zip(*((cut.begin, cut.end) for cut in map(cut, ["r0", "r1"])))
-        cut = f"{'; '.join(down)}; touch {folder / 'stop.go'}; sleep {seconds}; {'; '.join(up)}"
-        script = f"sleep 3; {cut}; sleep 4; touch {folder / 'stop'}; wait $job"
+        both = at_once(cut("r0"), cut("r1"))
+        script = f"sleep 3; {both.begin}; touch {folder / 'stop.go'}; sleep {seconds}; {both.end}; sleep 4; touch {folder / 'stop'}; wait $job"
         return self.start(on_first_host(job, lambda here: f"{here} & job=$!; {script}"), settings)
 
     def goes_on(self, job, timeout=120):
@@ -202,7 +195,7 @@ class AtLength(Silences):
 
     def test_a_host_that_is_gone_for_good(self):
         """Nothing comes from it any more, neither a reset nor that a carrier is lost."""
-        down = "; ".join(link_down(rail, 2).begin for rail in ["r0", "r1"])
+        down = at_once(link_down("r0", 2), link_down("r1", 2)).begin
         folder = self.temporary_folder()
         job = mpi_command(3, program("steady"), folder / "stop", on=["--hosts", 3], mpiexec=["-disable-auto-cleanup"])
         command = on_first_host(job, lambda here: f"{here} & job=$!; sleep 3; {down}; touch {folder / 'down'}; wait $job")

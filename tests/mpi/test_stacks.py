@@ -1,35 +1,20 @@
 """Stacks: each runs a program of two hosts as its description says, and Fishplate carries the MPIs that are not MPICH."""
 
-import os
 import re
-import subprocess
 import unittest
-from pathlib import Path
 
-from support import BUILD, FISHPLATE, HERE, MpiTest, bench, class_folder, is_set_up, stack, testbed
+from support import FISHPLATE, HERE, MpiTest, bench, is_set_up, program, stack, testbed
 
 # Of the programs in tests/programs, those that say most about a transport under another MPI.
 PROGRAMS = ["matching", "truncate", "threads", "one_sided"]
 
 
-def build(folder, mpi, programs):
-    """Test programs, compiled by an MPI's own mpicc."""
-    variables = dict(os.environ)
-    if mpi == "impi":
-        variables["I_MPI_ROOT"] = str(stack(mpi).parent)
-    for name in programs:
-        flags = ["-std=c11", "-O2", "-pthread"]
-        source = HERE.parent / "programs" / f"{name}.c"
-        command = [stack(mpi) / "mpicc", *flags, "-o", Path(folder) / name, source]
-        subprocess.run(command, check=True, env=variables)
-
-
 class Stacks(MpiTest):
     """The stacks that come with Fishplate."""
 
-    def run_on_testbed(self, name, program, *options, rails="1000,250"):
+    def run_on_testbed(self, name, command, *options, rails="1000,250"):
         """Runs what `fishplate stacks NAME` says, on two hosts."""
-        arguments = ["--hosts", "node0,node1", *options, "--", *map(str, program)]
+        arguments = ["--hosts", "node0,node1", *options, "--", *map(str, command)]
         told = " ".join(f"'{word}'" for word in [FISHPLATE, "stacks", name, *arguments])
         return self.run_command(testbed("--rails", rails, "--", "sh", "-c", f'eval "$({told})"'))
 
@@ -43,17 +28,14 @@ class Stacks(MpiTest):
         self.assertEqual([line["size"] for line in ran.json() if "size" in line], [8, 1 << 20], str(ran))
         return ran
 
-    def rails_used(self, ran):
-        return {line["rail"] for line in ran.counters if line["tx_bytes"] > 0}
-
     def test_mpich(self):
         self.is_carried("mpich-tcp")
         self.is_carried("mpich-ucx")
-        self.assertEqual(self.rails_used(self.is_carried("fishplate-mpich")), {"r0", "r1"})
+        self.assertEqual(self.is_carried("fishplate-mpich").used(), {"r0", "r1"})
 
     def test_open_mpi(self):
         self.is_carried("openmpi-tcp", "openmpi")
-        self.assertEqual(self.rails_used(self.is_carried("fishplate-openmpi", "openmpi")), {"r0", "r1"})
+        self.assertEqual(self.is_carried("fishplate-openmpi", "openmpi").used(), {"r0", "r1"})
 
     def test_open_mpi_s_options_for_variables(self):
         ran = self.mpi(2, bench("stress", "openmpi"), "--messages", 200, mpi="openmpi", mpiexec=["-x", "MINE=1"])
@@ -73,11 +55,11 @@ class Stacks(MpiTest):
         folder = self.temporary_folder()
         file = folder / "mine.toml"
         file.write_text(f'[mine]\nlike = "mpich-tcp"\npath = "{stack("mpich").parent}"\n')
-        listed = self.succeeds(self.run_command([FISHPLATE, "stacks", "--stacks", file]))
+        listed = self.succeeds(self.fishplate("stacks", "--stacks", file))
         self.assertRegex(listed.out, rf"mine +mine +{re.escape(str(stack('mpich').parent))} +ready")
         ran = self.run_on_testbed("mine", [bench("latency"), "--sizes", "8", "--iterations", "10"], "--stacks", file)
         self.succeeds(ran, "Latency")
-        shown = self.run_command([FISHPLATE, "stacks", "mine", "--stacks", file, "--compile", "bench", "--out", folder / "bench"])
+        shown = self.fishplate("stacks", "mine", "--stacks", file, "--compile", "bench", "--out", folder / "bench")
         self.assertIn(f"MPICC={stack('mpich')}/mpicc", self.succeeds(shown).out)
 
 
@@ -94,13 +76,8 @@ class Semantics:
 class OpenMpi(Semantics, MpiTest):
     """Fishplate under Open MPI, several ranks on each host."""
 
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = class_folder(cls)
-        build(cls.folder, "openmpi", [*PROGRAMS, "flood"])
-
     def passes(self, ranks, name, *arguments):
-        self.succeeds(self.mpi(ranks, self.folder / name, *arguments, mpi="openmpi"), "all right")
+        self.succeeds(self.mpi(ranks, program(name, "openmpi"), *arguments, mpi="openmpi"), "all right")
 
     def test_a_full_unexpected_queue(self):
         self.passes(2, "flood", 60_000, 2000, 20)
@@ -115,8 +92,7 @@ class IntelMpi(Semantics, MpiTest):
     """Fishplate under Intel MPI, with programs compiled by MPICH's mpicc, whose binary interface it shares."""
 
     def passes(self, ranks, name):
-        ran = self.mpi(ranks, BUILD / "tests" / name, mpi="impi")
-        self.succeeds(ran, "all right")
+        ran = self.succeeds(self.mpi(ranks, program(name), mpi="impi"), "all right")
         self.assertGreater(len(ran.counters), 0, str(ran))
 
     def test_random_messages(self):
@@ -124,9 +100,10 @@ class IntelMpi(Semantics, MpiTest):
         self.assertEqual(ran.shares().keys(), {"r0", "r1", "shm"}, str(self.succeeds(ran)))
 
     def test_its_own_compiler(self):
-        folder = self.temporary_folder()
-        build(folder, "impi", ["crowd"])
-        self.succeeds(self.mpi(4, folder / "crowd", mpi="impi"), "all right")
+        built = self.temporary_folder() / "crowd"
+        compiler = [stack("impi") / "mpicc", "-std=c11", "-O2", "-pthread", "-o", built, HERE.parent / "programs" / "crowd.c"]
+        self.ends_well(self.run_command(compiler, environment={"I_MPI_ROOT": str(stack("impi").parent)}))
+        self.succeeds(self.mpi(4, built, mpi="impi"), "all right")
 
     def test_over_tcp(self):
         Stacks.is_carried(self, "impi-tcp")

@@ -5,7 +5,8 @@ import os
 import shlex
 import signal
 
-from support import FISHPLATE, MpiTest, bench, descendants, each, json_lines, stack, testbed
+from processes import descendants
+from support import FISHPLATE, MpiTest, bench, each, json_lines, stack, testbed
 
 # With the processes that serve it, and how its client is told that they are gone.
 SERVED = {
@@ -54,27 +55,17 @@ class Storage(MpiTest):
         for number in self.wait_for(job, lambda: running(job, name))[:most]:
             os.kill(number, signal.SIGKILL)
 
-    @each(SERVED)
-    def test_a_server_is_killed(self, storage):
-        server, told = SERVED[storage]
+    @each([*((storage, process, 1, told, r"fishplate testbed: storage \w+: .* on node2") for storage, (process, told) in SERVED.items()),
+           ("glusterfs:servers=1", "glusterfs", 2, "Software caused connection abort|Transport endpoint",
+            "storage glusterfs: glusterfs on node0")])
+    def test_a_server_or_a_client_is_killed(self, storage, process, most, told, ended):
         self.need(storage)
         job = self.writing(self.on(storage, f"{WRITES}; echo code $?"))
-        self.kill(job, server, 1)
+        self.kill(job, process, most)
         ran = self.finish(job)
         self.assertIn("code 6", ran.out, str(ran))
         self.says(ran, f"io_threads: rank 0: cannot write to .*/file: ({told})",
-                  r"fishplate testbed: storage \w+: .* on node2 has ended \(signal: 9 \(SIGKILL\)\)")
-        self.assertEqual(mounts(), [])
-
-    def test_a_client_of_the_file_system_is_killed(self):
-        storage = "glusterfs:servers=1"
-        self.need(storage)
-        job = self.writing(self.on(storage, f"{WRITES}; echo code $?"))
-        self.kill(job, "glusterfs", 2)
-        ran = self.finish(job)
-        self.assertIn("code 6", ran.out, str(ran))
-        self.says(ran, "io_threads: rank 0: cannot write to .*/file: (Software caused connection abort|Transport endpoint)",
-                  r"storage glusterfs: glusterfs on node0 has ended \(signal: 9 \(SIGKILL\)\)")
+                  rf"{ended} has ended \(signal: 9 \(SIGKILL\)\)")
         self.assertEqual(mounts(), [])
 
     @each(["tmpfs", *SERVED])
@@ -103,10 +94,10 @@ class Storage(MpiTest):
         self.need(storage)
         name = f"storage{os.getpid()}"
         up = ["--hosts", "3", "--storage", storage, "--unverified", "--name", name]
-        self.addCleanup(lambda: self.run_command([FISHPLATE, "lab", "down", name]))
-        self.succeeds(self.run_command([FISHPLATE, "lab", "up", *up]))
+        self.addCleanup(lambda: self.fishplate("lab", "down", name))
+        self.succeeds(self.fishplate("lab", "up", *up))
         job = self.writing([FISHPLATE, "lab", "exec", "--name", name, "--", *shlex.split(WRITES)])
-        self.succeeds(self.run_command([FISHPLATE, "lab", "down", name]))
+        self.succeeds(self.fishplate("lab", "down", name))
         ran = self.finish(job)
         self.assertNotEqual(ran.code, 0, str(ran))
         self.assertEqual([line for line in mounts() if name in line], [])
@@ -118,7 +109,7 @@ class Storage(MpiTest):
         few = ["--rounds", "1", "--seconds", "0.1", "--record", record]
         both = ["--stacks", "mptcp,mpich-tcp", "--links", "two=0+0", "--storage", storage]
         written = "io_threads:--threads=1:--file-size=1M:--operation=write"
-        self.succeeds(self.run_command([FISHPLATE, "bench", *both, "--benchmarks", written, *few]), "1 cells measured, 0 failed")
+        self.succeeds(self.fishplate("bench", *both, "--benchmarks", written, *few), "1 cells measured, 0 failed")
 
     def test_one_of_two_links_has_a_storage(self):
         plan = self.temporary_folder() / "plan.toml"
@@ -128,7 +119,7 @@ class Storage(MpiTest):
                         link("with", 'storage = "tmpfs"\n') + benchmark.format("latency", 2, "without", "--sizes 1 --iterations 1") +
                         benchmark.format("io_threads", 1, "with", "--threads 1 --file-size 1M --operation write --sizes 4K --iterations 1"))
         record = self.temporary_folder() / "record.jsonl"
-        ran = self.run_command([FISHPLATE, "bench", plan, "--record", record])
+        ran = self.fishplate("bench", plan, "--record", record)
         self.succeeds(ran, "2 cells measured, 0 failed")
 
     def test_a_record_is_whole_when_a_server_is_killed(self):

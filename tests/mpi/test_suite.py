@@ -1,15 +1,13 @@
 """The benchmark suite: every program runs checked and says what its schema promises; values agree with a known rate."""
 
 import json
-import shlex
 
 from support import AS_ROOT, FISHPLATE, MpiTest, bench, each, stack, testbed
 
 # Lines of programs with two ranks and with four, by the benchmark they are of.
 TWO_SIDED = {
     "latency": "--sizes 0,1,64K",
-    "bandwidth": "--sizes 1,64K --window 8",
-    "bibandwidth": "--sizes 1,64K --window 8",
+    **dict.fromkeys(["bandwidth", "bibandwidth"], "--sizes 1,64K --window 8"),
     "overlap": "--sizes 1,64K --compute 500",
     "latency_mt": "--sizes 1,64K --threads 3",
     "bandwidth_mt": "--sizes 1,64K --window 8 --threads 3",
@@ -17,23 +15,13 @@ TWO_SIDED = {
 # Several operations of 16 KiB or more at once are beyond MPICH without remote memory access: see
 # docs/reference/benchmarks.md.
 ONE_SIDED = {
-    "put_latency": "--sizes 0,1,64K",
-    "get_latency": "--sizes 0,1,64K",
+    **dict.fromkeys(["put_latency", "get_latency"], "--sizes 0,1,64K"),
     "accumulate_latency": "--sizes 4,64K",
-    "put_bandwidth": "--sizes 1,8K --window 8",
-    "get_bandwidth": "--sizes 1,8K --window 8",
-    "put_bibandwidth": "--sizes 1,8K --window 8",
-    "get_bibandwidth": "--sizes 1,8K --window 8",
+    **dict.fromkeys(["put_bandwidth", "get_bandwidth", "put_bibandwidth", "get_bibandwidth"], "--sizes 1,8K --window 8"),
 }
 ATOMIC = {"fetch_and_op": "--window 8 --compute 50", "compare_and_swap": "--window 8"}
-COLLECTIVE = {
-    "bcast": "--sizes 1,64K",
-    "allreduce": "--sizes 4,64K",
-    "allgather": "--sizes 1,64K",
-    "alltoall": "--sizes 1,64K",
-    "reduce": "--sizes 4,64K",
-    "barrier": "",
-}
+COLLECTIVE = {**dict.fromkeys(["bcast", "allgather", "alltoall"], "--sizes 1,64K"),
+              **dict.fromkeys(["allreduce", "reduce"], "--sizes 4,64K"), "barrier": ""}
 MANY = {
     "message_rate": "--sizes 1,4K --window 8",
     "nhop": "--sizes 1,64K",
@@ -64,16 +52,18 @@ def sockets(*clients):
     return "\n".join([server, *(f"{program} {line}" for line in clients)])
 
 
+def each_line(ranks, programs):
+    """A line for each program with its options, on so many ranks."""
+    return "\n".join(f"mpiexec -n {ranks} {bench(name)} {options}" for name, options in programs)
+
+
 class Suite(MpiTest):
     """Programs in one testbed, one after the other."""
 
     def lines(self, script, run=("--mpi", "mpich"), rails="0", on=(), **settings):
         """The JSON lines of a script's programs; it ends with the first that fails. `on`: what runs a command on a
         host, if not a testbed with such rails."""
-        shell = ["sh", "-ec", script]
-        inside = [FISHPLATE, "run", *run, "--", *shell] if run else shell
-        ran = self.run_command([*(on or testbed("--rails", rails, "--")), *inside], 120, settings)
-        lines = self.ends_well(ran).json()
+        lines = self.ends_well(self.script(script, run, on or testbed("--rails", rails, "--"), **settings)).json()
         for line in lines:
             self.keeps_the_schema(line)
         return lines
@@ -115,7 +105,7 @@ class Suite(MpiTest):
 class Checked(Suite):
     """Every program, with every byte checked."""
 
-    def script(self, programs, mpiexec, mpi, more=("",)):
+    def each_of(self, programs, mpiexec, mpi, more=("",)):
         """A line for each program, and for each of `more` options."""
         lines = []
         for name, options in programs.items():
@@ -125,15 +115,15 @@ class Checked(Suite):
 
     def run_all(self, mpi, two, four, run, **settings):
         """All programs on two hosts."""
-        self.measured(TWO_SIDED, self.lines(self.script(TWO_SIDED, two, mpi), run, **settings), 2)
+        self.measured(TWO_SIDED, self.lines(self.each_of(TWO_SIDED, two, mpi), run, **settings), 2)
         ways = [f"--sync {sync}" for sync in ("fence", "pscw", "lock")]
-        lines = self.lines(self.script(ONE_SIDED, two, mpi, ways), run, **settings)
+        lines = self.lines(self.each_of(ONE_SIDED, two, mpi, ways), run, **settings)
         self.measured(ONE_SIDED, lines, 2)
         for name in ONE_SIDED:
             told = {line["options"]["sync"] for line in lines if line["benchmark"] == name}
             self.assertEqual(told, {"fence", "pscw", "lock"}, name)
-        self.measured(MANY, self.lines(self.script(MANY, four, mpi), run, **settings), 4)
-        windows = self.script({"bcast": "--sizes 1,64K --window 8 --bandwidth"}, four, mpi)
+        self.measured(MANY, self.lines(self.each_of(MANY, four, mpi), run, **settings), 4)
+        windows = self.each_of({"bcast": "--sizes 1,64K --window 8 --bandwidth"}, four, mpi)
         lines = self.lines(windows, run, **settings)
         self.assertEqual([line["metric"] for line in lines], ["bandwidth"] * 2)
 
@@ -145,17 +135,16 @@ class Checked(Suite):
         self.run_all("openmpi", f"{mpiexec} -n 2", f"{mpiexec} -n 4", (), **AS_ROOT)
 
     def test_all_ranks_of_a_collective_with_two(self):
-        self.measured(MANY, self.lines(self.script(MANY, "mpiexec -n 2", "mpich")), 2)
+        self.measured(MANY, self.lines(self.each_of(MANY, "mpiexec -n 2", "mpich")), 2)
 
     def test_ranks_of_a_collective_that_start_together(self):
         for ranks in (2, 4):
-            lines = self.lines(self.script(COLLECTIVE, f"mpiexec -n {ranks}", "mpich", ["--start together"]))
+            lines = self.lines(self.each_of(COLLECTIVE, f"mpiexec -n {ranks}", "mpich", ["--start together"]))
             self.measured(COLLECTIVE, lines, ranks)
             self.assertEqual({(line["options"]["start"], line["iterations"]) for line in lines}, {("together", 4)})
 
     def test_every_peer_and_every_distance(self):
-        programs = [f"mpiexec -n 4 {bench(name)} {FEW_ITERATIONS}" for name in ("nhop", "displaced_ring")]
-        lines = self.lines("\n".join(programs))
+        lines = self.lines(each_line(4, [("nhop", FEW_ITERATIONS), ("displaced_ring", FEW_ITERATIONS)]))
         results = [line for line in lines if line["kind"] == "result"]
         told = [(line["benchmark"], line["parameters"]) for line in results]
         self.assertEqual(told[:3], [("nhop", {"peer": peer}) for peer in (1, 2, 3)])
@@ -169,8 +158,8 @@ class Checked(Suite):
         pairs = [(ranks, f"--neighbours {count}") for ranks in (2, 4) for count in (1, 5, 6)]
         ways = ["--send blocking", "--send nonblocking"]
         chosen = [(ranks, f"{asked} {way}") for ranks, asked in [*grids, *pairs] for way in ways]
-        program = f"{bench('exchange')} --sizes 8,64K --check {FEW_ITERATIONS}"
-        lines = self.lines("\n".join(f"mpiexec -n {ranks} {program} {options}" for ranks, options in chosen))
+        common = f"--sizes 8,64K --check {FEW_ITERATIONS}"
+        lines = self.lines("\n".join(each_line(ranks, [("exchange", f"{common} {options}")]) for ranks, options in chosen))
         told = [line["parameters"]["messages"] for line in lines if line["size"] == 8]
         self.assertEqual(told, [count for count in (2, 4, 6, *(1, 5, 6) * 2) for _ in ways])
 
@@ -197,8 +186,8 @@ class Checked(Suite):
 
     def test_every_way_and_side_of_overlap(self):
         chosen = [(ways, side) for ways in ("both", "one") for side in ("both", "sender", "receiver")]
-        program = f"mpiexec -n 2 {bench('overlap')} --sizes 64K --check {FEW_ITERATIONS} --compute-by sleep"
-        lines = self.lines("\n".join(f"{program} --ways {ways} --side {side}" for ways, side in chosen))
+        common = f"--sizes 64K --check {FEW_ITERATIONS} --compute-by sleep"
+        lines = self.lines(each_line(2, [("overlap", f"{common} --ways {ways} --side {side}") for ways, side in chosen]))
         self.assertEqual([line["kind"] for line in lines], ["result", "overlap"] * len(chosen))
         for (_, side), line in zip(chosen, lines[1::2]):
             self.assertAlmostEqual(line["compute_us"], 1.25 * line["value"], delta=0.01 * line["value"])
@@ -210,12 +199,8 @@ class Checked(Suite):
                 self.assertAlmostEqual(rank["hidden_share"] or share, share, places=5)
 
     def test_lines_of_other_kinds(self):
-        programs = {
-            "bandwidth": "--interval 0.1 --duration 0.3 --sizes 4K",
-            "stress": "--messages 500",
-        }
-        script = "\n".join(f"mpiexec -n 2 {bench(name)} --json {options}" for name, options in programs.items())
-        lines = self.lines(script)
+        lines = self.lines(each_line(2, [("bandwidth", "--json --interval 0.1 --duration 0.3 --sizes 4K"),
+                                         ("stress", "--json --messages 500")]))
         kinds = [line["kind"] for line in lines]
         self.assertEqual(kinds[-2:], ["interval_total", "stress"])
         self.assertEqual(set(kinds[:-2]), {"interval"})
@@ -241,11 +226,10 @@ class KnownRate(Suite):
         few = "--json --iterations 2 --warmup 1 --sizes 1M"
         # One operation at once: see ONE_SIDED.
         one_sided = ["put_bandwidth", "get_bandwidth"]
-        programs = [f"mpiexec -n 2 {bench(name)} {few} --window 1" for name in one_sided]
         windows = ["bandwidth", "bibandwidth", "bandwidth_mt", "displaced_ring"]
-        programs += [f"mpiexec -n 2 {bench(name)} {few} --window 3" for name in windows]
-        programs += [f"mpiexec -n 2 {bench('bcast')} {few} --window 3 --bandwidth"]
-        lines = self.lines("\n".join(programs), rails=str(RATE_MBIT))
+        programs = [*((name, f"{few} --window 1") for name in one_sided), *((name, f"{few} --window 3") for name in windows),
+                    ("bcast", f"{few} --window 3 --bandwidth")]
+        lines = self.lines(each_line(2, programs), rails=str(RATE_MBIT))
         for name in [*one_sided, *windows, "bcast"]:
             ways = 2 if name == "bibandwidth" else 1
             with self.subTest(name):
@@ -257,7 +241,7 @@ class KnownRate(Suite):
         few = "--json --iterations 2 --warmup 1 --sizes 1M"
         # How often the wire carries the size, one after the other.
         times = {"latency": 1, "nhop": 1, "put_latency": 1, "get_latency": 1, "alltoall": 1, "allgather": 1, "exchange": 2}
-        lines = self.lines("\n".join(f"mpiexec -n 2 {bench(name)} {few}" for name in times), rails=str(RATE_MBIT))
+        lines = self.lines(each_line(2, [(name, few) for name in times]), rails=str(RATE_MBIT))
         for name, count in times.items():
             with self.subTest(name):
                 wire_us = count * (1 << 20) / WIRE_MB_S
@@ -282,13 +266,12 @@ class KnownDelay(Suite):
     def in_lab(self, script, run=("--mpi", "mpich")):
         """The lines of a script's programs in a lab, which goes afterwards."""
         home = {"XDG_RUNTIME_DIR": str(self.temporary_folder())}
-        link = ["--rails", RATE_MBIT, "--delay", f"{self.DELAY_US}us"]
-        self.ends_well(self.run_command([FISHPLATE, "lab", "up", "--unverified", *link], environment=home))
+        self.ends_well(self.fishplate("lab", "up", "--unverified", "--rails", RATE_MBIT, "--delay", f"{self.DELAY_US}us", **home))
         try:
             return self.lines(script, run, on=[FISHPLATE, "lab", "exec", "--"], **home)
         finally:
             # Also ends what the script left running.
-            self.run_command([FISHPLATE, "lab", "down"], environment=home)
+            self.fishplate("lab", "down", **home)
 
     def check_latency(self, value, size):
         """A message takes the delay and its time on the wire, or longer."""
@@ -304,8 +287,7 @@ class KnownDelay(Suite):
 
     def test_latency_and_windows(self):
         few = "--json --iterations 10 --warmup 2"
-        programs = [f"{bench('latency')} --sizes 1,64K,1M", f"{bench('bandwidth')} --sizes 64K --window 4"]
-        lines = self.in_lab("\n".join(f"mpiexec -n 2 {program} {few}" for program in programs))
+        lines = self.in_lab(each_line(2, [("latency", f"--sizes 1,64K,1M {few}"), ("bandwidth", f"--sizes 64K --window 4 {few}")]))
         for size in (1, 1 << 16, 1 << 20):
             with self.subTest(size):
                 self.check_latency(self.value(lines, "latency", size), size)
@@ -313,8 +295,7 @@ class KnownDelay(Suite):
 
     def test_collectives_that_start_together(self):
         few = "--json --iterations 10 --warmup 2 --start together"
-        programs = [f"{bench('bcast')} --sizes 8", bench("barrier")]
-        [bcast, barrier] = self.in_lab("\n".join(f"mpiexec -n 2 {program} {few}" for program in programs))
+        [bcast, barrier] = self.in_lab(each_line(2, [("bcast", f"--sizes 8 {few}"), ("barrier", few)]))
         # Both wait for a message in a barrier, only rank 1 in a broadcast. How far clocks are apart is not known exactly,
         # which the mean of both does not feel.
         self.check_latency(barrier["value"], 0)
@@ -333,10 +314,6 @@ class KnownDelay(Suite):
 class Wrong(Suite):
     """What a user can do wrong, and what the known limit of MPICH says."""
 
-    def refuses(self, command, *texts):
-        """Exit code 2 and one message."""
-        self.ends_with(2, self.run_command(shlex.split(command)), *texts)
-
     @each([*TWO_SIDED, *ONE_SIDED, *MANY])
     def test_each_program_explains_itself(self, name):
         helped = self.succeeds(self.run_command([bench(name), "--help"]), f"{name}: ", "--iterations N")
@@ -346,42 +323,40 @@ class Wrong(Suite):
 
     def test_number_of_ranks(self):
         for name in [*TWO_SIDED, *ONE_SIDED]:
-            self.refuses(f"{bench(name)}", f"{name}: started with 1 rank; allowed: exactly 2 ranks")
+            self.refuses(2, f"{bench(name)}", f"{name}: started with 1 rank; allowed: exactly 2 ranks")
         for name in [*MANY, "startup"]:
-            self.refuses(f"{bench(name)}", f"{name}: started with 1 rank; allowed: .*at least 2")
-        odd = f"{stack('mpich')}/mpiexec -n 3 {bench('exchange')} --neighbours 1"
-        self.refuses(odd, "exchange: started with 3 ranks; allowed: an even number of ranks with --neighbours")
+            self.refuses(2, f"{bench(name)}", f"{name}: started with 1 rank; allowed: .*at least 2")
+        self.refuses(2, f"{bench('exchange')} --neighbours 1", "exchange: started with 3 ranks; allowed: an even number of ranks "
+                     "with --neighbours", ranks=3)
 
     def test_values(self):
-        self.refuses(f"{bench('nhop')} --window 4", "nhop: unknown option '--window'; allowed: --sizes, --shuffle, --iterations")
-        self.refuses(f"{bench('put_latency')} --sync post", "--sync: 'post'; allowed: fence.pscw.lock")
-        self.refuses(f"{bench('latency_mt')} --threads 0", "--threads: '0'; allowed: a whole number from 1 to 256")
-        self.refuses(f"{bench('allreduce')} --sizes 4,6", "--sizes: 6; allowed: multiples of 4 bytes")
-        self.refuses(f"{bench('accumulate_latency')} --sizes 1", "--sizes: 1; allowed: multiples of 4 bytes")
-        self.refuses(f"{bench('bcast')} --window 4", "--window: allowed only together with --bandwidth")
-        self.refuses(f"{bench('bcast')} --start now", "--start: 'now'; allowed: barrier.together")
-        self.refuses(f"{bench('bcast')} --start together --bandwidth", "--bandwidth and --start exclude each other")
-        self.refuses(f"{bench('exchange')} --dimensions 4", "--dimensions: '4'; allowed: a whole number from 1 to 3")
-        self.refuses(f"{bench('exchange')} --dimensions 2 --neighbours 1", "--dimensions and --neighbours exclude each other")
-        self.refuses(f"{bench('overlap')} --side left", "--side: 'left'; allowed: both.sender.receiver")
-        self.refuses(f"{bench('overlap')} --compute 1ms", "--compute: '1ms'; allowed: a whole number from 0 to 60000000")
-        self.refuses(f"{bench('overlap')} --imbalance 5", "overlap: unknown option '--imbalance'; allowed: --sizes")
-        self.refuses(f"{bench('latency')} --start together", "latency: unknown option '--start'; allowed: --sizes")
+        self.refuses(2, f"{bench('nhop')} --window 4", "nhop: unknown option '--window'; allowed: --sizes, --shuffle, --iterations")
+        self.refuses(2, f"{bench('put_latency')} --sync post", "--sync: 'post'; allowed: fence.pscw.lock")
+        self.refuses(2, f"{bench('latency_mt')} --threads 0", "--threads: '0'; allowed: a whole number from 1 to 256")
+        self.refuses(2, f"{bench('allreduce')} --sizes 4,6", "--sizes: 6; allowed: multiples of 4 bytes")
+        self.refuses(2, f"{bench('accumulate_latency')} --sizes 1", "--sizes: 1; allowed: multiples of 4 bytes")
+        self.refuses(2, f"{bench('bcast')} --window 4", "--window: allowed only together with --bandwidth")
+        self.refuses(2, f"{bench('bcast')} --start now", "--start: 'now'; allowed: barrier.together")
+        self.refuses(2, f"{bench('bcast')} --start together --bandwidth", "--bandwidth and --start exclude each other")
+        self.refuses(2, f"{bench('exchange')} --dimensions 4", "--dimensions: '4'; allowed: a whole number from 1 to 3")
+        self.refuses(2, f"{bench('exchange')} --dimensions 2 --neighbours 1", "--dimensions and --neighbours exclude each other")
+        self.refuses(2, f"{bench('overlap')} --side left", "--side: 'left'; allowed: both.sender.receiver")
+        self.refuses(2, f"{bench('overlap')} --compute 1ms", "--compute: '1ms'; allowed: a whole number from 0 to 60000000")
+        self.refuses(2, f"{bench('overlap')} --imbalance 5", "overlap: unknown option '--imbalance'; allowed: --sizes")
+        self.refuses(2, f"{bench('latency')} --start together", "latency: unknown option '--start'; allowed: --sizes")
 
     def test_sockets(self):
         program = bench("sockets")
-        self.refuses(f"{program}", "sockets: ''; allowed: serve, latency HOST, bandwidth HOST")
-        self.refuses(f"{program} listen", "sockets: 'listen'; allowed: serve")
-        self.refuses(f"{program} latency --sizes 1", "the server's host is missing; allowed: sockets latency HOST")
-        self.refuses(f"{program} latency 127.0.0.1 --sizes 0", "--sizes: 0; allowed: from 1 up")
-        self.refuses(f"{program} latency 127.0.0.1 --streams 2", "unknown option '--streams'")
-        self.refuses(f"{program} latency 127.0.0.1 --port 0", "--port: '0'; allowed for a client: from 1 to 65535")
-        self.refuses(f"{program} serve --window 2", "sockets_serve: unknown option '--window'")
-        self.refuses(f"{program} serve --address here", "'here': ")
-        nowhere = self.run_command([program, "serve", "--address", "192.0.2.1"])
-        self.ends_with(5, nowhere, "cannot listen on 192.0.2.1 port 17077: Cannot assign requested address")
-        nobody = self.run_command([program, "latency", "127.0.0.1", "--port", "1"])
-        self.ends_with(5, nobody, "cannot connect to 127.0.0.1 port 1: Connection refused; is `sockets serve` there")
+        self.refuses(2, f"{program}", "sockets: ''; allowed: serve, latency HOST, bandwidth HOST")
+        self.refuses(2, f"{program} listen", "sockets: 'listen'; allowed: serve")
+        self.refuses(2, f"{program} latency --sizes 1", "the server's host is missing; allowed: sockets latency HOST")
+        self.refuses(2, f"{program} latency 127.0.0.1 --sizes 0", "--sizes: 0; allowed: from 1 up")
+        self.refuses(2, f"{program} latency 127.0.0.1 --streams 2", "unknown option '--streams'")
+        self.refuses(2, f"{program} latency 127.0.0.1 --port 0", "--port: '0'; allowed for a client: from 1 to 65535")
+        self.refuses(2, f"{program} serve --window 2", "sockets_serve: unknown option '--window'")
+        self.refuses(2, f"{program} serve --address here", "'here': ")
+        self.refuses(5, f"{program} serve --address 192.0.2.1", "cannot listen on 192.0.2.1 port 17077: Cannot assign requested address")
+        self.refuses(5, f"{program} latency 127.0.0.1 --port 1", "cannot connect to 127.0.0.1 port 1: Connection refused; is `sockets serve` there")
 
     def test_the_limit_of_mpich_without_remote_memory_access_is_explained(self):
         ran = self.mpi(2, bench("put_bandwidth"), "--sizes", "64K", "--window", 8, "--iterations", 4)

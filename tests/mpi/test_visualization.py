@@ -1,7 +1,6 @@
 """The visualization: the same picture on any number of ranks, and what is told when something is wrong."""
 
-from applications import AppTest
-from support import app
+from support import MpiTest, app
 
 RANKS = [1, 2, 3, 4]
 # Whole tiles, of 20 rows.
@@ -16,7 +15,7 @@ def on_four():
     return FRAMES * 4 * 2, FRAMES * 4 * (image // 2 + image // 4), FRAMES * 4 * 3, FRAMES * collectives
 
 
-class Visualization(AppTest):
+class Visualization(MpiTest):
     def setUp(self):
         self.folder = self.temporary_folder()
 

@@ -5,7 +5,6 @@ import ast
 import email
 import hashlib
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -15,8 +14,9 @@ import unittest
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "mpi"))
+sys.path[:0] = [str(Path(__file__).resolve().parents[2] / folder) for folder in ("packaging", "tests/mpi")]
 
+import trial
 from support import FISHPLATE, ROOT, MpiTest, class_folder, stack, tool
 
 PACKAGE = ROOT / "packaging" / "package"
@@ -26,27 +26,19 @@ LIBRARIES = Path("share", "fishplate", "lib")
 TOOLS = ["env", "hostname", "ip", "python3", "sh", "tc", "uname"]
 
 
-def run(*command, **options):
-    """The output of a command, which must succeed."""
-    ran = subprocess.run(list(map(str, command)), capture_output=True, text=True, **options)
-    if ran.returncode != 0:
-        raise AssertionError(f"{command} ended with {ran.returncode}: {ran.stdout}{ran.stderr}")
-    return ran.stdout
-
-
 class Packages(MpiTest):
     """What `make install` puts below a prefix, once for all tests of a class."""
 
     @classmethod
     def setUpClass(cls):
         cls.folder = class_folder(cls)
-        run("make", "--silent", "install", f"DESTDIR={cls.folder}/stage", "PREFIX=/usr", cwd=ROOT)
+        trial.run("make", "--silent", "install", f"DESTDIR={cls.folder}/stage", "PREFIX=/usr", cwd=ROOT)
         cls.prefix = cls.folder / "stage" / "usr"
 
     @classmethod
     def package(cls, what):
         """A package of it."""
-        return Path(run(PACKAGE, what, cls.prefix, cls.folder / what).split(": ")[0])
+        return Path(trial.run(PACKAGE, what, cls.prefix, cls.folder / what).split(": ")[0])
 
 
 class Wheel(Packages):
@@ -57,43 +49,37 @@ class Wheel(Packages):
         super().setUpClass()
         cls.wheel = cls.package("wheel")
         cls.home = cls.folder / "environment"
-        run(sys.executable, "-m", "venv", cls.home)
-        run(cls.home / "bin" / "python3", "-m", "pip", "install", "--quiet", "--no-index", cls.wheel)
+        cls.program = trial.installed_wheel(cls.wheel, cls.home)
 
     def python(self, script, **variables):
         """What a Python program in the environment prints."""
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(("FISHPLATE_", "FI_"))}
-        return run(self.home / "bin" / "python3", "-c", script, env={**clean, **variables})
+        return trial.run(self.home / "bin" / "python3", "-c", script, env=trial.clean(**variables))
 
     def test_size_and_tag_are_true(self):
         self.assertLess(self.wheel.stat().st_size, 15_000_000)
         major, minor = map(int, re.search(r"-py3-none-manylinux_(\d+)_(\d+)_\w+\.whl$", self.wheel.name).groups())
-        files = [self.home / "bin" / "fishplate", *(self.home / LIBRARIES).iterdir()]
+        files = [self.program, *(self.home / LIBRARIES).iterdir()]
         self.assertEqual(len(files), 3)
-        needed = re.findall(r"GLIBC_(\d+)\.(\d+)", "".join(run("objdump", "-T", file) for file in files))
+        needed = re.findall(r"GLIBC_(\d+)\.(\d+)", "".join(trial.run("objdump", "-T", file) for file in files))
         self.assertEqual(max((int(a), int(b)) for a, b in needed), (major, minor))
 
     def test_the_environment_is_that_of_the_program(self):
         told = json.loads(self.python("import fishplate, json; print(json.dumps(fishplate.environment('--rails', 'a')))"))
-        program = self.home / "bin" / "fishplate"
-        self.assertEqual(told, json.loads(run(program, "env", "--rails", "a", "--format", "json")))
+        self.assertEqual(told, json.loads(trial.run(self.program, "env", "--rails", "a", "--format", "json")))
         self.assertEqual(told["FI_PROVIDER_PATH"], str((self.home / LIBRARIES).resolve()))
-        self.assertEqual(run(self.home / "bin" / "python3", "-m", "fishplate", "--version"), run(program, "--version"))
+        self.assertEqual(trial.run(self.home / "bin" / "python3", "-m", "fishplate", "--version"), trial.run(self.program, "--version"))
 
     def test_a_folder_of_its_own(self):
         target = self.folder / "target"
-        pip = [self.home / "bin" / "python3", "-m", "pip", "install", "--quiet", "--no-index", "--target", target]
-        run(*pip, self.wheel)
+        trial.run(self.home / "bin" / "python3", "-m", "pip", "install", "--quiet", "--no-index", "--target", target, self.wheel)
         told = self.python("import fishplate; print(fishplate.environment()['FI_PROVIDER_PATH'])", PYTHONPATH=str(target))
-        self.assertEqual(told.strip(), str((target / LIBRARIES).resolve()))
+        self.assertEqual(told, str((target / LIBRARIES).resolve()))
 
     def test_what_is_wrong_is_told(self):
         script = "import fishplate\ntry: fishplate.environment({})\nexcept fishplate.Error as error: print(error)"
         wrong = self.python(script.format("'--streams', 0"))
         self.assertRegex(wrong, 'fishplate: --streams: FISHPLATE_STREAMS="0" is not a valid setting; allowed: 1 to 16')
-        program = self.home / "bin" / "fishplate"
-        program.rename(program.with_name("moved"))
-        self.addCleanup(lambda: program.with_name("moved").rename(program))
+        self.addCleanup(self.program.rename(self.program.with_name("moved")).rename, self.program)
         missing = self.python(script.format(""), PATH="/nowhere")
         self.assertRegex(missing, "the program fishplate is neither where its wheel was installed .* nor in PATH")
 
@@ -103,9 +89,9 @@ class Wheel(Packages):
         self.assertTrue((share / "man/man1/fishplate-run.1").is_file())
         out = self.folder / "out"
         make = ["make", "--silent", "-C", share / "fishplate" / "bench", f"MPICC={stack('mpich')}/mpicc", f"OUT={out}"]
-        run(*make, out / "barrier")
+        trial.run(*make, out / "barrier")
         self.assertTrue((out / "barrier").is_file())
-        run("make", "--dry-run", "-C", share / "fishplate" / "apps", f"OUT={out}/apps")
+        trial.run("make", "--dry-run", "-C", share / "fishplate" / "apps", f"OUT={out}/apps")
 
     def test_a_program_over_two_rails_without_a_compiler(self):
         """As README.md tells; MPICH and mpi4py are those of `fishplate setup`."""
@@ -114,13 +100,13 @@ class Wheel(Packages):
         for name in TOOLS:
             (tools / name).symlink_to(tool(name))
         self.assertIsNone(shutil.which("cc", path=str(tools)))
-        program = self.home / "bin" / "fishplate"
+        program = self.program
         job = [program, "testbed", "--rails", "1000,250", "--", program, "run", "--mpi", "mpich", "--", "mpiexec", "-n", 2,
                "python3", "-m", "mpi4py.bench", "pingpong", "--min-size", 1 << 20, "--max-size", 1 << 22, "--loop-large", 3]
         if (bed := subprocess.run([program, "testbed", "--", "true"], capture_output=True, text=True)).returncode != 0:
             self.skipTest(f"no testbed here: {bed.stderr.strip()}")
         ran = self.succeeds(self.run_command(job, environment={"PATH": str(tools)}), "MPI PingPong Test")
-        self.assertEqual({line["rail"] for line in ran.counters if line["tx_bytes"] > 0}, {"r0", "r1"}, str(ran))
+        self.assertEqual(ran.used(), {"r0", "r1"}, str(ran))
 
 
 class Mistakes(unittest.TestCase):
@@ -146,18 +132,13 @@ class Debian(Packages):
 
     def test_it_installs_and_runs(self):
         deb = self.package("deb")
-        fields = email.message_from_string(run("dpkg-deb", "--field", deb))
+        fields = email.message_from_string(trial.run("dpkg-deb", "--field", deb))
         self.assertRegex(fields["Depends"], r"^libc6 \(>= 2\.\d+\), libgcc-s1$")
         root = self.folder / "root"
-        (root / "var/lib/dpkg").mkdir(parents=True)
-        (root / "var/lib/dpkg/status").touch()
-        # Into a folder; its dependencies are those of the machine.
-        dpkg = ["dpkg", f"--root={root}", "--force-depends", "--force-not-root", "--log=/dev/null", "--install", deb]
-        run(*([] if os.geteuid() == 0 else ["unshare", "--map-root-user"]), *dpkg)
+        told = json.loads(trial.run(trial.installed_deb(deb, root), "env", "--format", "json"))
         self.assertIn("install ok installed", (root / "var/lib/dpkg/status").read_text())
-        told = json.loads(run(root / "usr/bin/fishplate", "env", "--format", "json"))
         self.assertTrue(told["FI_PROVIDER_PATH"].endswith("/root/usr/lib/fishplate"), told)
-        run("md5sum", "--check", "--quiet", root / "var/lib/dpkg/info/fishplate.md5sums", cwd=root)
+        trial.run("md5sum", "--check", "--quiet", root / "var/lib/dpkg/info/fishplate.md5sums", cwd=root)
         copyright = (root / "usr/share/doc/fishplate/copyright").read_text()
         for licence in ["Apache License", "Permission is hereby granted", "clap "]:
             self.assertIn(licence, copyright)
@@ -165,7 +146,7 @@ class Debian(Packages):
     def test_a_module_file_of_what_is_installed(self):
         build = self.folder / "build"
         (build / "bin").mkdir(parents=True)
-        module = run("make", "--silent", "modulefile", f"PREFIX={self.prefix}", f"BUILD={build}", cwd=ROOT).strip()
+        module = trial.run("make", "--silent", "modulefile", f"PREFIX={self.prefix}", f"BUILD={build}", cwd=ROOT)
         text = Path(module).read_text()
         self.assertTrue(text.startswith("#%Module1.0\n"), text)
         for line in [f'prepend-path PATH "{self.prefix}/bin"', f'prepend-path FI_PROVIDER_PATH "{self.prefix}/lib/fishplate"']:
@@ -179,7 +160,7 @@ class Recipes(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = class_folder(cls)
-        run(PACKAGE, "recipes", cls.folder, "https://example.org/get/")
+        trial.run(PACKAGE, "recipes", cls.folder, "https://example.org/get/")
         cls.tarball = next(cls.folder.glob("*.tar.gz"))
         cls.sum = hashlib.sha256(cls.tarball.read_bytes()).hexdigest()
 

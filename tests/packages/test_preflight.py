@@ -4,11 +4,17 @@
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "tests" / "mpi"))
+
+from support import each
+
 TOOLS = ["sh", "sed", "awk", "sort", "head", "tail", "printf", "dirname", "df", "touch", "rm", "mkdir", "ls", "mktemp", "unshare", "true",
          "cargo", "cc", "make", "python3", "ip", "tc"]
 
@@ -32,6 +38,9 @@ class Preflight(unittest.TestCase):
 
     def stands_for(self, tool, script):
         file = self.bin / tool
+        file.unlink(missing_ok=True)
+        if script is None:
+            return
         file.write_text(f"#!/bin/sh\n{script}\n")
         file.chmod(0o755)
 
@@ -48,17 +57,32 @@ class Preflight(unittest.TestCase):
         self.stands_for("unshare", "exit 0")
         self.assertEqual(self.run_it(), (0, ""))
 
-    def test_all_that_is_missing_is_told_at_once(self):
-        for tool in ("cargo", "cc", "python3", "tc"):
-            (self.bin / tool).unlink(missing_ok=True)
-        code, said = self.run_it()
+    @each([
+        # All that is missing is told at once.
+        (dict.fromkeys(["cargo", "cc", "python3", "tc"]), {},
+         ["no cargo", "rustup.rs", "no C compiler", "build-essential", "no python3", "no tc", "iproute2"]),
+        ({"cargo": 'echo "cargo 1.70.0 (abc)"'}, {}, ["Rust is 1.70.0, 1.90 or later is needed: `rustup update`"]),
+        ({"python3": "exit 1"}, {}, ["install the package python3-venv"]),
+        ({"unshare": "exit 1"}, {}, ["no network namespace can be made here"]),
+        ({}, {"PREFLIGHT_MEGABYTES": "999999999"}, ["MB are free where {root} is; 999999999 are needed"]),
+        # Below a file.
+        ({}, {"FISHPLATE_CACHE": "/proc/version/below"}, ["FISHPLATE_CACHE says where else"]),
+        # No stack is set up yet, and there is no network.
+        ({"unshare": "exit 0"}, {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0", "PIP_CONFIG_FILE": "/dev/null",
+                                 "FISHPLATE_CACHE": "empty"}, ["PyPI, from which the MPI stacks come, does not answer"]),
+    ])
+    def test_what_is_missing_is_told(self, tools, environment, told):
+        """`tools`: scripts that stand for them, or that they are gone."""
+        for tool, script in tools.items():
+            self.stands_for(tool, script)
+        code, said = self.run_it(**environment)
         self.assertEqual(code, 1)
-        for part in ("no cargo", "rustup.rs", "no C compiler", "build-essential", "no python3", "no tc", "iproute2"):
-            self.assertIn(part, said)
+        for part in told:
+            self.assertIn(part.format(root=self.root), said)
 
     def test_packages_that_would_help(self):
         for tool in ("cc", "tc", "valgrind", "chromedriver"):
-            (self.bin / tool).unlink(missing_ok=True)
+            self.stands_for(tool, None)
         code, said = self.run_it("--packages")
         self.assertEqual(code, 0)
         self.assertLessEqual({"build-essential", "iproute2", "valgrind", "chromium-driver"}, set(said.split()))
@@ -67,43 +91,14 @@ class Preflight(unittest.TestCase):
     def test_tests_do_without_namespaces(self):
         self.stands_for("unshare", "exit 1")
         self.assertEqual(self.run_it(".ci/run"), (0, ""))
-        (self.bin / "cc").unlink()
+        self.stands_for("cc", None)
         self.assertIn(".ci/run: no C compiler", self.run_it(".ci/run")[1])
-
-    def test_old_rust(self):
-        self.stands_for("cargo", 'echo "cargo 1.70.0 (abc)"')
-        self.assertIn("Rust is 1.70.0, 1.90 or later is needed: `rustup update`", self.run_it()[1])
-
-    def test_python_without_venv(self):
-        self.stands_for("python3", "exit 1")
-        self.assertIn("install the package python3-venv", self.run_it()[1])
-
-    def test_no_namespaces(self):
-        self.stands_for("unshare", "exit 1")
-        self.assertIn("no network namespace can be made here", self.run_it()[1])
-
-    def test_no_space(self):
-        code, said = self.run_it(PREFLIGHT_MEGABYTES="999999999")
-        self.assertEqual(code, 1)
-        self.assertIn(f"MB are free where {self.root} is; 999999999 are needed", said)
 
     @unittest.skipIf(os.geteuid() == 0, "root may write anywhere")
     def test_a_read_only_folder(self):
         self.root.chmod(0o555)
         self.addCleanup(self.root.chmod, 0o755)
         self.assertIn(f"cannot write into {self.root}", self.run_it()[1])
-
-    def test_a_cache_that_is_a_file(self):
-        file = self.root / "cache"
-        file.touch()
-        self.assertIn("FISHPLATE_CACHE says where else", self.run_it(FISHPLATE_CACHE=str(file / "below"))[1])
-
-    def test_no_network(self):
-        shutil.rmtree(self.cache / "mpich-1")
-        self.stands_for("unshare", "exit 0")
-        code, said = self.run_it(PIP_INDEX_URL="http://127.0.0.1:9/simple", PIP_RETRIES="0", PIP_CONFIG_FILE="/dev/null")
-        self.assertEqual(code, 1)
-        self.assertIn("PyPI, from which the MPI stacks come, does not answer", said)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import changelog
 import source
 import trial
 from description import Description
-from support import class_folder
+from support import built, class_folder
 
 IS_REPOSITORY = (ROOT / ".git").exists() and shutil.which("git")
 
@@ -32,11 +32,7 @@ class Source(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = class_folder(cls)
-        made = subprocess.run([ROOT / "packaging/package", "source", cls.folder], capture_output=True, text=True)
-        if "cannot be had from crates.io" in made.stderr:
-            raise unittest.SkipTest(made.stderr.strip())
-        if made.returncode != 0:
-            raise AssertionError(made.stderr)
+        built([ROOT / "packaging/package", "source", cls.folder], "crates.io")
         cls.tarball = next(cls.folder.glob("*.tar.gz"))
         cls.tree = trial.unpack(cls.tarball, cls.folder)
 

@@ -1,5 +1,5 @@
 // How often MPI_Dist_graph_create counts wrong: MPICH 5.0.2 probes for a message from anybody and then receives one
-// from anybody, which may be another rank's (tests/mpi/mpi4py_exclusions.py).
+// from anybody, which may be another rank's (tests/mpi/test_mpi4py.py).
 #include "common.h"
 
 enum { RUNS = 2000 };

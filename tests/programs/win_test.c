@@ -1,5 +1,5 @@
 // How often MPI_Win_test does not know of an access epoch that has ended before a barrier: MPICH 5.0.2 looks before it
-// takes in what has come (tests/mpi/mpi4py_exclusions.py). Rank 0 has access to the windows of all others.
+// takes in what has come (tests/mpi/test_mpi4py.py). Rank 0 has access to the windows of all others.
 #include "common.h"
 
 enum { RUNS = 2000 };

@@ -4,13 +4,17 @@
 FISHPLATE names the program (default build/bin/fishplate). With REPORT_PICTURES=FOLDER, pictures of the page stay there.
 """
 
+import json
+import re
 import subprocess
 import sys
 import unittest
 
 sys.dont_write_bytecode = True
 import pagetest
-import profiles
+
+# A real one, of NAS MG on four ranks.
+EXAMPLE = pagetest.ROOT / "docs" / "examples" / "profile.json"
 
 # What is drawn: whether pixels differ from each other.
 COLOURS = """
@@ -24,7 +28,10 @@ class ProfilePage(pagetest.PageTest):
 
     @classmethod
     def make(cls, folder):
-        record = profiles.write(folder / "profile.json", profiles.profile())
+        """Of the example, as if a rank had been killed."""
+        profile, record = json.loads(EXAMPLE.read_text()), folder / "profile.json"
+        profile["worlds"][0]["ranks"][2]["end"] = {"unfinished": {"call": "MPI_Waitall", "place": 0, "for_ns": 3_200_000_000}}
+        record.write_text(json.dumps({**profile, "exit_code": 137}))
         command = [pagetest.FISHPLATE, "profile", "--read", record]
         cls.table = subprocess.run(command, check=True, stderr=subprocess.PIPE, text=True).stderr
         return folder / "profile.html"
@@ -52,28 +59,34 @@ class ProfilePage(pagetest.PageTest):
             self.assertGreater(self.run_script(COLOURS, canvas), 20, canvas.get_attribute("data-panel"))
 
     def test_buttons_and_a_drag_zoom_in(self):
-        from selenium.webdriver import ActionChains
-
         output = self.find(".controls output")[0]
-        self.assertEqual(output.text, "0 s to 60 s of 60 s")
+        whole = self.seconds(output)[2]
+        self.assertEqual(self.seconds(output), [0, whole, whole])
         self.find("[data-zoom=in]")[0].click()
-        self.assertEqual(output.text, "15.0 s to 45.0 s of 60 s")
+        self.is_about(output, whole / 4, whole * 3 / 4)
         heat = self.find("canvas[data-panel=heat]")[0]
-        self.run_script("arguments[0].scrollIntoView({block: 'center'})", heat)
-        ActionChains(self.driver).move_to_element(heat).click_and_hold().move_by_offset(60, 0).release().perform()
-        self.assertRegex(output.text, r"^2[89]\.\d+ s to 3[01]\.\d+ s of 60 s$")
+        self.pointer(heat).move_to_element(heat).click_and_hold().move_by_offset(60, 0).release().perform()
+        self.is_about(output, whole / 2, whole / 2)
         self.picture("zoomed")
-        ActionChains(self.driver).double_click(heat).perform()
-        self.assertEqual(output.text, "0 s to 60 s of 60 s")
+        self.pointer(heat).double_click(heat).perform()
+        self.assertEqual(self.seconds(output), [0, whole, whole])
+
+    def seconds(self, output):
+        """Begin and end of what is shown, and the length of the whole."""
+        return [float(number) for number in re.fullmatch(r"([\d.]+) s to ([\d.]+) s of ([\d.]+) s", output.text).groups()]
+
+    def is_about(self, output, begin, end):
+        """What is shown, to a tenth of the whole; it is longer than nothing."""
+        shown = self.seconds(output)
+        self.assertLess(shown[0], shown[1])
+        for found, wanted in zip(shown, (begin, end)):
+            self.assertAlmostEqual(found, wanted, delta=shown[2] / 10)
 
     def test_the_pointer_shows_values(self):
-        from selenium.webdriver import ActionChains
-
         tip = self.find("#tip")[0]
         for panel, words in (("share", "in MPI: "), ("bytes", "received: "), ("rails", "r1 sent: "), ("heat", "rank "), ("matrix", " messages")):
             canvas = self.find(f"canvas[data-panel={panel}]")[0]
-            self.run_script("arguments[0].scrollIntoView({block: 'center'})", canvas)
-            ActionChains(self.driver).move_to_element(canvas).perform()
+            self.pointer(canvas).move_to_element(canvas).perform()
             self.assertTrue(tip.is_displayed(), panel)
             self.assertIn(words, tip.text)
         self.picture("hover")

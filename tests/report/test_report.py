@@ -41,10 +41,7 @@ class ReportPage(pagetest.PageTest):
         self.assertTrue(all(line.is_displayed() for line in lines))
 
     def hover(self, plot, mark):
-        from selenium.webdriver import ActionChains
-
-        self.run_script("arguments[0].scrollIntoView({block: 'center'})", plot)
-        ActionChains(self.driver).move_to_element(mark).perform()
+        self.pointer(plot).move_to_element(mark).perform()
 
     def test_the_pointer_shows_the_values_of_all_visible_stacks(self):
         plot = self.find("#benchmark-bandwidth svg.plot")[0]

@@ -5,8 +5,13 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "packaging"))
+
+import pypi
 
 # Written last: only what has it is complete. It tells the versions.
 STAMP = "fishplate-complete"
@@ -24,12 +29,6 @@ class Missing(Exception):
     """What cannot be had, and what to do."""
 
 
-def cache():
-    """The folder of what `fishplate setup` fetches as well."""
-    default = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fishplate"
-    return Path(os.environ.get("FISHPLATE_CACHE") or default)
-
-
 def qemu():
     """The folder of the virtual machine."""
     return unpacked("verbs-qemu", QEMU, BESIDE_QEMU)
@@ -43,7 +42,7 @@ def guest():
 def unpacked(name, packages, also):
     """A folder with packages and all libraries that they need; fetched at the first time. `also`: packages without which
     one of them is nothing, by patterns."""
-    folder = cache() / name
+    folder = pypi.cache() / name
     stamp = folder / STAMP
     if stamp.is_file() and stamp.read_text().splitlines()[0] == " ".join(packages):
         return folder

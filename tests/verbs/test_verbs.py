@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "mpi"))
 import guests
 import image
 import packages
-from support import BUILD, PROGRAMS, PROVIDER, bench, program, stack
+from support import BUILD, PROGRAMS, PROVIDER, Ran, bench, program, stack
 
 # A job is done in some seconds; all is emulated, and the machine may be busy.
 LIMIT_S = 120
@@ -97,11 +97,8 @@ class Verbs(unittest.TestCase):
                     "FISHPLATE_STATS": "/tmp/stats", **settings}
         output = self.mpi(*command, **settings)
         self.assertNotIn("is no rail", output)
-        sent = {}
-        for line in [line for guest in (self.a, self.b) for line in self.on(guest, "cat /tmp/stats").splitlines()]:
-            line = json.loads(line)
-            sent[line["rail"]] = sent.get(line["rail"], 0) + line["tx_bytes"]
-        return output, {rail: count / sum(sent.values()) for rail, count in sent.items()}
+        lines = [json.loads(line) for guest in (self.a, self.b) for line in self.on(guest, "cat /tmp/stats").splitlines()]
+        return output, Ran(command, 0, output, "", lines).shares()
 
     def stress(self, rails, *options, **settings):
         """Messages whose every byte is checked."""
@@ -116,8 +113,7 @@ class Verbs(unittest.TestCase):
         """Latency and bandwidth of MPI, checked."""
         latency = run(bench("latency"), "--sizes", "64", "--iterations", "100", "--check", "--json")
         bandwidth = run(bench("bandwidth"), "--sizes", "256K", "--window", "8", "--iterations", "4", "--check", "--json")
-        found = [json.loads(line)["value"] for output in (latency, bandwidth)
-                 for line in output.splitlines() if line.startswith("{") and '"value"' in line]
+        found = [line["value"] for output in (latency, bandwidth) for line in Ran([], 0, output, "", []).json() if "value" in line]
         self.seen.append(f"{name}: {found[0]:.0f} us half a round trip of 64 B, {found[1]:.1f} MB/s with 256 KiB")
 
     def test_a_perftest(self):
@@ -169,7 +165,7 @@ class Verbs(unittest.TestCase):
         self.seen.append(f"{name}: " + "; ".join(sorted({cause.strip() for _, cause in warnings})))
 
     def test_f_a_pulled_cable(self):
-        self.cut("a pulled cable", "verbs:rxe0", lambda: self.a.pull(0), lambda: self.a.plug(0))
+        self.cut("a pulled cable", "verbs:rxe0", lambda: self.a.set_link(0, "off"), lambda: self.a.set_link(0, "on"))
         # It is back for the next job.
         output, shares = self.stress("verbs:rxe0,eth2", "--messages", "1000", FISHPLATE_LOG="info", **EVEN)
         self.assertGreater(shares.get("verbs:rxe0", 0), 0.1, output)
