@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context, Result, ensure};
 
 use super::axis::Axis;
-use crate::record::{Better, Record, Sample};
+use crate::record::{Better, Cell, Record, Sample};
 
 /// Values of one stack at one point: by record and round. Of values for the same round the last one counts, since a
 /// resumed run measures a cell anew that was not complete.
@@ -137,6 +137,13 @@ impl Model {
         let p99 = sample.percentiles.as_ref().and_then(|percentiles| percentiles.get("p99")).copied();
         rounds.insert((number, sample.round), Value { value: sample.value, p99 });
         Ok(())
+    }
+
+    /// Positions of a cell's benchmark and link, and of its stack.
+    pub fn find(&self, cell: &Cell) -> Option<((usize, usize), usize)> {
+        let find = |names: &[String], name: &str| names.iter().position(|known| known == name);
+        let benchmark = self.benchmarks.iter().position(|benchmark| benchmark.name == cell.benchmark)?;
+        Some(((benchmark, find(&self.links, &cell.link)?), find(&self.stacks, &cell.stack)?))
     }
 
     fn benchmark(&mut self, name: &str) -> usize {
