@@ -69,6 +69,12 @@ pub fn thousands(count: u64) -> String {
     out
 }
 
+/// With a capital letter.
+pub fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// `1 host`, `2 hosts`.
 pub fn plural(count: u64, word: &str) -> String {
     format!("{} {word}{}", thousands(count), if count == 1 { "" } else { "s" })

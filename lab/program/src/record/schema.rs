@@ -222,7 +222,7 @@ pub struct Rails {
 }
 
 /// The traffic of one rail.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RailShare {
     pub name: String,
     /// Bytes sent.

@@ -176,7 +176,7 @@ fn bad_records_and_options() {
         fishplate.run(&["report", "bad.jsonl"])
     };
     with(json!({"kind": "moon"})).fails_saying(&["bad.jsonl, line 3: unknown kind \"moon\""]);
-    with(json!({"kind": "cell", "stack": "tcp"})).fails_saying(&[
+    with(json!({"kind": "cell", "stack": "tcp", "load": 0.5, "seconds": 1.0})).fails_saying(&[
         "bad.jsonl, line 3",
         "\"cell\"",
         "missing field `link`",

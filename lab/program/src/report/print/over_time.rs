@@ -103,16 +103,7 @@ mod tests {
     use super::*;
 
     fn rail(steps: Vec<u64>) -> RailShare {
-        let (name, bytes) = ("r0".to_string(), steps.iter().sum());
-        RailShare {
-            name,
-            bytes,
-            messages: 1,
-            share: 1.0,
-            retransmitted: 0,
-            rate_bytes_per_s: 0.0,
-            sent_over_time: steps,
-        }
+        RailShare { sent_over_time: steps, ..RailShare::default() }
     }
 
     #[test]
