@@ -103,49 +103,9 @@ fn gro(title: &str, atoms: &[Atom], size: [f64; 3]) -> String {
 }
 
 /// Parameters of all systems: steps of 2 fs at 300 K, results only at the end.
-const PARAMETERS: &str = "\
-integrator = md
-dt = 0.002
-nsteps = 1000
-cutoff-scheme = Verlet
-tcoupl = v-rescale
-tc-grps = system
-tau-t = 0.1
-ref-t = 300
-gen-vel = yes
-gen-temp = 300
-gen-seed = 1
-nstlog = 0
-nstenergy = 0
-";
+const PARAMETERS: &str = include_str!("../../stacks/gromacs.mdp");
 
-const WATER_TOPOLOGY: &str = "\
-[ defaults ]
-1 2 no
-
-[ atomtypes ]
-OW 15.9994 -0.8476 A 0.316557 0.650194
-HW 1.008 0.4238 A 0.0 0.0
-
-[ moleculetype ]
-SOL 2
-
-[ atoms ]
-1 OW 1 SOL OW 1 -0.8476 15.9994
-2 HW 1 SOL HW1 1 0.4238 1.008
-3 HW 1 SOL HW2 1 0.4238 1.008
-
-[ settles ]
-1 1 0.1 0.1633
-
-[ exclusions ]
-1 2 3
-2 1 3
-3 1 2
-
-[ system ]
-water
-";
+const WATER_TOPOLOGY: &str = include_str!("../../stacks/water.top");
 
 fn chain_topology(links: usize) -> String {
     let mut text = String::from(

@@ -6,14 +6,13 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::benchmark::Benchmark;
-use super::matrix::Cell;
 use super::profiled::{self, Profiled};
 use super::site::{Site, Work, counting};
 use crate::applications::Choice;
 use crate::mpi::stacks::{Invocation, Stack};
 use crate::profile::rails_over_time::{self, RailsOverTime};
 use crate::profile::times::Times;
-use crate::record::Sample;
+use crate::record::{Cell, Sample};
 
 /// Times that are samples, of those that a profile has: run time, and time in MPI.
 const TIMES: usize = 2;

@@ -304,6 +304,10 @@ mod tests {
         over_time.set_sizes("8");
         over_time.set_seconds(0.5);
         assert_eq!(over_time.arguments(true).join(" "), "--interval 1 --sizes 4 --json");
+        let mut lammps = benchmark("lammps", "--steps 10");
+        lammps.set_seconds(1.0);
+        lammps.set_sizes("8");
+        assert_eq!(lammps.options.0, ["--steps", "10"]);
     }
 
     #[test]
@@ -313,65 +317,5 @@ mod tests {
         assert_eq!(benchmark("stress", "").arguments(true), ["--json"]);
         assert_eq!(benchmark("io_tile", "").arguments(true), ["--json", "--check"]);
         assert_eq!(benchmark("io_metadata", "").arguments(true), ["--json"]);
-    }
-
-    #[test]
-    fn ranks_fit_the_program() {
-        let error = |program: &str, ranks| {
-            let benchmark = Benchmark { ranks, ..benchmark(program, "") };
-            benchmark.check().unwrap_err().to_string()
-        };
-        assert!(error("latency", 4).contains("benchmark latency: latency needs exactly 2 ranks, not 4"));
-        assert!(error("message_rate", 3).contains("an even number"));
-        assert!(error("bcast", 1).contains("at least 2"));
-        assert!(error("cg", 3).contains("a power of two"));
-        assert!(error("bt", 8).contains("a square number"));
-        assert!(Benchmark { ranks: 9, ..benchmark("sp", "") }.check().is_ok());
-        assert!(Benchmark { ranks: 1, ..benchmark("ep", "") }.check().is_ok());
-        let error = |by_host: &[u32]| {
-            let placed = Benchmark { ranks: 4, ranks_by_host: by_host.to_vec(), ..benchmark("bcast", "") };
-            placed.check().err().map(|error| error.to_string()).unwrap_or_default()
-        };
-        assert_eq!(error(&[3, 1]), "");
-        let expected = "benchmark bcast: `ranks_by_host` are numbers above 0 whose sum is `ranks`: ";
-        assert_eq!(error(&[4, 2, 1]), format!("{expected}7 there, 4 here"));
-        assert!(error(&[4, 0]).starts_with(expected));
-        let error = |options: &str| format!("{:#}", benchmark("lammps", options).check().unwrap_err());
-        assert!(error("--class A").starts_with("benchmark lammps: lammps has no option --class"));
-        assert!(error("--input=rodo").contains("did you mean rhodo?"));
-        let changing: Schedule = "1s r1=10".to_string().try_into().unwrap();
-        let mut scheduled = Benchmark { schedule: Some(changing), ..benchmark("lammps", "") };
-        assert!(scheduled.check().unwrap_err().to_string().contains("lammps has none"));
-        scheduled.schedule_repeats = true;
-        assert!(scheduled.check().is_ok(), "it counts from the start");
-        for schedule in [None, Some("0s r1=10".parse().unwrap())] {
-            let error = Benchmark { schedule, ..scheduled.clone() }.check().unwrap_err().to_string();
-            assert!(error.starts_with("benchmark lammps: `schedule_repeats` needs a `schedule` whose last"), "{error}");
-        }
-        let mut lammps = benchmark("lammps", "--steps 10");
-        lammps.set_seconds(1.0);
-        lammps.set_sizes("8");
-        assert_eq!(lammps.options.0, ["--steps", "10"]);
-        assert!(benchmark("bcast", "--json").check().unwrap_err().to_string().contains("--json"));
-    }
-
-    #[test]
-    fn failovers_have_intervals_and_a_schedule_that_cuts() {
-        let limits = Limits { resumed_ms: 50.0, used_again_ms: 2000.0, full_sum_ms: 1000.0 };
-        let with = |options: &str, schedule: &str| {
-            let (schedule, failover) = (schedule.parse().ok(), Some(limits));
-            Benchmark { schedule, failover, ..benchmark("bandwidth", options) }
-        };
-        let error = |benchmark: &Benchmark| benchmark.check().err().map(|error| error.to_string()).unwrap_or_default();
-        let sound = with("--interval 0.01", "1s r1=down; 2s r1=up");
-        assert_eq!(error(&sound), "");
-        assert!(error(&with("", "1s r1=down")).contains("`failover` is for bandwidth with --interval"));
-        for schedule in ["", "0.4s r1=down"] {
-            let error = error(&with("--interval 1", schedule));
-            assert!(error.contains("needs a `schedule` that cuts a rail after 0.5 s or later"), "{error}");
-        }
-        assert!(error(&Benchmark { schedule_repeats: true, ..sound.clone() }).ends_with("and does not repeat"));
-        let held = Benchmark { holds: Some(Claim::default()), ..sound };
-        assert!(error(&held).ends_with("`failover` has limits of its own: leave `holds` out"));
     }
 }

@@ -101,38 +101,6 @@ impl Claim {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::plan::Plan;
-
-    fn error(holds: &str) -> String {
-        let text = format!(
-            "[[benchmarks]]\nname = \"row\"\nprogram = \"message_rate\"\nstacks = [\"a\", \"b\"]\nholds = {{ {holds} }}\n"
-        );
-        let plan = Plan::parse(&text, "plan.toml");
-        let checked = plan.and_then(|plan| {
-            let benchmark = &plan.benchmarks[0];
-            let (name, program, histories) = (&benchmark.name, benchmark.program.name(), benchmark.histories);
-            benchmark.holds.as_ref().unwrap().check(name, program, &benchmark.stacks, histories)
-        });
-        checked.err().map(|error| format!("{error:#}")).unwrap_or_default()
-    }
-
-    #[test]
-    fn wrong_claims_are_told() {
-        assert_eq!(error("against = [\"b\"], at_most = 1.02, told = [\"b\"]"), "");
-        assert_eq!(error("told = [\"b\"]"), "");
-        assert!(error("against = [\"c\"], at_most = 1.0").contains("compares a with c, which is not among its other"));
-        assert!(error("against = [\"b\"]").contains("`against` needs a limit"));
-        assert!(error("told = [\"b\"], at_least = 1.0").contains("a limit needs `against`"));
-        assert!(error("against = [\"b\"], at_least = 1.0, at_most = 1.0").contains("either `at_most` or `at_least`"));
-        assert!(error("against = [\"bound\"], at_most = 1.1").contains("no `bound` of message_rate"));
-        assert!(error("against = [\"sum\"], at_least = 0.9").contains("`sum` is a bandwidth"));
-        assert!(error("against = [\"history\"], at_most = 1.05").contains("it has none: `histories = true`"));
-        assert!(error("told = [\"b\"] }\nhistories = true #").is_empty());
-        let error_of_histories = error("against = [\"b\"], at_most = 1.05 }\nhistories = true #");
-        assert!(error_of_histories.ends_with("`holds` is `against` `history` alone"), "{error_of_histories}");
-        assert!(error("").contains("compares with nothing"));
-        assert!(error("againts = [\"b\"]").contains("plan.toml, line 5: unknown field `againts`"));
-    }
 
     #[test]
     fn limits_hold_where_they_are_reached() {

@@ -5,8 +5,20 @@ use std::process::Command;
 
 use fishplate_rails::process;
 
-use crate::record::Machine;
+use crate::record::{Machine, Manifest, SCHEMA};
 use crate::system::programs;
+
+/// The manifest of a record that is about to be written.
+pub fn manifest() -> Manifest {
+    Manifest {
+        schema: SCHEMA.into(),
+        fishplate: env!("CARGO_PKG_VERSION").into(),
+        started: now(),
+        machine: machine(),
+        load: load(),
+        ..Manifest::default()
+    }
+}
 
 pub fn machine() -> Machine {
     let cpuinfo = read("/proc/cpuinfo");

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use super::benchmark::Benchmark;
 use super::history;
-use super::matrix::Cell;
-use crate::record;
+use crate::record::{Cell, Completed};
 use crate::simulation::sizes;
 
 /// What programs measure for, in seconds a size, unless told.
@@ -23,8 +22,8 @@ const SECONDS_OF_STRESS: f64 = 1.0;
 pub struct Estimate {
     /// Seconds that a stack takes to start, in which nothing is measured.
     startup: BTreeMap<String, f64>,
-    /// Sum and number of the seconds of complete cells, by stack, link, benchmark.
-    seen: BTreeMap<(String, String, String), (f64, u32)>,
+    /// Sum and number of the seconds of complete cells, by their first rounds.
+    seen: BTreeMap<Cell, (f64, u32)>,
 }
 
 impl Estimate {
@@ -34,17 +33,15 @@ impl Estimate {
     }
 
     /// Records the time of a cell.
-    pub fn took(&mut self, cell: &record::Cell) {
-        let key = (cell.stack.clone(), cell.link.clone(), cell.benchmark.clone());
-        let (sum, count) = self.seen.entry(key).or_default();
-        *sum += cell.seconds;
+    pub fn took(&mut self, completed: &Completed) {
+        let (sum, count) = self.seen.entry(completed.cell.first()).or_default();
+        *sum += completed.seconds;
         *count += 1;
     }
 
     /// Seconds that a cell will take.
     pub fn of(&self, cell: &Cell, benchmark: &Benchmark) -> f64 {
-        let key = (cell.stack.clone(), cell.link.clone(), cell.benchmark.clone());
-        if let Some((sum, count)) = self.seen.get(&key) {
+        if let Some((sum, count)) = self.seen.get(&cell.first()) {
             return sum / f64::from(*count);
         }
         let startup = self.startup.get(&cell.stack).copied().unwrap_or_default();
@@ -129,15 +126,7 @@ mod tests {
             estimate.of(&cell, &histories)
         );
         for seconds in [4.0, 6.0] {
-            estimate.took(&record::Cell {
-                stack: "a".into(),
-                link: "l".into(),
-                benchmark: "latency".into(),
-                round: 0,
-                load: 0.0,
-                emulator_cpu: None,
-                seconds,
-            });
+            estimate.took(&Completed { cell: cell.first(), load: 0.0, emulator_cpu: None, seconds });
         }
         assert!(near(estimate.of(&cell, &benchmark), 5.0));
     }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use anyhow::{Context, Result};
 
@@ -14,7 +14,7 @@ use crate::lab::launch::REMOTE_SHELL;
 use crate::mpi::stacks::Hosts;
 use crate::record;
 use crate::testbed::host::Host;
-use crate::testbed::{MANAGEMENT, isolate, multipath, orphans, rail_name};
+use crate::testbed::{MANAGEMENT, isolate, multipath, orphans};
 
 /// Seconds for which each place of a link is measured.
 const MEASURED_S: f64 = 0.5;
@@ -32,89 +32,45 @@ pub struct EmulationSetup {
 
 /// Hosts and rails of one link.
 pub struct Emulated {
-    link: Link,
-    surroundings: EmulationSetup,
-    lab: Lab,
+    pub asked: Link,
+    pub setup: EmulationSetup,
+    pub lab: Lab,
+    /// Environment of launchers.
+    pub environment: Vec<(String, OsString)>,
     server: Option<Child>,
-    environment: Vec<(String, OsString)>,
-    measured: record::Link,
 }
 
 impl Emulated {
-    /// Makes them, and measures each rail.
-    pub fn build(plan: &Plan, link: &Link, surroundings: EmulationSetup) -> Result<Emulated> {
-        let mut emulated = Emulated::start(plan, link, surroundings)?;
-        let lab = &mut emulated.lab;
-        // The share of processor time counts from here on.
-        lab.emulator_cpu();
-        let measured = lab.measure(MEASURED_S).with_context(|| format!("link {} cannot be measured", link.name))?;
-        emulated.measured.emulator_cpu = lab.emulator_cpu();
-        link.add_measured(&mut emulated.measured, &measured);
-        Ok(emulated)
-    }
-
-    /// Makes them anew, the rails being what they were when they were measured.
-    pub fn again(plan: &Plan, link: &Link, surroundings: EmulationSetup, measured: record::Link) -> Result<Emulated> {
-        let mut emulated = Emulated::start(plan, link, surroundings)?;
-        emulated.measured = measured;
-        Ok(emulated)
-    }
-
-    /// Ends everything that runs on the hosts, and makes them anew.
-    pub fn renew(self, plan: &Plan) -> Result<Emulated> {
-        let (link, surroundings, measured) = (self.link.clone(), self.surroundings.clone(), self.measured.clone());
-        drop(self);
-        Emulated::again(plan, &link, surroundings, measured)
-    }
-
-    fn start(plan: &Plan, link: &Link, surroundings: EmulationSetup) -> Result<Emulated> {
+    /// Makes them.
+    pub fn start(plan: &Plan, asked: &Link, setup: EmulationSetup) -> Result<Emulated> {
         isolate::begin_network()?;
-        let about = || format!("link {}", link.name);
-        let lab = Lab::build(&link.topology(plan.hosts, plan.seed), &surroundings.folder).with_context(about)?;
+        let about = || format!("link {}", asked.name);
+        let lab = Lab::build(&asked.topology(plan.hosts, plan.seed), &setup.folder).with_context(about)?;
         let environment = lab.environment()?;
         // A storage that uses multipath TCP has let its hosts use all rails already.
-        let joined = link.storage.as_ref().is_some_and(|storage| storage.mptcp);
-        if surroundings.multipath && !joined {
+        let joined = asked.storage.as_ref().is_some_and(|storage| storage.mptcp);
+        if setup.multipath && !joined {
             join_paths(&lab).with_context(about)?;
         }
-        let server = surroundings.sockets.as_ref().map(|program| {
-            let mut server = lab.command(server_host(&lab), &serve_sockets(program, surroundings.multipath));
+        let server = setup.sockets.as_ref().map(|program| {
+            let mut server = lab.command(server_host(&lab), &serve_sockets(program, setup.multipath));
             server.stdin(Stdio::null()).stdout(Stdio::null());
             server.spawn().context("cannot start the server of plain sockets")
         });
         let server = server.transpose()?;
-        let measured = link.recorded();
-        Ok(Emulated { link: link.clone(), surroundings, lab, server, environment, measured })
-    }
-
-    pub fn folder(&self) -> &Path {
-        self.lab.folder()
-    }
-
-    /// The hosts and rails.
-    pub fn lab_mut(&mut self) -> &mut Lab {
-        &mut self.lab
+        Ok(Emulated { asked: asked.clone(), setup, lab, environment, server })
     }
 
     /// What the link is, asked and measured.
-    pub fn measured(&self) -> &record::Link {
-        &self.measured
-    }
-
-    /// Environment of launchers.
-    pub fn environment(&self) -> impl Iterator<Item = (String, OsString)> {
-        self.environment.iter().cloned()
-    }
-
-    /// Variables for programs that say where storage is.
-    pub fn storage_variables(&self) -> impl Iterator<Item = (String, String)> {
-        let variables = self.lab.storage().into_iter().flat_map(|storage| storage.variables());
-        variables.map(|(name, value)| (name.clone(), value.to_string_lossy().into_owned()))
-    }
-
-    /// Part of a processor that the emulator took since this was last asked, if there is one.
-    pub fn emulator_cpu(&mut self) -> Option<f64> {
-        self.lab.emulator_cpu()
+    pub fn measure(&mut self) -> Result<record::Link> {
+        let mut link = self.asked.recorded();
+        // The share of processor time counts from here on.
+        self.lab.emulator_cpu();
+        let measured = self.lab.measure(MEASURED_S);
+        let measured = measured.with_context(|| format!("link {} cannot be measured", self.asked.name))?;
+        link.emulator_cpu = self.lab.emulator_cpu();
+        self.asked.add_measured(&mut link, &measured);
+        Ok(link)
     }
 
     /// Placement of `ranks` ranks, of which hosts have as many as `by_host` says, unless it is empty.
@@ -130,19 +86,9 @@ impl Emulated {
         }
     }
 
-    /// Interfaces, the fastest first.
-    pub fn best_rails(&self) -> Vec<String> {
-        self.link.best_first().into_iter().map(rail_name).collect()
-    }
-
     /// Address of the server of plain sockets on the fastest rail.
     pub fn peer(&self) -> Ipv4Addr {
-        self.lab.hosts()[server_host(&self.lab)].rail_address(self.link.best_first().first().copied().unwrap_or(0))
-    }
-
-    /// A command on the first host.
-    pub fn command(&self, line: &[OsString]) -> Command {
-        self.lab.command(0, line)
+        self.lab.hosts()[server_host(&self.lab)].rail_address(self.asked.best_first().first().copied().unwrap_or(0))
     }
 }
 

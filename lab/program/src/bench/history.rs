@@ -83,15 +83,11 @@ mod tests {
     use super::*;
     use crate::bench::program::Program;
 
-    fn benchmark(program: &str, options: &str) -> Benchmark {
-        let options = options.split_whitespace().map(String::from).collect();
-        let program = Program::try_from(program.to_string()).unwrap();
-        Benchmark { histories: true, ..Benchmark::of(program, options) }
-    }
-
     #[test]
     fn each_size_has_a_run_for_each_history_in_an_order_of_the_round() {
-        let benchmark = benchmark("latency", "--sizes 32K,256K --seconds 1");
+        let options = "--sizes 32K,256K --seconds 1".split(' ').map(String::from).collect();
+        let program = Program::try_from("latency".to_string()).unwrap();
+        let benchmark = Benchmark { histories: true, ..Benchmark::of(program, options) };
         let order = |seed, round| {
             let runs = runs(&benchmark, seed, round);
             let shown = |run: &Run| format!("{} {}", run.history.unwrap(), run.benchmark.options.0.join(" "));
@@ -107,21 +103,5 @@ mod tests {
         );
         assert_eq!(found, order(1, 0));
         assert!(found != order(1, 1) && found != order(2, 0));
-    }
-
-    #[test]
-    fn what_cannot_have_histories_is_told() {
-        let error = |program: &str, options: &str| {
-            check(&benchmark(program, options)).err().map(|error| error.to_string()).unwrap_or_default()
-        };
-        assert_eq!(error("latency", "--sizes 8"), "");
-        assert!(error("latency", "").ends_with("needs single sizes among its options, such as --sizes 16K,64K"));
-        assert!(error("latency", "--sizes 8:64").contains("needs single sizes"));
-        assert!(error("latency", "--sizes 8 --shuffle 1").contains("leave --shuffle out"));
-        for (program, options) in [("nhop", ""), ("barrier", ""), ("io_contiguous", ""), ("bandwidth", "--interval 1")]
-        {
-            let expected = format!("which {program} has not");
-            assert!(error(program, options).ends_with(&expected), "{}", error(program, options));
-        }
     }
 }

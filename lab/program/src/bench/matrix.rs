@@ -4,16 +4,6 @@ use super::benchmark::Benchmark;
 use super::plan::Plan;
 use crate::mpi::stacks::Stack;
 
-/// One stack on one link with one benchmark in one round.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Cell {
-    pub stack: String,
-    pub link: String,
-    pub benchmark: String,
-    /// Round, from 0.
-    pub round: u32,
-}
-
 /// In which order stacks have their turns: forth in even rounds, back in odd ones, so that none is always measured
 /// early, when a machine is still cool, or late.
 pub fn turns(stacks: usize, round: u32) -> Vec<usize> {

@@ -21,7 +21,7 @@ pub mod profiled;
 mod program;
 mod programs;
 pub mod progress;
-mod sample;
+pub mod sample;
 mod sample_recorder;
 pub mod selection;
 mod session;
@@ -48,8 +48,8 @@ use prepared_stack::PreparedStack;
 use programs::Programs;
 pub use selection::Selection;
 pub use session::Summary;
-use session::{Open, Session, first_link};
-use site::{Real, Site};
+use session::{Session, first_link};
+use site::Site;
 
 /// Under which name the manifest's options have the plan.
 pub const PLAN: &str = "plan";
@@ -165,15 +165,9 @@ impl Bench {
             }
             None => Writer::create(&self.record, &self.manifest(&prepared_stacks)?)?,
         };
-        self.measure(
-            site,
-            &open,
-            Session { plan: &self.plan, prepared_stacks, signals, writer, complete, reported, estimate },
-        )
-    }
-
-    fn measure(&self, site: Site, open: &Open, mut session: Session) -> Result<Summary> {
-        let summary = session.run(site, open);
+        let plan = &self.plan;
+        let mut session = Session { plan, prepared_stacks, signals, writer, complete, reported, estimate };
+        let summary = session.run(site, &open);
         if summary.is_err() {
             let file = self.record.display();
             tell!("what was measured is in {file}; `fishplate bench --resume {file}` goes on");
@@ -195,7 +189,7 @@ impl Bench {
 
     fn open(&self, link: &str, known: Option<&record::Link>, surroundings: Option<&EmulationSetup>) -> Result<Site> {
         if let Some(network) = &self.plan.network {
-            return Ok(Site::Real(Real::new(network, &self.record)?));
+            return Site::real(network, &self.record);
         }
         let asked = self.plan.links.iter().find(|asked| asked.name == link);
         let asked = asked.with_context(|| format!("no link {link} in the plan"))?;
@@ -234,12 +228,7 @@ impl Bench {
             ("order", Value::from("stacks in turn: forth in even rounds, back in odd ones")),
         ];
         Ok(Manifest {
-            schema: record::SCHEMA.into(),
-            fishplate: env!("CARGO_PKG_VERSION").into(),
-            started: conditions::now(),
             title: plan.title.clone(),
-            machine: conditions::machine(),
-            load: conditions::load(),
             stacks: prepared_stacks.iter().map(stack).collect(),
             reference: plan.reference.clone(),
             links: plan.link_names(),
@@ -248,6 +237,7 @@ impl Bench {
             // That of contents is the programs' own default, unless a benchmark's options say otherwise.
             seeds: BTreeMap::from([("contents".to_string(), 1), ("links".to_string(), plan.seed)]),
             options: options.into_iter().map(|(name, value)| (name.to_string(), value)).collect(),
+            ..conditions::manifest()
         })
     }
 }

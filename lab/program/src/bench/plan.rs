@@ -362,7 +362,7 @@ mod tests {
     fn error(text: &str) -> String {
         let catalog = Catalog::load(&[]).unwrap();
         let completed = Plan::parse(text, "plan.toml").and_then(|mut plan| plan.complete(&catalog));
-        format!("{:#}", completed.unwrap_err())
+        completed.err().map(|error| format!("{error:#}")).unwrap_or_default()
     }
 
     #[test]
@@ -384,20 +384,24 @@ mod tests {
         assert!(error(&format!("rounds = 0\n{PLAN}")).contains("`rounds` is 1 to 1000, not 0"));
         assert!(error(&format!("reference = \"x\"\n{PLAN}")).contains("the reference x"));
         assert!(error(&format!("timeout_s = -1\n{PLAN}")).contains("`timeout_s` is above 0"));
-        assert!(error(&format!("{PLAN}exclude = {{ lam = \"old\" }}\n")).contains("latency excludes a stack"));
-        assert!(
-            error(&format!("{PLAN}stacks = [\"lam\"]\n")).contains("`stacks` of benchmark latency: no stack \"lam\"")
-        );
         assert!(error(&format!("{PLAN}[[benchmarks]]\nprogram = \"latency\"\n")).contains("two benchmarks"));
         assert!(error("").contains("no links"));
-        assert!(error(&format!("{PLAN}links = [\"wan\"]\n")).contains("latency: there is no link wan; there are: lan"));
-        assert!(error(&format!("{PLAN}histories = true\n").replace("8\"", "1:8\"")).contains("needs single sizes"));
-        let placed = error(&format!("{}ranks = 3\nranks_by_host = [1, 1, 1]\n", PLAN.replace("latency", "bcast")));
-        assert!(placed.ends_with("benchmark bcast: `ranks_by_host` is of 3 hosts, and link lan has 2"), "{placed}");
-        let schedule = |text: &str| error(&format!("{PLAN}schedule = \"{text}\"\n"));
-        assert!(schedule("3s r1=10").contains("the schedule of benchmark latency on link lan: there is no rail r1"));
-        assert!(schedule("3s r0=10\"\nfailover = {} #").contains("missing field `resumed_ms`"));
-        assert!(schedule("3s").starts_with("plan.toml, line 8: cannot read \"3s\""));
+        assert!(error(&format!("{PLAN}schedule = \"3s\"\n")).starts_with("plan.toml, line 8: cannot read \"3s\""));
+    }
+
+    /// Keys of a benchmark, a program of them, and what is said of them; nothing where they are right.
+    #[test]
+    fn mistakes_in_benchmarks_are_told() {
+        for line in include_str!("../../plans/tests/mistakes.txt").lines() {
+            let (keys, message) = line.split_once(" =>").unwrap();
+            let keys = keys.replace(" ; ", "\n").replace("STACKS", "[\"mpich-tcp\", \"mpich-ucx\"]");
+            let keys = keys.replace("LIMITS", "{ resumed_ms = 50, used_again_ms = 2000, full_sum_ms = 1000 }");
+            let (links, _) = PLAN.split_once("program").unwrap();
+            let program = if keys.contains("program") { "" } else { "program = \"latency\"\n" };
+            let told = error(&format!("{links}{program}{keys}\n"));
+            let message = message.trim();
+            assert!(told.contains(message) && told.is_empty() == message.is_empty(), "{line}: {told}");
+        }
     }
 
     #[test]

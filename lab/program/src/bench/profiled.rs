@@ -8,11 +8,10 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::conditions;
-use super::matrix::Cell;
 use crate::mpi::{interposer, provider_library};
 use crate::profile::times::{NAMES, Times};
 use crate::profile::{self, Profile, launch};
-use crate::record::Sample;
+use crate::record::{Cell, Sample};
 
 /// A run that is profiled.
 pub struct Profiled {

@@ -6,8 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::failover::Interval;
-use super::matrix::Cell;
-use crate::record::Sample;
+use crate::record::{Cell, Sample};
 
 /// Options that tell no values apart, or that differ between the stacks: how plain sockets find their peer and what
 /// they are, what is random, and where files are; which operation was measured is in the name of the value.
@@ -37,12 +36,12 @@ pub struct BenchLine {
     pub mpi_library: Option<String>,
     #[serde(default)]
     options: BTreeMap<String, Value>,
-    size: u64,
+    pub size: u64,
     #[serde(default)]
     parameters: BTreeMap<String, Value>,
     metric: String,
     unit: String,
-    value: f64,
+    pub value: f64,
     iterations: Option<u64>,
     /// How long was measured.
     seconds: Option<f64>,
@@ -83,6 +82,11 @@ impl BenchLine {
         let bytes = self.file_bytes.filter(|bytes| *bytes > 0);
         let read = bytes.map(|bytes| value(READ.0, READ.1, bytes as f64 / self.value / 1e6));
         communication.into_iter().chain(read).collect()
+    }
+
+    /// The median of the iterations, where it is known.
+    pub fn median(&self) -> f64 {
+        self.percentiles.as_ref().and_then(|percentiles| percentiles.get("p50")).copied().unwrap_or(self.value)
     }
 
     /// What arrived in an interval, by the clock of the receiver, which begins with its start.

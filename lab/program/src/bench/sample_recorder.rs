@@ -9,12 +9,11 @@ use super::claim::HISTORY;
 use super::execute::Listener;
 use super::failover::{self, Cut};
 use super::history::Run;
-use super::matrix::Cell;
 use super::sample::{self, BenchLine, TIME};
 use crate::lab::Lab;
 use crate::lab::schedule::{RunningSchedule, Schedule};
 use crate::record::write::Writer;
-use crate::record::{Line, Sample};
+use crate::record::{Cell, Line, Sample};
 
 /// How soon the first line of a program is seen whose schedule waits for it, and all lines of one whose rail is missed.
 const SOON: Duration = Duration::from_millis(2);

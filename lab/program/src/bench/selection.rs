@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::str::FromStr;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::benchmark::Benchmark;
 use super::link::Link;
@@ -208,26 +208,23 @@ pub fn link(text: &str, known: &[Link]) -> Result<Link> {
     })
 }
 
-/// Benchmarks of the plan by name, or by a part of it; or a new one.
+/// A benchmark of the plan by name; a new one; or those whose names have this part.
 fn chosen(text: &str, known: &[Benchmark]) -> Result<Vec<Benchmark>> {
-    if known.iter().any(|benchmark| benchmark.name == text) || Program::try_from(text.to_string()).is_ok() {
-        return Ok(vec![benchmark(text, known)?]);
-    }
-    let parts: Vec<Benchmark> = known.iter().filter(|known| known.name.contains(text)).cloned().collect();
-    if parts.is_empty() { Ok(vec![benchmark(text, known)?]) } else { Ok(parts) }
-}
-
-fn benchmark(text: &str, known: &[Benchmark]) -> Result<Benchmark> {
     if let Some(found) = known.iter().find(|benchmark| benchmark.name == text) {
-        return Ok(found.clone());
+        return Ok(vec![found.clone()]);
     }
     let mut words = words(text).into_iter();
-    let program = Program::try_from(words.next().unwrap_or_default()).map_err(|why| {
-        let names: Vec<&str> = known.iter().map(|benchmark| benchmark.name.as_str()).collect();
-        let of_plan = if names.is_empty() { String::new() } else { format!("; the plan has {}", names.join(", ")) };
-        anyhow!("--benchmarks: {why}{of_plan}")
-    })?;
-    Ok(Benchmark { name: text.to_string(), ..Benchmark::of(program, words.collect()) })
+    let why = match Program::try_from(words.next().unwrap_or_default()) {
+        Ok(program) => {
+            return Ok(vec![Benchmark { name: text.to_string(), ..Benchmark::of(program, words.collect()) }]);
+        }
+        Err(why) => why,
+    };
+    let parts: Vec<Benchmark> = known.iter().filter(|known| known.name.contains(text)).cloned().collect();
+    let names: Vec<&str> = known.iter().map(|benchmark| benchmark.name.as_str()).collect();
+    let of_plan = if names.is_empty() { String::new() } else { format!("; the plan has {}", names.join(", ")) };
+    ensure!(!parts.is_empty(), "--benchmarks: {why}{of_plan}");
+    Ok(parts)
 }
 
 /// A program and its options, apart by colons; those of a URL belong to it.

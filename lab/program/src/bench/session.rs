@@ -13,7 +13,7 @@ use super::conditions;
 use super::duration::{self, Estimate};
 use super::execute::Executor;
 use super::history::{self, Run};
-use super::matrix::{self, Cell};
+use super::matrix;
 use super::plan::Plan;
 use super::prepared_stack::PreparedStack;
 use super::progress::Progress;
@@ -25,15 +25,12 @@ use crate::counters::stats_file;
 use crate::lab::Lab;
 use crate::profile::rails_over_time::RailsOverTime;
 use crate::record::write::Writer;
-use crate::record::{self, Line, RailShare, Rails, Record, Skipped};
+use crate::record::{self, Cell, Completed, Line, RailShare, Rails, Record, Skipped};
 use crate::system::child_process::Signals;
 use crate::tell;
 
 /// Number of consecutive failures after which a cell is skipped in later rounds of a run.
 const MAX_FAILURES: u32 = 2;
-
-/// Stack, link and benchmark of cells.
-type Trio = (String, String, String);
 
 /// How a program ended, its result for people, and what went over its rails in steps of time, where that is known.
 type Outcome = (Result<(), String>, Option<String>, Option<RailsOverTime>);
@@ -52,7 +49,7 @@ pub struct Session<'a> {
     /// Cells that are complete.
     pub complete: BTreeSet<Cell>,
     /// What the record says of cells that are not measured, with the reasons.
-    pub reported: BTreeSet<(Trio, String)>,
+    pub reported: BTreeSet<Skipped>,
     /// How long cells take.
     pub estimate: Estimate,
 }
@@ -74,28 +71,12 @@ struct Task<'a> {
     prepared: &'a PreparedStack,
 }
 
-impl Task<'_> {
-    fn trio(&self) -> Trio {
-        let Cell { stack, link, benchmark, .. } = self.cell.clone();
-        (stack, link, benchmark)
-    }
-}
-
 /// What the record has already.
-pub fn resumed(record: &Record) -> (BTreeSet<Cell>, BTreeSet<(Trio, String)>, Estimate) {
+pub fn resumed(record: &Record) -> (BTreeSet<Cell>, BTreeSet<Skipped>, Estimate) {
     let mut estimate = Estimate::default();
-    record.cells.iter().for_each(|cell| estimate.took(cell));
-    let cell = |cell: &record::Cell| Cell {
-        stack: cell.stack.clone(),
-        link: cell.link.clone(),
-        benchmark: cell.benchmark.clone(),
-        round: cell.round,
-    };
-    let reported = |skipped: &Skipped| {
-        let trio = (skipped.stack.clone(), skipped.link.clone(), skipped.benchmark.clone());
-        (trio, skipped.reason.clone())
-    };
-    (record.cells.iter().map(cell).collect(), record.skipped.iter().map(reported).collect(), estimate)
+    record.cells.iter().for_each(|completed| estimate.took(completed));
+    let complete = record.cells.iter().map(|completed| completed.cell.clone());
+    (complete.collect(), record.skipped.iter().cloned().collect(), estimate)
 }
 
 impl Session<'_> {
@@ -112,9 +93,9 @@ impl Session<'_> {
         let progress = Progress::start(tasks.len() as u64);
         let mut site = first;
         let mut here = tasks.first().map(|task| task.cell.link.clone()).unwrap_or_default();
-        let mut measured = BTreeMap::from([(here.clone(), site.link())]);
-        self.writer.append(&Line::Link(site.link()))?;
-        let mut failures: BTreeMap<Trio, u32> = BTreeMap::new();
+        let mut measured = BTreeMap::from([(here.clone(), site.link().clone())]);
+        self.writer.append(&Line::Link(site.link().clone()))?;
+        let mut failures: BTreeMap<Cell, u32> = BTreeMap::new();
         for (number, task) in tasks.iter().enumerate() {
             if task.cell.link != here {
                 here.clone_from(&task.cell.link);
@@ -123,7 +104,7 @@ impl Session<'_> {
             }
             let name = name(&task.cell, self.plan);
             progress.show(&format!("{} left: {name}", self.time_of(&tasks[number..])));
-            let failed = failures.entry(task.trio()).or_default();
+            let failed = failures.entry(task.cell.first()).or_default();
             if *failed >= MAX_FAILURES {
                 progress.done(&format!("{name}: not tried again"));
                 continue;
@@ -156,8 +137,8 @@ impl Session<'_> {
         let known = measured.get(link);
         let site = open(link, known)?;
         if known.is_none() {
-            measured.insert(link.to_string(), site.link());
-            self.writer.append(&Line::Link(site.link()))?;
+            measured.insert(link.to_string(), site.link().clone());
+            self.writer.append(&Line::Link(site.link().clone()))?;
         }
         Ok(site)
     }
@@ -170,9 +151,10 @@ impl Session<'_> {
                 for prepared in &self.prepared_stacks {
                     let Some(reason) = obstacle(self.plan, &link, benchmark, prepared) else { continue };
                     count += 1;
-                    let trio = (prepared.stack.name.clone(), link.clone(), benchmark.name.clone());
-                    if self.reported.insert((trio.clone(), reason.clone())) {
-                        self.writer.append(&skipped(trio, reason))?;
+                    let (stack, link, benchmark) = (prepared.stack.name.clone(), link.clone(), benchmark.name.clone());
+                    let skipped = Skipped { stack, link, benchmark, reason };
+                    if self.reported.insert(skipped.clone()) {
+                        self.writer.append(&Line::Skipped(skipped))?;
                     }
                 }
             }
@@ -195,24 +177,24 @@ impl Session<'_> {
         let ended = with_failures(ended, &failures);
         let emulator_cpu = site.emulator_cpu();
         let seconds = (start.elapsed().as_secs_f64() * 1e3).round() / 1e3;
-        let Cell { stack, link, benchmark, round } = task.cell.clone();
+        let cell = task.cell.clone();
         let failure = match (ended, summary) {
             (Ok(()), Some(summary)) => {
                 match traffic {
-                    Some(traffic) => self.append_traffic(&task.cell, traffic)?,
-                    None => self.append_rails(&task.cell, &counters, over_time)?,
+                    Some(Traffic { rails, step_s }) => {
+                        self.writer.append(&Line::Rails(Rails { cell: cell.clone(), rails, step_s: Some(step_s) }))?;
+                    }
+                    None => self.append_rails(&cell, &counters, over_time)?,
                 }
-                let cell =
-                    record::Cell { stack, link, benchmark, round, load: conditions::load(), emulator_cpu, seconds };
-                self.estimate.took(&cell);
-                self.writer.append(&Line::Cell(cell))?;
+                let completed = Completed { cell, load: conditions::load(), emulator_cpu, seconds };
+                self.estimate.took(&completed);
+                self.writer.append(&Line::Cell(completed))?;
                 return Ok(Ok(format!("{summary} ({seconds:.1} s)")));
             }
             (Ok(()), None) => format!("{} printed no results", task.benchmark.program.name()),
             (Err(failure), _) => failure,
         };
-        let reason = format!("round {}: {failure}", round + 1);
-        self.writer.append(&skipped((stack, link, benchmark), reason))?;
+        self.writer.append(&cell.skipped(format!("round {}: {failure}", cell.round + 1)))?;
         Ok(Err(failure))
     }
 
@@ -264,13 +246,6 @@ impl Session<'_> {
         Ok((Ok(()), summary, over_time))
     }
 
-    /// What went between clients and servers of a storage.
-    fn append_traffic(&mut self, cell: &Cell, traffic: Traffic) -> Result<()> {
-        let Cell { stack, link, benchmark, round } = cell.clone();
-        let Traffic { rails, step_s } = traffic;
-        self.writer.append(&Line::Rails(Rails { stack, link, benchmark, round, rails, step_s: Some(step_s) }))
-    }
-
     /// What each rail carried in a cell, where the stack counts that.
     fn append_rails(&mut self, cell: &Cell, counters: &Path, over_time: Option<RailsOverTime>) -> Result<()> {
         let summary = stats_file::summarize(&stats_file::read(counters, 0).context("counters of the rails")?);
@@ -289,8 +264,7 @@ impl Session<'_> {
             rate_bytes_per_s: rail.rate,
         };
         let rails = summary.rails.into_iter().map(share).collect();
-        let Cell { stack, link, benchmark, round } = cell.clone();
-        self.writer.append(&Line::Rails(Rails { stack, link, benchmark, round, rails, step_s }))
+        self.writer.append(&Line::Rails(Rails { cell: cell.clone(), rails, step_s }))
     }
 }
 
@@ -340,10 +314,6 @@ fn with_failures(ended: Result<(), String>, failures: &[String]) -> Result<(), S
     }
     let storage = failures.join("; ");
     Err(ended.err().map_or(storage.clone(), |failure| format!("{storage}; {failure}")))
-}
-
-fn skipped((stack, link, benchmark): Trio, reason: String) -> Line {
-    Line::Skipped(Skipped { stack, link, benchmark, reason })
 }
 
 fn name(cell: &Cell, plan: &Plan) -> String {

@@ -20,13 +20,23 @@ use crate::mpi::stacks::{Hosts, Invocation, Job, Stack};
 use crate::record;
 use crate::storage::{Asked, STORAGE};
 use crate::system::{private_folder, programs};
+use crate::testbed::rail_name;
 
-/// Where programs run.
-pub enum Site {
-    /// Hosts and rails made for one link.
+/// Where programs run: hosts and rails made for one link, or a network as it is.
+pub struct Site {
+    /// What the link is, asked and measured.
+    link: record::Link,
+    /// Interfaces that stacks are told, the best first.
+    rails: Vec<String>,
+    /// Variables for programs that say where storage is.
+    storage: Vec<(String, String)>,
+    place: Place,
+}
+
+enum Place {
     Emulated(Box<Emulated>),
-    /// A network as it is.
-    Real(Real),
+    /// Hosts that are there, and a folder for them.
+    Real(Vec<String>, Scratch),
 }
 
 /// A program to run.
@@ -41,11 +51,8 @@ pub struct Work {
     pub folder: Option<PathBuf>,
 }
 
-/// Hosts that are there.
-pub struct Real {
-    network: Network,
-    scratch: PathBuf,
-}
+/// A folder, until it is dropped.
+struct Scratch(PathBuf);
 
 impl Site {
     /// Makes the hosts and rails of a link, which are measured unless they are known from before.
@@ -59,19 +66,62 @@ impl Site {
         known: Option<&record::Link>,
     ) -> Result<Site> {
         let setup = setup.context("links are emulated in namespaces only")?.clone();
-        let emulated = match known {
-            Some(known) => Emulated::again(plan, link, setup, known.clone())?,
-            None => Emulated::build(plan, link, setup)?,
-        };
-        Ok(Site::Emulated(Box::new(emulated)))
+        let mut emulated = Emulated::start(plan, link, setup)?;
+        let measured = known.map_or_else(|| emulated.measure(), |known| Ok(known.clone()))?;
+        let storage = emulated.lab.storage().into_iter().flat_map(|storage| storage.variables());
+        let storage = storage.map(|(name, value)| (name.clone(), value.to_string_lossy().into_owned()));
+        Ok(Site {
+            link: measured,
+            rails: link.best_first().into_iter().map(rail_name).collect(),
+            storage: storage.collect(),
+            place: Place::Emulated(Box::new(emulated)),
+        })
+    }
+
+    /// A network that is there. `record`: beside which the outputs of programs go while they run, since all hosts see that
+    /// folder.
+    pub fn real(network: &Network, record: &Path) -> Result<Site> {
+        let mut folder = crate::mpi::stacks::absolute(record)?.into_os_string();
+        folder.push(".running");
+        let folder = PathBuf::from(folder);
+        // What a run that was killed left there is worth nothing.
+        let _ = fs::remove_dir_all(&folder);
+        private_folder::make_at(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        let rail = |name: &String| record::Rail { name: name.clone(), ..record::Rail::default() };
+        let storage = network.storage.as_ref();
+        let place = storage.and_then(|storage| storage.folder.as_ref());
+        Ok(Site {
+            link: record::Link {
+                name: network.name.clone(),
+                rails: network.rails.iter().map(rail).collect(),
+                emulator_cpu: None,
+                storage: storage.map(Asked::recorded),
+            },
+            rails: network.rails.clone(),
+            storage: place
+                .map(|place| (STORAGE.to_string(), place.to_string_lossy().into_owned()))
+                .into_iter()
+                .collect(),
+            place: Place::Real(network.hosts.clone(), Scratch(folder)),
+        })
     }
 
     /// Folder for outputs and counters of a program, which all hosts can write to.
     pub fn folder(&self) -> &Path {
-        match self {
-            Site::Emulated(emulated) => emulated.folder(),
-            Site::Real(real) => &real.scratch,
+        match &self.place {
+            Place::Emulated(emulated) => emulated.lab.folder(),
+            Place::Real(_, scratch) => &scratch.0,
         }
+    }
+
+    /// What the link is, asked and measured.
+    pub fn link(&self) -> &record::Link {
+        &self.link
+    }
+
+    /// Whether programs have a place for files here.
+    pub fn has_storage(&self) -> bool {
+        !self.storage.is_empty()
     }
 
     /// How `stack` runs `benchmark`, with its programs in these folders. With counters if they go to `counters`.
@@ -93,15 +143,17 @@ impl Site {
     /// How `stack` runs any program here.
     pub fn run(&self, stack: &Stack, work: Work) -> Result<Invocation> {
         let Work { ranks, ranks_by_host, mut variables, program, folder } = work;
-        let storage = self.storage_variables();
-        let program = preloading(&storage, program);
-        variables.extend(storage.into_iter().filter(|(name, _)| name != PRELOAD));
-        let hosts = self.hosts(ranks, ranks_by_host);
+        let program = preloading(&self.storage, program);
+        variables.extend(self.storage.iter().filter(|(name, _)| name != PRELOAD).cloned());
+        let hosts = match &self.place {
+            Place::Emulated(emulated) => emulated.hosts(ranks, ranks_by_host),
+            Place::Real(names, _) => Hosts { names: names.clone(), ..Hosts::default() },
+        };
         let machines = if hosts.remote_shell.is_some() { 1 } else { hosts.names.len().max(1) as u32 };
         stack.run(&Job {
             ranks: ranks as usize,
             hosts,
-            rails: self.rails(),
+            rails: self.rails.clone(),
             oversubscribed: ranks.div_ceil(machines) > conditions::cores(),
             variables,
             program,
@@ -113,114 +165,55 @@ impl Site {
     /// A command that runs this on the first host.
     pub fn command(&self, invocation: &Invocation) -> Result<Command> {
         let line: Vec<OsString> = invocation.line.iter().map(Into::into).collect();
-        let mut command = match self {
-            Site::Emulated(emulated) => emulated.command(&line),
-            Site::Real(_) => tied(&line)?,
+        let mut command = match &self.place {
+            Place::Emulated(emulated) => emulated.lab.command(0, &line),
+            Place::Real(..) => tied(&line)?,
         };
         invocation.prepare(&mut command);
-        if let Site::Emulated(emulated) = self {
-            launch::apply(&mut command, emulated.environment());
+        if let Place::Emulated(emulated) = &self.place {
+            launch::apply(&mut command, emulated.environment.iter().cloned());
         }
         Ok(command)
     }
 
-    /// What the link is, asked and measured.
-    pub fn link(&self) -> record::Link {
-        match self {
-            Site::Emulated(emulated) => emulated.measured().clone(),
-            Site::Real(real) => {
-                let rail = |name: &String| record::Rail { name: name.clone(), ..record::Rail::default() };
-                let rails = real.network.rails.iter().map(rail).collect();
-                let storage = real.network.storage.as_ref().map(Asked::recorded);
-                record::Link { name: real.network.name.clone(), rails, emulator_cpu: None, storage }
-            }
-        }
-    }
-
     /// The hosts and rails, where they are emulated.
     pub fn lab(&mut self) -> Option<&mut Lab> {
-        match self {
-            Site::Emulated(emulated) => Some(emulated.lab_mut()),
-            Site::Real(_) => None,
+        match &mut self.place {
+            Place::Emulated(emulated) => Some(&mut emulated.lab),
+            Place::Real(..) => None,
         }
     }
 
     /// Part of a processor that the emulator took since this was last asked, if there is one.
     pub fn emulator_cpu(&mut self) -> Option<f64> {
-        match self {
-            Site::Emulated(emulated) => emulated.emulator_cpu(),
-            Site::Real(_) => None,
-        }
+        self.lab().and_then(Lab::emulator_cpu)
     }
 
     /// After a failure: ends what was left behind and makes what may be broken anew.
     pub fn renew(self, plan: &Plan) -> Result<Site> {
-        match self {
-            Site::Emulated(emulated) => Ok(Site::Emulated(Box::new(emulated.renew(plan)?))),
-            real => Ok(real),
-        }
+        let Place::Emulated(emulated) = &self.place else { return Ok(self) };
+        let (link, setup, measured) = (emulated.asked.clone(), emulated.setup.clone(), self.link.clone());
+        drop(self);
+        Site::emulate(plan, &link, Some(&setup), Some(&measured))
     }
 
     /// Program and what must stand in front of its options.
     fn program(&self, stack: &Stack, programs: &Folders, benchmark: &Benchmark) -> Vec<String> {
         let word = |path: PathBuf| path.to_string_lossy().into_owned();
-        match (self, benchmark.program.sockets_command()) {
-            (Site::Emulated(emulated), Some(what)) if !stack.mpi => {
+        match (&self.place, benchmark.program.sockets_command()) {
+            (Place::Emulated(emulated), Some(what)) if !stack.mpi => {
                 vec![word(programs.bench.join("sockets")), what.to_string(), emulated.peer().to_string()]
             }
             _ if benchmark.program.is_app() => vec![word(programs.apps.join(benchmark.program.name()))],
             _ => vec![word(programs.bench.join(benchmark.program.name()))],
         }
     }
-
-    /// Variables for programs that say where storage is.
-    /// Whether programs have a place for files here.
-    pub fn has_storage(&self) -> bool {
-        !self.storage_variables().is_empty()
-    }
-
-    fn storage_variables(&self) -> Vec<(String, String)> {
-        match self {
-            Site::Emulated(emulated) => emulated.storage_variables().collect(),
-            Site::Real(real) => {
-                let folder = real.network.storage.as_ref().and_then(|storage| storage.folder.as_ref());
-                folder.map(|folder| (STORAGE.to_string(), folder.to_string_lossy().into_owned())).into_iter().collect()
-            }
-        }
-    }
-
-    fn hosts(&self, ranks: u32, by_host: Vec<u32>) -> Hosts {
-        match self {
-            Site::Emulated(emulated) => emulated.hosts(ranks, by_host),
-            Site::Real(real) => Hosts { names: real.network.hosts.clone(), ..Hosts::default() },
-        }
-    }
-
-    fn rails(&self) -> Vec<String> {
-        match self {
-            Site::Emulated(emulated) => emulated.best_rails(),
-            Site::Real(real) => real.network.rails.clone(),
-        }
-    }
 }
 
-impl Real {
-    /// `record`: beside which the outputs of programs go while they run, since all hosts see that folder.
-    pub fn new(network: &Network, record: &Path) -> Result<Real> {
-        let mut scratch = crate::mpi::stacks::absolute(record)?.into_os_string();
-        scratch.push(".running");
-        let scratch = PathBuf::from(scratch);
-        // What a run that was killed left there is worth nothing.
-        let _ = fs::remove_dir_all(&scratch);
-        private_folder::make_at(&scratch).with_context(|| format!("cannot make the folder {}", scratch.display()))?;
-        Ok(Real { network: network.clone(), scratch })
-    }
-}
-
-impl Drop for Real {
+impl Drop for Scratch {
     fn drop(&mut self) {
         // The next run removes what cannot be removed now.
-        let _ = fs::remove_dir_all(&self.scratch);
+        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

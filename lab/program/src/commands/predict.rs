@@ -130,7 +130,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     say!("{headline}");
-    say!("\n{}", print::table(&predictions, &predictions[0]));
+    say!("\n{}", print::all(&predictions));
     for note in source.notes() {
         say!("! {note}");
     }

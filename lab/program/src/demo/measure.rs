@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
-use serde::Deserialize;
 
 use super::stacks::{self, DemoStack, FISHPLATE};
 use super::{
@@ -14,6 +13,7 @@ use super::{
 use crate::bench::conditions;
 use crate::bench::execute::Executor;
 use crate::bench::progress::Progress;
+use crate::bench::sample::BenchLine;
 use crate::counters::stats_file;
 use crate::lab::{Lab, launch};
 use crate::output::page::units;
@@ -73,20 +73,6 @@ impl Plan {
     fn steps(&self, demo_stacks: usize) -> u64 {
         (self.rounds * (1 + demo_stacks)) as u64
     }
-}
-
-/// A line of a benchmark program's JSON.
-#[derive(Deserialize)]
-struct BenchLine {
-    size: u64,
-    value: f64,
-    mpi_library: Option<String>,
-    percentiles: Option<Percentiles>,
-}
-
-#[derive(Deserialize)]
-struct Percentiles {
-    p50: f64,
 }
 
 /// Where and how measurements run.
@@ -154,12 +140,12 @@ impl Bench<'_> {
                 counters.extend(stats_file::read(&stats_file, 0)?);
             }
             for line in lines {
-                if let Some(version) = line.mpi_library {
+                if let Some(version) = &line.mpi_library {
                     stack.version = version.split(", package").next().unwrap_or_default().trim().to_string();
                 }
                 match pass.program {
                     APPLICATION => stack.run_time.push(line.value),
-                    "latency" => stack.latency.push(line.percentiles.map_or(line.value, |p| p.p50)),
+                    "latency" => stack.latency.push(line.median()),
                     _ => {
                         stack.bandwidth.entry(line.size).or_default().push(line.value);
                         fastest = Some((line.size, line.value));
@@ -186,7 +172,7 @@ impl Bench<'_> {
         let executor = Executor { signals: self.signals, folder: self.testbed.folder().to_path_buf() };
         let mut parsed: Vec<BenchLine> = Vec::new();
         let mut read = |line: &str| {
-            parsed.extend(serde_json::from_str(line).ok());
+            parsed.extend(BenchLine::parse(line));
             Ok(())
         };
         if let Err(failure) = executor.run(pass.program, command, LIMIT, &mut read)? {

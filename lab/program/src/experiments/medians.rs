@@ -3,7 +3,10 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Deserializer, de::Error};
+
 use crate::record::{Record, Sample};
+use crate::simulation::sizes;
 use crate::statistics::Spread;
 
 /// Part of a frame of 1514 bytes that TCP carries: the rest is headers.
@@ -17,29 +20,49 @@ pub struct Values<'a> {
     spread: Cell<f64>,
 }
 
-/// Which time of an application is meant.
-#[derive(Clone, Copy)]
-pub struct AppTime<'a> {
-    /// Benchmark.
-    pub app: &'a str,
-    pub stack: &'a str,
-    pub link: &'a str,
-    /// [`RUN`] or [`COMMUNICATION`].
-    pub metric: &'a str,
+/// Which value is meant.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct At {
+    pub stack: String,
+    pub benchmark: String,
+    pub link: String,
+    /// Message size in bytes, such as `64K` in descriptions; absent: of what has none, as applications.
+    #[serde(default, deserialize_with = "size")]
+    pub size: Option<u64>,
+    /// Absent: of a benchmark with a single one.
+    pub metric: Option<String>,
+    /// Name and value.
+    pub option: Option<(String, u64)>,
+    /// Intervals that end after this time and not after the other, in seconds since the program's begin.
+    pub after_s: Option<f64>,
+    pub until_s: Option<f64>,
 }
 
-/// From the moment that all ranks are ready until the last is done.
-pub const RUN: &str = "run_time";
-/// Time in MPI, mean over the ranks.
-pub const COMMUNICATION: &str = "communication_time";
+fn size<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    let sizes = sizes::parse(&String::deserialize(from)?).map_err(D::Error::custom)?;
+    Ok(sizes.first().copied())
+}
 
-/// Which value is meant.
-#[derive(Clone, Copy)]
-pub struct At<'a> {
-    pub benchmark: &'a str,
-    pub link: &'a str,
-    /// Message size in bytes; 0 where there is none.
-    pub size: u64,
+impl At {
+    fn fits(&self, sample: &Sample) -> bool {
+        let time = || sample.options.get("time").and_then(|time| time.as_f64()).unwrap_or(f64::NAN);
+        (&sample.stack, &sample.benchmark, &sample.link) == (&self.stack, &self.benchmark, &self.link)
+            && self.size.map_or(sample.size_bytes.is_none(), |size| size == sample.size_bytes.unwrap_or(0))
+            && self.metric.as_ref().is_none_or(|metric| *metric == sample.metric)
+            && self.option.as_ref().is_none_or(|(name, value)| sample.options.get(name).is_some_and(|own| own == value))
+            && self.after_s.is_none_or(|after_s| time() > after_s)
+            && self.until_s.is_none_or(|until_s| time() <= until_s)
+    }
+
+    /// That there is none.
+    fn missing(&self) -> String {
+        let At { stack, benchmark, link, size, metric, .. } = self;
+        match size {
+            Some(size) => format!("{stack} has no value of {benchmark} on {link} at {size} bytes"),
+            None => format!("{stack} has no {} of {benchmark} on {link}", metric.as_deref().unwrap_or("value")),
+        }
+    }
 }
 
 impl<'a> Values<'a> {
@@ -58,46 +81,21 @@ impl<'a> Values<'a> {
         self.spread.get()
     }
 
-    /// The median over the rounds; the error names the missing measurement.
-    pub fn median(&self, stack: &str, at: At) -> Result<f64, String> {
-        self.median_of_means(stack, at, |_| true)
-    }
-
-    /// The median of one metric of a benchmark with several metrics.
-    pub fn median_of(&self, metric: &str, stack: &str, at: At) -> Result<f64, String> {
-        self.median_of_means(stack, at, |sample| sample.metric == metric)
-    }
-
-    /// The median of samples with this option.
-    pub fn median_with(&self, stack: &str, at: At, option: (&str, u64)) -> Result<f64, String> {
-        let (name, value) = option;
-        self.median_of_means(stack, at, |sample| sample.options.get(name).is_some_and(|given| *given == value))
-    }
-
-    /// The median over the rounds of the mean of what came in intervals that end after one time and not after another, in
-    /// seconds since the program's begin.
-    pub fn mean_between(&self, stack: &str, at: At, after_s: f64, until_s: f64) -> Result<f64, String> {
-        let time = |sample: &Sample| sample.options.get("time").and_then(|time| time.as_f64());
-        let inside = |sample: &Sample| time(sample).is_some_and(|time| time > after_s && time <= until_s);
-        self.median_of_means(stack, at, inside)
-    }
-
-    /// The median over the rounds, in seconds; the error names the missing measurement.
-    pub fn seconds(&self, AppTime { app, stack, link, metric }: AppTime) -> Result<f64, String> {
-        let is_meant = |sample: &&Sample| {
-            (sample.stack.as_str(), sample.benchmark.as_str(), sample.link.as_str()) == (stack, app, link)
-                && sample.metric == metric
-                && sample.size_bytes.is_none()
-        };
-        // Of several of one round the last counts.
-        let rounds = self.chosen(is_meant).map(|sample| (sample.round, sample.value));
-        let values: Vec<f64> = rounds.collect::<BTreeMap<_, _>>().into_values().collect();
-        self.middle(&values).ok_or_else(|| format!("{stack} has no {metric} of {app} on {link}"))
-    }
-
-    /// Value of one stack over that of another.
-    pub fn ratio(&self, above: &str, below: &str, at: At) -> Result<f64, String> {
-        Ok(self.median(above, at)? / self.median(below, at)?)
+    /// The median over the rounds; the error names the missing measurement. Samples of one round that differ in an option
+    /// count together.
+    pub fn median(&self, at: &At) -> Result<f64, String> {
+        let chosen = self.record.samples.iter().enumerate().filter(|(_, sample)| at.fits(sample));
+        // Of several of one round with the same options the last counts.
+        let mut rounds: BTreeMap<u32, BTreeMap<String, f64>> = BTreeMap::new();
+        for (position, sample) in chosen {
+            self.read.borrow_mut().insert(position);
+            rounds.entry(sample.round).or_default().insert(format!("{:?}", sample.options), sample.value);
+        }
+        let mean = |values: &BTreeMap<String, f64>| values.values().sum::<f64>() / values.len() as f64;
+        let values: Vec<f64> = rounds.values().map(mean).filter(|value| *value > 0.0).collect();
+        let Spread { median, least, greatest } = Spread::of(&values).ok_or_else(|| at.missing())?;
+        self.spread.set(self.spread.get().max((greatest - least) / median));
+        Ok(median)
     }
 
     /// Rate of TCP over each rail of a link as configured, in MB/s, the first rail first. Not the measured rate: other
@@ -107,40 +105,5 @@ impl<'a> Values<'a> {
         let mb_per_s = |rate_mbit: f64| rate_mbit / 8.0 * PAYLOAD;
         let rails = found.map(|link| link.rails.iter().map(|rail| rail.rate_mbit.map(mb_per_s)).collect());
         rails.flatten().ok_or_else(|| format!("link {link} is not in the record"))
-    }
-
-    /// Samples of one round that differ in an option count together.
-    fn median_of_means(&self, stack: &str, at: At, wanted: impl Fn(&Sample) -> bool) -> Result<f64, String> {
-        let At { benchmark, link, size } = at;
-        let matches = |sample: &&Sample| {
-            sample.stack == stack
-                && sample.benchmark == benchmark
-                && sample.link == link
-                && sample.size_bytes.unwrap_or(0) == size
-                && wanted(sample)
-        };
-        // Of several of one round with the same options the last counts.
-        let mut rounds: BTreeMap<u32, BTreeMap<String, f64>> = BTreeMap::new();
-        for sample in self.chosen(matches) {
-            rounds.entry(sample.round).or_default().insert(format!("{:?}", sample.options), sample.value);
-        }
-        let mean = |values: &BTreeMap<String, f64>| values.values().sum::<f64>() / values.len() as f64;
-        let values: Vec<f64> = rounds.values().map(mean).filter(|value| *value > 0.0).collect();
-        self.middle(&values).ok_or_else(|| format!("{stack} has no value of {benchmark} on {link} at {size} bytes"))
-    }
-
-    /// Samples of a kind; remembers them.
-    fn chosen(&self, matches: impl Fn(&&Sample) -> bool) -> impl Iterator<Item = &'a Sample> {
-        let chosen: Vec<(usize, &Sample)> =
-            self.record.samples.iter().enumerate().filter(|(_, sample)| matches(sample)).collect();
-        self.read.borrow_mut().extend(chosen.iter().map(|(position, _)| *position));
-        chosen.into_iter().map(|(_, sample)| sample)
-    }
-
-    /// The median of rounds; remembers how far they are apart.
-    fn middle(&self, rounds: &[f64]) -> Option<f64> {
-        let Spread { median, least, greatest } = Spread::of(rounds)?;
-        self.spread.set(self.spread.get().max((greatest - least) / median));
-        Some(median)
     }
 }

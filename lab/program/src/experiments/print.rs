@@ -1,7 +1,7 @@
 //! Verdicts as Markdown, for docs/papers/experiments.md.
 
 use super::Experiment;
-use crate::output::markdown::Table;
+use crate::output::table::Table;
 use crate::record::{Record, Statement, Verdict};
 
 /// Prints the verdicts on the statements of a record's experiment, by the rules of this program.
@@ -11,7 +11,8 @@ pub fn markdown(experiment: &Experiment, record: &Record) -> String {
     let [holds, given, missed] = [Verdict::Holds, Verdict::ByConstruction, Verdict::DoesNotHold].map(count);
     let (untested, judged): (Vec<&Statement>, Vec<&Statement>) =
         statements.iter().partition(|statement| statement.verdict == Verdict::CannotBeTested);
-    let table = Table::new(&["", "published", "found", "verdict", "rule"], judged.into_iter().map(row).collect());
+    let table =
+        Table::new(&["", "published", "found", "verdict", "rule"], usize::MAX, judged.into_iter().map(row).collect());
     let mut text = format!(
         "{}; {holds} of {} statements hold, and {given} by construction.\n\n{table}",
         record.conditions(),

@@ -1,7 +1,7 @@
 //! Rows of a table with labels that tell them apart. Labels that are the same in all rows are told once, beside the table.
 
-use crate::output::markdown::Table;
 use crate::output::page::units;
+use crate::output::table::Table;
 use crate::output::text;
 
 /// Values from here on are whole numbers with their thousands apart.
@@ -39,6 +39,7 @@ impl Grid {
         let titles = apart.iter().map(|column| self.labels[*column].to_string());
         let table = Table {
             titles: titles.chain(self.titles.iter().map(joined)).collect(),
+            numbers_from: usize::MAX,
             rows: named.iter().zip(&self.rows).map(row).collect(),
         };
         let told = |column: usize| format!("{}: {}", self.labels[column], named[0][column]);

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use super::choice::{Choice, View};
 use super::{claims, values};
 use crate::experiments::{self, Experiment};
+use crate::output::text;
 use crate::record::{self, Record};
 
 /// The file, in the folder of records.
@@ -74,11 +75,6 @@ impl Tables {
         let (table, mut told) =
             grid.table(|name| self.described.names.get(name).map_or(name, String::as_str).to_string());
         told.push(choice.view.words().to_string());
-        Ok(format!("{table}\n{}. {}.\n", capitalized(&told.join("; ")), record.conditions()))
+        Ok(format!("{table}\n{}. {}.\n", text::capitalized(&told.join("; ")), record.conditions()))
     }
-}
-
-fn capitalized(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

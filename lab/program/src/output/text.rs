@@ -2,6 +2,8 @@
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
+use super::page::units;
+
 /// The only line of a table: under its titles.
 const RULE: LineStyle = LineStyle::new('─', '─', '─', '─');
 
@@ -20,14 +22,7 @@ pub fn table(titles: &[&str], numbers_from: usize) -> Table {
 
 /// A number of bytes in decimal units, with three digits.
 pub fn bytes(count: u64) -> String {
-    const UNITS: [&str; 6] = ["B", "kB", "MB", "GB", "TB", "PB"];
-    let mut value = count as f64;
-    let mut unit = 0;
-    while value >= 999.5 && unit + 1 < UNITS.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{count} B") } else { format!("{} {}", digits(value), UNITS[unit]) }
+    if count < 1000 { format!("{count} B") } else { units::quantity(count as f64, "B") }
 }
 
 /// Three digits of a positive number, as many behind the point as that takes.
@@ -72,6 +67,12 @@ pub fn thousands(count: u64) -> String {
         out.push(digit);
     }
     out
+}
+
+/// With a capital letter.
+pub fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// `1 host`, `2 hosts`.

@@ -8,7 +8,7 @@ use std::thread;
 use anyhow::{Result, anyhow};
 use fishplate_sim::replay::{self, Computation};
 use fishplate_sim::suite::Machine;
-use fishplate_sim::testbed::{Placement, Testbed};
+use fishplate_sim::testbed::{Parameter, Placement, Testbed};
 
 use super::limits::Limits;
 use super::networks::Network;
@@ -129,75 +129,51 @@ fn prediction(network: &Network, changes: &[Change], mut outcomes: Vec<Simulated
 }
 
 fn apply(change: Change, testbed: &mut Testbed) {
-    match change {
-        Change::None | Change::Computation => {}
-        Change::Bandwidth => scale_bandwidth(testbed),
-        Change::Latency => scale_latency(testbed),
-        Change::Software => scale_software(testbed),
-    }
+    let (factor, parameters) = match change {
+        Change::None | Change::Computation => return,
+        Change::Bandwidth => (2.0, rates(testbed)),
+        Change::Latency => (0.5, latencies(testbed)),
+        Change::Software => (0.5, software(testbed)),
+    };
+    parameters.into_iter().for_each(|parameter| parameter.value *= factor);
 }
 
-fn scale_bandwidth(testbed: &mut Testbed) {
+fn rates(testbed: &mut Testbed) -> Vec<&mut Parameter> {
+    let mut all: Vec<&mut Parameter> = testbed.wan.iter_mut().map(|wan| &mut wan.mbit).collect();
     for rail in &mut testbed.rail {
-        if let Some(emulated) = &mut rail.emulated {
-            emulated.mbit.value *= 2.0;
-        }
-        if let Some(link) = &mut rail.link {
-            link.mbit.value *= 2.0;
-        }
-        if let Some(bus) = &mut rail.bus {
-            bus.read_mb_s.value *= 2.0;
-            bus.write_mb_s.value *= 2.0;
-        }
+        all.extend(rail.emulated.iter_mut().map(|emulated| &mut emulated.mbit));
+        all.extend(rail.link.iter_mut().map(|link| &mut link.mbit));
+        all.extend(rail.bus.iter_mut().flat_map(|bus| [&mut bus.read_mb_s, &mut bus.write_mb_s]));
     }
-    if let Some(wan) = &mut testbed.wan {
-        wan.mbit.value *= 2.0;
-    }
+    all
 }
 
-fn scale_latency(testbed: &mut Testbed) {
+fn latencies(testbed: &mut Testbed) -> Vec<&mut Parameter> {
+    let mut all: Vec<&mut Parameter> = testbed.wan.iter_mut().map(|wan| &mut wan.delay_us).collect();
     for rail in &mut testbed.rail {
-        if let Some(emulated) = &mut rail.emulated {
-            for parameter in [&mut emulated.delay_us, &mut emulated.late_us, &mut emulated.timer_us] {
-                parameter.value /= 2.0;
-            }
-        }
-        if let Some(link) = &mut rail.link {
-            link.cable_ns.value /= 2.0;
-        }
-        if let Some(switch) = &mut rail.switch {
-            switch.latency_ns.value /= 2.0;
-        }
-        if let Some(bus) = &mut rail.bus {
-            bus.latency_ns.value /= 2.0;
-        }
-        if let Some(adapter) = &mut rail.adapter {
-            adapter.send_message_ns.value /= 2.0;
-            adapter.receive_message_ns.value /= 2.0;
-        }
+        let emulated = rail.emulated.iter_mut();
+        all.extend(emulated.flat_map(|model| [&mut model.delay_us, &mut model.late_us, &mut model.timer_us]));
+        all.extend(rail.link.iter_mut().map(|link| &mut link.cable_ns));
+        all.extend(rail.switch.iter_mut().map(|switch| &mut switch.latency_ns));
+        all.extend(rail.bus.iter_mut().map(|bus| &mut bus.latency_ns));
+        let adapter = rail.adapter.iter_mut();
+        all.extend(adapter.flat_map(|model| [&mut model.send_message_ns, &mut model.receive_message_ns]));
     }
-    if let Some(wan) = &mut testbed.wan {
-        wan.delay_us.value /= 2.0;
-    }
+    all
 }
 
-fn scale_software(testbed: &mut Testbed) {
+fn software(testbed: &mut Testbed) -> Vec<&mut Parameter> {
+    let mut all = Vec::new();
     for stack in testbed.stack.values_mut() {
-        let always = [
-            &mut stack.call_ns,
-            &mut stack.eager_send_ns,
-            &mut stack.eager_receive_ns,
-            &mut stack.control_ns,
-            &mut stack.rdma_send_ns,
-            &mut stack.rdma_receive_ns,
-            &mut stack.register_ns,
-        ];
+        all.extend([&mut stack.call_ns, &mut stack.control_ns, &mut stack.register_ns]);
+        all.extend([&mut stack.eager_send_ns, &mut stack.eager_receive_ns]);
+        all.extend([&mut stack.rdma_send_ns, &mut stack.rdma_receive_ns]);
         let some = [&mut stack.transmit_ns, &mut stack.fetch_ns, &mut stack.synchronise_ns, &mut stack.read_ns];
-        let some = some.into_iter().filter_map(Option::as_mut);
-        always.into_iter().chain(some).for_each(|parameter| parameter.value /= 2.0);
+        all.extend(some.into_iter().flatten());
     }
     for transport in testbed.transport.values_mut() {
         let some = [&mut transport.message_ns, &mut transport.send_packet_ns, &mut transport.receive_packet_ns];
-        some.into_iter().filter_map(Option::as_mut).for_each(|parameter| parameter.value /= 2.0);
+        all.extend(some.into_iter().flatten());
     }
+    all
 }

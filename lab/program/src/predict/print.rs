@@ -1,61 +1,67 @@
-//! Predictions as a table for the terminal, and as JSON.
+//! Predictions as tables, and as JSON.
 
 use serde_json::{Value, json};
 
-use super::prediction::{Change, Prediction};
-use super::worth::{self, Worth};
+use super::prediction::Prediction;
+use super::worth;
+use crate::output::table::Table;
 use crate::output::text;
 
-/// Titles of [`times`].
-pub const TIMES: [&str; 5] = ["run time", "computes", "in MPI", "of run", "against the first"];
-
-/// The tables; `base`: the network that others are compared with.
-pub fn table(predictions: &[Prediction], base: &Prediction) -> String {
-    let mut table = text::table(&[&["network"], &TIMES[..]].concat(), 1);
-    for prediction in predictions {
-        table.add_row(std::iter::once(prediction.network.clone()).chain(times(prediction, base)));
+/// All tables, with what they are about.
+pub fn all(predictions: &[Prediction]) -> String {
+    let mut parts = vec![times(predictions).text(), "Limits, in percent of the run time".into()];
+    parts.push(limits(predictions).text());
+    if let Some(table) = worth(predictions) {
+        parts.extend([worth::explanation(predictions), table.text()]);
     }
-    let table = format!("{table}\n\nLimits, in percent of the run time\n\n{}", limits(predictions));
-    let table = match Worth::of(predictions) {
-        Some(worth) => format!("{table}\n\n{}\n\n{}", worth::explanation(&worth), worth_table(&worth)),
-        None => table,
-    };
-    let changes: Vec<Change> = predictions[0].changed_s.iter().map(|(change, _)| *change).collect();
-    if changes.is_empty() {
-        return table;
+    if let Some(table) = changes(predictions) {
+        parts.extend(["Run time with".into(), table.text()]);
     }
-    format!("{table}\n\nRun time with\n\n{}", sensitivities(predictions, &changes))
+    parts.join("\n\n")
 }
 
-/// Categories of the critical path.
-fn limits(predictions: &[Prediction]) -> String {
-    let names = predictions[0].limits.named().map(|(name, _)| name);
-    let titles: Vec<&str> = [&["network"], &names[..], &["messages"]].concat();
-    let mut table = text::table(&titles, 1);
-    for prediction in predictions {
-        table.add_row(std::iter::once(prediction.network.clone()).chain(parts(prediction)));
-    }
-    table.to_string()
+/// A row for each network.
+fn table(predictions: &[Prediction], titles: &[&str], cells: impl Fn(&Prediction) -> Vec<String>) -> Table {
+    let row = |one: &Prediction| std::iter::once(one.network.clone()).chain(cells(one)).collect();
+    Table::new(&[&["network"], titles].concat(), 1, predictions.iter().map(row).collect())
 }
 
-/// Share of the gain of each network.
-fn worth_table(worth: &Worth) -> String {
-    let mut table = text::table(&[&["network"], &worth::TITLES[..]].concat(), 1);
-    for (network, [by_communication, by_run]) in worth.rated() {
-        table.add_row([network, by_communication, by_run]);
-    }
-    table.to_string()
+/// How long it takes on each network.
+pub fn times(predictions: &[Prediction]) -> Table {
+    let seconds = |s: f64| text::time(s * 1e9);
+    table(predictions, &["run time", "computes", "in MPI", "of run", "against the first"], |one| {
+        vec![
+            seconds(one.run_s),
+            seconds(one.computed_s),
+            seconds(one.communication_s),
+            text::percent(one.communication_s, one.run_s),
+            format!("{:.3}", one.run_s / predictions[0].run_s),
+        ]
+    })
 }
 
-/// Gain of each change.
-fn sensitivities(predictions: &[Prediction], changes: &[Change]) -> String {
-    let titles: Vec<&str> = std::iter::once("network").chain(changes.iter().map(|change| change.name())).collect();
-    let mut table = text::table(&titles, 1);
-    for prediction in predictions {
-        let gains = prediction.changed_s.iter().map(|(_, changed)| prediction.gain(*changed));
-        table.add_row(std::iter::once(prediction.network.clone()).chain(gains));
-    }
-    table.to_string()
+/// The parts of the critical path, and how many messages are on it.
+pub fn limits(predictions: &[Prediction]) -> Table {
+    let names = predictions.first().map_or(Vec::new(), |first| first.limits.named().map(|(name, _)| name).to_vec());
+    table(predictions, &[&names[..], &["messages"]].concat(), |one| {
+        let parts = one.limits.named().map(|(_, part_s)| text::percent(part_s, one.run_s));
+        parts.into_iter().chain([text::thousands(one.path_messages)]).collect()
+    })
+}
+
+/// Share of the gain of each network, if there is one.
+pub fn worth(predictions: &[Prediction]) -> Option<Table> {
+    let rated = worth::of(predictions)?;
+    let row = |(one, rated): (&Prediction, [String; 2])| std::iter::once(one.network.clone()).chain(rated).collect();
+    let rows = predictions.iter().zip(rated).map(row).collect();
+    Some(Table::new(&[&["network"], &worth::TITLES[..]].concat(), 1, rows))
+}
+
+/// Gain of each change, if some were asked for.
+pub fn changes(predictions: &[Prediction]) -> Option<Table> {
+    let changes = &predictions.first().filter(|first| !first.changed_s.is_empty())?.changed_s;
+    let names: Vec<&str> = changes.iter().map(|(change, _)| change.name()).collect();
+    Some(table(predictions, &names, |one| one.changed_s.iter().map(|(_, changed)| one.gain(*changed)).collect()))
 }
 
 /// The predictions as JSON.
@@ -76,22 +82,4 @@ pub fn json(predictions: &[Prediction]) -> Value {
         })
     };
     predictions.iter().map(one).collect()
-}
-
-/// How long it takes on a network.
-pub fn times(prediction: &Prediction, base: &Prediction) -> Vec<String> {
-    let seconds = |s: f64| text::time(s * 1e9);
-    vec![
-        seconds(prediction.run_s),
-        seconds(prediction.computed_s),
-        seconds(prediction.communication_s),
-        text::percent(prediction.communication_s, prediction.run_s),
-        format!("{:.3}", prediction.run_s / base.run_s),
-    ]
-}
-
-/// The parts of the critical path, and how many messages are on it.
-pub fn parts(prediction: &Prediction) -> Vec<String> {
-    let parts = prediction.limits.named().map(|(_, part_s)| text::percent(part_s, prediction.run_s));
-    parts.into_iter().chain([text::thousands(prediction.path_messages)]).collect()
 }

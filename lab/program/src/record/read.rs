@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde_json::Value;
 
-use super::schema::{Cell, Line, Link, Manifest, Rail, Rails, SCHEMA, Sample, Skipped, Statement};
+use super::schema::{Completed, Line, Link, Manifest, Rail, Rails, SCHEMA, Sample, Skipped, Statement};
 
 /// The kinds of lines, for messages.
 const KINDS: [&str; 7] = ["manifest", "link", "sample", "rails", "skipped", "cell", "statement"];
@@ -24,7 +24,7 @@ pub struct Record {
     /// Missing measurements.
     pub skipped: Vec<Skipped>,
     /// Complete measurements.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<Completed>,
     /// Published facts.
     pub statements: Vec<Statement>,
     /// Number of a last line that ends in the middle, from 1.

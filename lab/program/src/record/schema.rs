@@ -22,8 +22,8 @@ pub enum Line {
     Rails(Rails),
     /// Something of the matrix that cannot be measured.
     Skipped(Skipped),
-    /// One stack on one link with one benchmark in one round is complete.
-    Cell(Cell),
+    /// A cell is complete.
+    Cell(Completed),
     /// A published fact, and whether it holds here.
     Statement(Statement),
 }
@@ -107,7 +107,6 @@ pub struct Link {
     pub name: String,
     pub rails: Vec<Rail>,
     /// Part of one processor that the emulator took while the link was measured.
-    #[serde(default)]
     pub emulator_cpu: Option<f64>,
     /// Storage that programs had.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -132,30 +131,23 @@ pub struct Storage {
 pub struct Rail {
     pub name: String,
     /// Asked rate in Mbit/s; absent: as fast as it goes.
-    #[serde(default)]
     pub rate_mbit: Option<f64>,
     /// Asked delay one way in microseconds.
-    #[serde(default)]
     pub delay_us: Option<f64>,
     /// Asked part of the packets that are lost, 0 to 1.
-    #[serde(default)]
     pub loss: Option<f64>,
     /// Asked part of the packets of which a bit is changed, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flip: Option<f64>,
     /// Asked length of the longest packet that comes through, in bytes.
-    #[serde(default)]
     pub path_mtu: Option<u32>,
     /// Asked length of the queue in bytes.
-    #[serde(default)]
     pub queue_bytes: Option<u64>,
     /// Asked bursts, where they are not the usual ones.
     #[serde(default, skip_serializing_if = "Burst::is_default")]
     pub burst: Burst,
     /// Measured rate in Mbit/s.
-    #[serde(default)]
     pub measured_mbit: Option<f64>,
-    #[serde(default)]
     pub round_trip_us: Option<RoundTrip>,
 }
 
@@ -177,6 +169,16 @@ pub enum Better {
     Higher,
 }
 
+/// One stack on one link with one benchmark in one round.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Cell {
+    pub stack: String,
+    pub link: String,
+    pub benchmark: String,
+    /// Round, from 0.
+    pub round: u32,
+}
+
 /// One value of one round.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
@@ -188,7 +190,6 @@ pub struct Sample {
     /// Ranks.
     pub ranks: u32,
     /// Message size in bytes, where there is one.
-    #[serde(default)]
     pub size_bytes: Option<u64>,
     /// The measured quantity.
     pub metric: String,
@@ -198,10 +199,8 @@ pub struct Sample {
     pub better: Option<Better>,
     pub value: f64,
     /// Values of single iterations: `min`, `p50`, `p90`, `p99`, `max`, `mean`.
-    #[serde(default)]
     pub percentiles: Option<BTreeMap<String, f64>>,
     /// Iterations behind the value.
-    #[serde(default)]
     pub iterations: Option<u64>,
     /// Whether every byte was compared.
     #[serde(default)]
@@ -214,11 +213,8 @@ pub struct Sample {
 /// The traffic of each rail in one cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rails {
-    pub stack: String,
-    pub link: String,
-    pub benchmark: String,
-    /// Round, from 0.
-    pub round: u32,
+    #[serde(flatten)]
+    pub cell: Cell,
     pub rails: Vec<RailShare>,
     /// Length of the steps of what went over time, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -226,7 +222,7 @@ pub struct Rails {
 }
 
 /// The traffic of one rail.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RailShare {
     pub name: String,
     /// Bytes sent.
@@ -245,7 +241,7 @@ pub struct RailShare {
 }
 
 /// Something of the matrix that is not measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Skipped {
     pub stack: String,
     pub link: String,
@@ -254,18 +250,14 @@ pub struct Skipped {
     pub reason: String,
 }
 
-/// A cell of the matrix that is complete in one round.
+/// A cell of the matrix that is complete.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Cell {
-    pub stack: String,
-    pub link: String,
-    pub benchmark: String,
-    /// Round, from 0.
-    pub round: u32,
+pub struct Completed {
+    #[serde(flatten)]
+    pub cell: Cell,
     /// Load of the machine over the last minute.
     pub load: f64,
     /// Part of one processor that the emulator took.
-    #[serde(default)]
     pub emulator_cpu: Option<f64>,
     /// How long it took.
     pub seconds: f64,
@@ -310,6 +302,19 @@ impl Verdict {
             Verdict::DoesNotHold => "does not hold",
             Verdict::CannotBeTested => "cannot be tested",
         }
+    }
+}
+
+impl Cell {
+    /// Its first round.
+    pub fn first(&self) -> Cell {
+        Cell { round: 0, ..self.clone() }
+    }
+
+    /// In place of its values.
+    pub fn skipped(&self, reason: String) -> Line {
+        let Cell { stack, link, benchmark, .. } = self.clone();
+        Line::Skipped(Skipped { stack, link, benchmark, reason })
     }
 }
 

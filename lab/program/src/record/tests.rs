@@ -1,4 +1,3 @@
-use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
@@ -6,97 +5,32 @@ use std::path::PathBuf;
 use super::write::Writer;
 use super::*;
 
-fn manifest() -> Manifest {
-    let machine = Machine {
-        cpu: "Test \"CPU\"".into(),
-        cores: 2,
-        memory_bytes: 1 << 33,
-        kernel: "Linux 6.1".into(),
-        hostname: "node0".into(),
-    };
-    Manifest {
-        schema: SCHEMA.into(),
-        fishplate: "0.1.0".into(),
-        started: "2026-01-02T03:04:05Z".into(),
-        title: None,
-        machine,
-        load: 0.1,
-        stacks: vec![Stack { name: "tcp".into(), version: "1".into() }],
-        reference: None,
-        links: vec!["lan".into()],
-        benchmarks: vec![Benchmark { name: "latency".into(), title: None, axis: None, axis_unit: None }],
-        rounds: 1,
-        seeds: BTreeMap::from([("link".into(), 7)]),
-        options: BTreeMap::new(),
-    }
-}
-
-fn sample() -> Sample {
-    Sample {
-        stack: "tcp".into(),
-        link: "lan".into(),
-        benchmark: "latency".into(),
-        round: 0,
-        ranks: 2,
-        size_bytes: Some(8),
-        metric: "latency".into(),
-        unit: "us".into(),
-        better: None,
-        value: 12.5,
-        percentiles: Some(BTreeMap::from([("p99".into(), 20.0)])),
-        iterations: Some(1000),
-        checked: true,
-        options: BTreeMap::from([("window".into(), 64.into())]),
-    }
-}
-
-fn share() -> RailShare {
-    RailShare {
-        name: "r0".into(),
-        bytes: 1,
-        messages: 1,
-        share: 1.0,
-        retransmitted: 0,
-        rate_bytes_per_s: 1e8,
-        sent_over_time: vec![0, 1],
-    }
-}
+const MANIFEST: &str = r#"{"schema": "fishplate-record/1", "fishplate": "0.1.0", "started": "2026-01-02T03:04:05Z",
+    "machine": {"cpu": "Test \"CPU\"", "cores": 2, "memory_bytes": 8589934592, "kernel": "Linux 6.1", "hostname": "node0"},
+    "load": 0.1, "stacks": [{"name": "tcp", "version": "1"}], "links": ["lan"], "benchmarks": [{"name": "latency"}],
+    "rounds": 1, "seeds": {"link": 7}}"#;
 
 /// One line of each kind but the manifest.
+const LINES: [&str; 6] = [
+    r#"{"kind": "link", "name": "lan", "rails": [{"name": "r0", "rate_mbit": 1000, "round_trip_us": {"mean": 40.5, "p99": 61}}],
+        "emulator_cpu": 0.25}"#,
+    r#"{"kind": "sample", "stack": "tcp", "link": "lan", "benchmark": "latency", "round": 0, "ranks": 2, "size_bytes": 8,
+        "metric": "latency", "unit": "us", "value": 12.5, "percentiles": {"p99": 20}, "iterations": 1000, "checked": true,
+        "options": {"window": 64}}"#,
+    r#"{"kind": "rails", "stack": "tcp", "link": "lan", "benchmark": "latency", "round": 0, "step_s": 0.05, "rails": [{"name":
+        "r0", "bytes": 1, "messages": 1, "share": 1, "retransmitted": 0, "rate_bytes_per_s": 1e8, "sent_over_time": [0, 1]}]}"#,
+    r#"{"kind": "skipped", "stack": "tcp", "link": "lan", "benchmark": "latency", "reason": "none"}"#,
+    r#"{"kind": "cell", "stack": "tcp", "link": "lan", "benchmark": "latency", "round": 0, "load": 0.5, "seconds": 1.5}"#,
+    r#"{"kind": "statement", "id": "W10", "text": "faster", "verdict": "does-not-hold", "why": "slower",
+        "values": {"ratio": 0.5}}"#,
+];
+
+fn manifest() -> Manifest {
+    serde_json::from_str(MANIFEST).unwrap()
+}
+
 fn lines() -> Vec<Line> {
-    let (stack, link, benchmark) = ("tcp".to_string(), "lan".to_string(), "latency".to_string());
-    let rail = Rail {
-        name: "r0".into(),
-        rate_mbit: Some(1000.0),
-        round_trip_us: Some(RoundTrip { mean: 40.5, p99: 61.0 }),
-        ..Rail::default()
-    };
-    vec![
-        Line::Link(Link { name: link.clone(), rails: vec![rail], emulator_cpu: Some(0.25), storage: None }),
-        Line::Sample(sample()),
-        Line::Rails(Rails {
-            stack: stack.clone(),
-            link: link.clone(),
-            benchmark: benchmark.clone(),
-            round: 0,
-            rails: vec![share()],
-            step_s: Some(0.05),
-        }),
-        Line::Skipped(Skipped {
-            stack: stack.clone(),
-            link: link.clone(),
-            benchmark: benchmark.clone(),
-            reason: "none".into(),
-        }),
-        Line::Cell(Cell { stack, link, benchmark, round: 0, load: 0.5, emulator_cpu: None, seconds: 1.5 }),
-        Line::Statement(Statement {
-            id: "W10".into(),
-            text: "faster".into(),
-            verdict: Verdict::DoesNotHold,
-            why: "slower".into(),
-            values: BTreeMap::from([("ratio".into(), 0.5.into())]),
-        }),
-    ]
+    LINES.iter().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 fn place() -> (tempfile::TempDir, PathBuf) {

@@ -33,6 +33,17 @@ impl Axis {
         fixed.into_iter().find(|axis| axis.id() == name).unwrap_or_else(option)
     }
 
+    /// Its name in records, and those for people of it and of its places.
+    fn names(&self) -> [&str; 3] {
+        match self {
+            Axis::Size => ["size_bytes", "message size", "sizes"],
+            Axis::Ranks => ["ranks", "ranks", "numbers of ranks"],
+            Axis::LinkDelay => ["link.delay_us", "delay of the link, one way", "delays"],
+            Axis::LinkRate => ["link.rate_mbit", "rate of the link", "rates"],
+            Axis::Option(name, _) => [name.as_str(); 3],
+        }
+    }
+
     /// Position of a sample along it.
     ///
     /// # Errors
@@ -66,36 +77,17 @@ impl Axis {
     }
 
     /// Its name in records.
-    pub fn id(&self) -> String {
-        match self {
-            Axis::Size => "size_bytes".into(),
-            Axis::Ranks => "ranks".into(),
-            Axis::LinkDelay => "link.delay_us".into(),
-            Axis::LinkRate => "link.rate_mbit".into(),
-            Axis::Option(name, _) => name.clone(),
-        }
+    pub fn id(&self) -> &str {
+        self.names()[0]
     }
 
     pub fn caption(&self) -> String {
-        match self {
-            Axis::Size => "message size".into(),
-            Axis::Ranks => "ranks".into(),
-            Axis::LinkDelay => "delay of the link, one way".into(),
-            Axis::LinkRate => "rate of the link".into(),
-            Axis::Option(name, _) => name.replace('_', " "),
-        }
+        self.names()[1].replace('_', " ")
     }
 
     /// All places in words.
     pub fn all(&self) -> String {
-        let kind = match self {
-            Axis::Size => "sizes",
-            Axis::Ranks => "numbers of ranks",
-            Axis::LinkDelay => "delays",
-            Axis::LinkRate => "rates",
-            Axis::Option(..) => return format!("all {}", self.caption()),
-        };
-        format!("all {kind}")
+        format!("all {}", self.names()[2].replace('_', " "))
     }
 
     /// A place in words.

@@ -64,19 +64,9 @@ fn logarithms(points: &Points, place: Option<Place>, stack: usize, other: usize)
 mod tests {
     use super::*;
     use crate::report::model::Value;
-    use std::collections::BTreeMap;
 
     fn panel(lower_is_better: bool) -> Panel {
-        Panel {
-            benchmark: 0,
-            metric: "m".into(),
-            unit: "u".into(),
-            link: Some(0),
-            ranks: Some(2),
-            size_bytes: None,
-            options: BTreeMap::new(),
-            lower_is_better,
-        }
+        Panel { lower_is_better, ..Panel::default() }
     }
 
     fn rounds(values: &[f64]) -> Rounds {

@@ -31,8 +31,8 @@ fn single(report: &Report) -> Vec<Gap> {
             reasons.entry(cell).or_default().insert(&skipped.reason);
         }
         let complete = |cell: (&str, &str, &str)| {
-            let same =
-                record.cells.iter().filter(|c| (c.stack.as_str(), c.link.as_str(), c.benchmark.as_str()) == cell);
+            let cells = record.cells.iter().map(|completed| &completed.cell);
+            let same = cells.filter(|c| (c.stack.as_str(), c.link.as_str(), c.benchmark.as_str()) == cell);
             same.map(|cell| cell.round).collect::<BTreeSet<_>>().len()
         };
         let manifest = &record.manifest;

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context, Result, ensure};
 
 use super::axis::Axis;
-use crate::record::{Better, Record, Sample};
+use crate::output::text;
+use crate::record::{Better, Cell, Record, Sample};
 
 /// Values of one stack at one point: by record and round. Of values for the same round the last one counts, since a
 /// resumed run measures a cell anew that was not complete.
@@ -30,7 +31,7 @@ pub struct Place(pub f64);
 
 /// Samples that are compared side by side: one metric of one benchmark, with all of its conditions but the axis and the
 /// stack.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Panel {
     /// Index into [`Model::benchmarks`].
     pub benchmark: usize,
@@ -139,6 +140,13 @@ impl Model {
         Ok(())
     }
 
+    /// Positions of a cell's benchmark and link, and of its stack.
+    pub fn find(&self, cell: &Cell) -> Option<((usize, usize), usize)> {
+        let find = |names: &[String], name: &str| names.iter().position(|known| known == name);
+        let benchmark = self.benchmarks.iter().position(|benchmark| benchmark.name == cell.benchmark)?;
+        Some(((benchmark, find(&self.links, &cell.link)?), find(&self.stacks, &cell.stack)?))
+    }
+
     fn benchmark(&mut self, name: &str) -> usize {
         if let Some(found) = self.benchmarks.iter().position(|known| known.name == name) {
             return found;
@@ -218,7 +226,5 @@ fn position(names: &mut Vec<String>, name: &str) -> usize {
 
 /// `message_rate` as `Message rate`.
 fn title(name: &str) -> String {
-    let words = name.replace(['_', '-'], " ");
-    let mut letters = words.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+    text::capitalized(&name.replace(['_', '-'], " "))
 }

@@ -181,7 +181,9 @@ fn words(why: Obstacle, what: &str, asked: &Asked, own: &str) -> String {
 fn notes(record: &Record, asked: &Asked) -> Vec<String> {
     let mut notes: Vec<String> =
         record.skipped.iter().map(|skipped| format!("{}, {}", skipped.link, skipped.reason)).collect();
-    if record.cells.iter().map(|cell| cell.round).max().is_none_or(|last| last == 0) && !record.cells.is_empty() {
+    if record.cells.iter().map(|completed| completed.cell.round).max().is_none_or(|last| last == 0)
+        && !record.cells.is_empty()
+    {
         notes.push("a single run on each network: there are no intervals".into());
     }
     if asked.oversubscribed {

@@ -11,16 +11,16 @@ use super::networks::{Network, Place};
 use crate::bench::conditions;
 use crate::bench::emulated_link::EmulationSetup;
 use crate::bench::execute::Executor;
-use crate::bench::matrix::{self, Cell};
+use crate::bench::matrix;
 use crate::bench::plan::Plan;
 use crate::bench::profiled::{self, Profiled};
 use crate::bench::progress::Progress;
-use crate::bench::site::{Real, Site, Work};
+use crate::bench::site::{Site, Work};
 use crate::mpi::{interposer, provider_library};
 use crate::output::page::units;
 use crate::profile::times::Times;
 use crate::record::write::Writer;
-use crate::record::{self, Line, Manifest, Skipped};
+use crate::record::{self, Cell, Completed, Line, Manifest};
 use crate::system::child_process::Signals;
 
 /// Number of consecutive failures after which a network is skipped.
@@ -118,19 +118,14 @@ impl Measurement {
         }
         let program = self.asked.program();
         Ok(Manifest {
-            schema: record::SCHEMA.into(),
-            fishplate: env!("CARGO_PKG_VERSION").into(),
-            started: conditions::now(),
             title: Some(format!("Gain of {program} from better networks")),
-            machine: conditions::machine(),
-            load: conditions::load(),
             stacks,
             links: self.networks.iter().map(|network| network.name.clone()).collect(),
             benchmarks: vec![record::Benchmark { name: program, ..Default::default() }],
             rounds: self.repeats,
             seeds: BTreeMap::from([("links".to_string(), self.plan.seed)]),
             options: BTreeMap::from([(OPTION.to_string(), serde_json::to_value(&self.asked)?)]),
-            ..Manifest::default()
+            ..conditions::manifest()
         })
     }
 }
@@ -160,11 +155,11 @@ impl Running<'_> {
     fn open(&mut self, network: &Network) -> Result<Site> {
         let known = self.known.get(&network.name);
         let site = match &network.place {
-            Place::Real(real) => Site::Real(Real::new(real, &self.what.record)?),
+            Place::Real(real) => Site::real(real, &self.what.record)?,
             Place::Emulated(link) => Site::emulate(&self.what.plan, link, self.setup.as_ref(), known)?,
         };
-        if self.known.insert(network.name.clone(), site.link()).is_none() {
-            self.writer.append(&Line::Link(site.link()))?;
+        if self.known.insert(network.name.clone(), site.link().clone()).is_none() {
+            self.writer.append(&Line::Link(site.link().clone()))?;
         }
         Ok(site)
     }
@@ -175,26 +170,13 @@ impl Running<'_> {
         let cell = Cell { stack, link, benchmark: self.what.asked.program(), round };
         let times = match result {
             Ok(times) => times,
-            Err(why) => {
-                let reason = format!("run {}: {why}", round + 1);
-                let Cell { stack, link, benchmark, .. } = cell;
-                return self.writer.append(&Line::Skipped(Skipped { stack, link, benchmark, reason }));
-            }
+            Err(why) => return self.writer.append(&cell.skipped(format!("run {}: {why}", round + 1))),
         };
         for sample in profiled::samples(times, &cell, self.what.asked.ranks, &BTreeMap::new()) {
             self.writer.append(&Line::Sample(sample))?;
         }
-        let Cell { stack, link, benchmark, round } = cell;
         let load = conditions::load();
-        self.writer.append(&Line::Cell(record::Cell {
-            stack,
-            link,
-            benchmark,
-            round,
-            load,
-            emulator_cpu: None,
-            seconds,
-        }))
+        self.writer.append(&Line::Cell(Completed { cell, load, emulator_cpu: None, seconds }))
     }
 }
 

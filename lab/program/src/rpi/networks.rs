@@ -178,23 +178,4 @@ mod tests {
         assert_eq!(ends(&rails, None, None).unwrap(), ("one".into(), "any".into()));
         assert_eq!(ends(&rails, Some("both"), Some("one")).unwrap(), ("both".into(), "one".into()));
     }
-
-    #[test]
-    fn mistakes_are_reported() {
-        let error = |networks: &str, stacks: &str, hosts: &[&str]| {
-            format!("{:#}", find(networks, stacks, hosts).err().expect("an error"))
-        };
-        assert!(error("a=1,b=2", "", &[]).contains("2 of at least 3: a base, the best one"));
-        assert!(error("a=1,a=2,c=3", "", &[]).contains("two are called \"a\""));
-        assert!(error("a=1,b=fast,c=3", "", &[]).contains("--networks: \"b=fast\": a rate is"));
-        assert!(error("a=1,b,c=3", "", &[]).contains("no plan has a link \"b\""));
-        assert!(error("a=x,b=,c=y", "", &["h", "i"]).contains("\"b=\": on real hosts a network is NAME=INTERFACE"));
-        assert!(error("a=1,b=2,c=3", "d:mpich-tcp", &[]).contains("no network \"d\"; there are a, b, c"));
-        assert!(error("a=1,b=2,c=3", "lam", &[]).contains("--stacks: no stack \"lam\""));
-        assert!(error("a=1,b=2,c=3", "tcp", &[]).contains("plain sockets, which run no MPI program"));
-        let networks = find("a=1,b=2,c=3", "", &[]).unwrap();
-        let error = |base, best| format!("{:#}", ends(&networks, base, best).unwrap_err());
-        assert!(error(Some("x"), None).contains("--base: there is no network \"x\"; there are a, b, c"));
-        assert!(error(None, Some("a")).contains("--base and --best are both \"a\""));
-    }
 }

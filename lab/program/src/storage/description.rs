@@ -39,7 +39,6 @@ pub struct Description {
     #[serde(default)]
     pub licence: String,
     /// Why only root can have it, where that is so.
-    #[serde(default)]
     pub root: Option<String>,
     /// How many hosts can be its servers.
     #[serde(default)]

@@ -64,6 +64,17 @@ impl Installed {
         Ran::of(self.command(args).output().unwrap())
     }
 
+    /// Checks that each command of a list, one a line, fails with a message holding all that stands behind it: `report none
+    /// => cannot read the record none | No such file`.
+    #[track_caller]
+    pub fn fails_as_listed(&self, list: &str) {
+        for line in list.lines() {
+            let (command, parts) = line.split_once(" => ").expect(line);
+            let ran = self.run(&command.split(' ').collect::<Vec<_>>());
+            ran.fails_saying(&parts.split(" | ").collect::<Vec<_>>());
+        }
+    }
+
     /// Runs it with a variable.
     pub fn run_with(&self, (name, value): (&str, impl AsRef<OsStr>), args: &[&str]) -> Ran {
         Ran::of(self.command(args).env(name, value).output().unwrap())
@@ -80,7 +91,21 @@ impl Ran {
     /// Checks that it succeeded.
     #[track_caller]
     pub fn succeeds(self) -> Ran {
-        assert_eq!(self.code, Some(0), "{}", self.err);
+        self.ends_with(0)
+    }
+
+    /// Checks that its output holds all of `parts`.
+    #[track_caller]
+    pub fn shows(&self, parts: &[&str]) {
+        for part in parts {
+            assert!(self.out.contains(part), "no \"{part}\" in: {}{}", self.out, self.err);
+        }
+    }
+
+    /// Checks that it ended with this exit code.
+    #[track_caller]
+    pub fn ends_with(self, code: i32) -> Ran {
+        assert_eq!(self.code, Some(code), "{}{}", self.out, self.err);
         self
     }
 

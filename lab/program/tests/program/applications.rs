@@ -79,10 +79,9 @@ fn lammps_is_fetched_once_with_its_inputs_and_said_where_it_is() {
     let fake = Fake::new();
     fake.run(&["setup", "--where", "lammps"])
         .fails_saying(&["lammps is not set up here", "`fishplate setup --app lammps`"]);
-    let ran = fake.setup(&["--app", "lammps"]);
-    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    let ran = fake.setup(&["--app", "lammps"]).succeeds();
     let folder = fake.lammps("lib/python3.11/site-packages/lammps");
-    assert!(ran.out.contains("mpich: already there") && ran.out.contains("86 MB"), "{}", ran.out);
+    ran.shows(&["mpich: already there", "86 MB"]);
     assert!(ran.out.contains(&format!("lammps: ready (1 Jan 2030; {}/lmp)", folder.display())), "{}", ran.out);
     assert_eq!(fs::read_to_string(fake.lammps("inputs/in.rhodo-128k")).unwrap(), "units lj\nrun ${steps}\n");
 
@@ -150,7 +149,7 @@ fn gromacs_is_found_and_its_inputs_are_made_of_formulas() {
     let always = launcher.replace("grep -q SOL water-9k.top", "true");
     script(&fake.fishplate.path("cache/openmpi-5.0.11/bin/mpiexec"), &always);
     let ran = Ran::of(command.output().unwrap());
-    assert!(ran.out.contains("gromacs: ready (2030.1; ") && ran.out.contains("/gmx_mpi)"), "{}{}", ran.out, ran.err);
+    ran.shows(&["gromacs: ready (2030.1; ", "/gmx_mpi)"]);
     let water = fs::read_to_string(fake.fishplate.path("cache/gromacs/inputs/water-9k.gro")).unwrap();
     assert_eq!(water.lines().nth(1), Some("9450"));
 }

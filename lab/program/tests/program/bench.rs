@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::common::{Installed, Ran};
+use crate::records;
 
 const PLAN: &str = "stacks = [\"mpich-tcp\"]\n[[links]]\nname = \"lan\"\nrails = [{ rate_mbit = 100 }]\n\
                     [[benchmarks]]\nprogram = \"latency\"\n";
@@ -43,46 +44,9 @@ fn plans_with_mistakes() {
 }
 
 #[test]
-fn options_with_mistakes() {
-    let fishplate = installed();
-    let bench = |args: &[&str]| fishplate.run(&[&["bench"], args].concat());
-    bench(&["no-such.toml"]).fails_saying(&["cannot read the plan no-such.toml", "everything"]);
-    bench(&["/dev/null"]).fails_saying(&["/dev/null is not a regular file"]);
-    bench(&["--stacks", "lam"]).fails_saying(&["no stack \"lam\"", "mpich-tcp"]);
-    bench(&["--benchmarks", "lat"]).fails_saying(&["--benchmarks", "no benchmark program \"lat\"", "latency"]);
-    bench(&["everything", "--benchmarks", "latenc1"]).fails_saying(&["the plan has", "displaced_ring"]);
-    bench(&["everything", "--links", "wan"]).fails_saying(&["no link \"wan\" in the plan", "lan"]);
-    bench(&["--links", "lan"]).fails_saying(&["--links", "NAME=RATE"]);
-    bench(&["--links", "lan=-5"]).fails_saying(&["--links", "lan=-5", "Mbit/s"]);
-    bench(&["--rounds", "0"]).fails_saying(&["`rounds`", "1 to 1000"]);
-    bench(&["--rails", "eth0"]).fails_saying(&["--rails", "--hosts"]);
-    bench(&["--hosts", "a"]).fails_saying(&["at least 2 hosts"]);
-    bench(&["--hosts", "slurm"]).fails_saying(&["no Slurm job", "salloc"]);
-    bench(&["--hostfile", "no-such"]).fails_saying(&["cannot read the hosts in no-such"]);
-    bench(&["--sources", "nowhere"]).fails_saying(&["nowhere", "sources"]);
-    bench(&["--stack-file", "no-such.toml"]).fails_saying(&["cannot read no-such.toml"]);
-}
-
-#[test]
-fn records_that_cannot_be() {
+fn options_with_mistakes_and_records_that_cannot_be() {
     let fishplate = installed();
     fs::write(fishplate.path("old.jsonl"), "").unwrap();
-    fishplate
-        .run(&["bench", "--record", "old.jsonl"])
-        .fails_saying(&["old.jsonl exists already", "--resume old.jsonl"]);
-    fishplate.run(&["bench", "--record", "no/where.jsonl"]).fails_saying(&["no/where.jsonl", "folder"]);
-    fishplate.run(&["bench", "--resume", "none.jsonl"]).fails_saying(&["cannot read the record none.jsonl"]);
-    fishplate.run(&["bench", "--resume", "old.jsonl"]).fails_saying(&["old.jsonl: not a record"]);
-    let manifest = common_record();
-    fs::write(fishplate.path("other.jsonl"), manifest).unwrap();
-    fishplate.run(&["bench", "--resume", "other.jsonl"]).fails_saying(&["not written by `fishplate bench`"]);
-}
-
-fn common_record() -> String {
-    let manifest = serde_json::json!({
-        "kind": "manifest", "schema": "fishplate-record/1", "fishplate": "0.1.0", "started": "2026-01-02T03:04:05Z",
-        "machine": {"cpu": "", "cores": 1, "memory_bytes": 0, "kernel": "", "hostname": ""}, "load": 0.0,
-        "stacks": [], "links": [], "benchmarks": [], "rounds": 1,
-    });
-    format!("{manifest}\n")
+    records::write(&fishplate.path("other.jsonl"), &[records::manifest(1)]);
+    fishplate.fails_as_listed(include_str!("mistakes/bench.txt"));
 }

@@ -180,21 +180,8 @@ fn setup_without_what_it_needs() {
 #[test]
 fn testbeds_that_cannot_be() {
     let fishplate = Installed::new();
-    let testbed = |args: &[&str]| {
-        let mut all = vec!["testbed"];
-        all.extend(args);
-        all.extend(["--", "true"]);
-        fishplate.run(&all)
-    };
-    testbed(&["--rails", "fast"]).fails_saying(&["fast", "Mbit/s", "unshaped"]);
-    testbed(&["--rails", "1,1,1,1,1,1,1,1,1"]).fails_saying(&["1 to 8"]);
-    testbed(&["--burst", "2048"]).fails_saying(&["--burst", "2048", "default, packet"]);
-    testbed(&["--hosts", "0"]).fails_saying(&["--hosts", "1..=16"]);
-    testbed(&["--hosts", "3", "--port", "0"]).fails_saying(&["--port takes an even number of hosts"]);
-    testbed(&["--port", "fast"]).fails_saying(&["fast", "Mbit/s", "unshaped"]);
-    testbed(&["--schedule", "soon"]).fails_saying(&["soon", "3s r0=250"]);
-    testbed(&["--schedule", "1s r5=10"]).fails_saying(&["r5", "r0,r1"]);
-    fishplate.run(&["--inside", "/tmp", "testbed", "--", "true"]).fails_saying(&["own use"]);
+    fishplate.fails_as_listed(include_str!("mistakes/testbed.txt"));
+    fishplate.run(&["testbed", "--schedule", "1s r5=10", "--", "true"]).fails_saying(&["r5", "r0,r1"]);
     let mut toolless = fishplate.command(&["testbed", "--", "true"]);
     if !["/usr/sbin/tc", "/sbin/tc"].iter().any(|path| std::path::Path::new(path).exists()) {
         Ran::of(toolless.env("PATH", "/nowhere").output().unwrap()).fails_saying(&["iproute2"]);
@@ -227,57 +214,16 @@ fn profiles_that_cannot_be() {
         "`make`",
     ]);
     fs::write(fishplate.path("lib/fishplate/libfishplate-mpi.so"), "").unwrap();
-    fishplate.run(&["profile"]).fails_saying(&["COMMAND"]);
-    fishplate.run(&["profile", "--", "no-such-program"]).fails_saying(&["command not found: no-such-program"]);
-    assert!(!fishplate.path("profile.ranks").exists());
-    fishplate
-        .run(&["profile", "-o", "/no/folder/x.json", "--", "true"])
-        .fails_saying(&["cannot make the folder /no/folder/x.ranks"]);
-    fishplate
-        .run(&["profile", "-o", "x.html", "--", "true"])
-        .fails_saying(&["--output x.html", "the page goes beside"]);
-    fishplate.run(&["profile", "--mpi", "lam", "--", "true"]).fails_saying(&["no stack \"lam\"", "openmpi-tcp"]);
-    fishplate.run(&["profile", "--top", "0", "--", "true"]).fails_saying(&["--top", "1.."]);
-}
-
-#[test]
-fn profiles_that_cannot_be_read() {
-    let fishplate = Installed::new();
-    let read = |name: &str| fishplate.run(&["profile", "--read", name]);
-    read("no-such.json").fails_saying(&["cannot read the profile no-such.json"]);
     fs::write(fishplate.path("bad.json"), "{}").unwrap();
-    read("bad.json").fails_saying(&["cannot read the profile bad.json", "schema"]);
     fs::write(fishplate.path("new.json"), r#"{"schema":"fishplate-profile/9"}"#).unwrap();
-    read("new.json").fails_saying(&["new.json", "fishplate-profile/9", "not \"fishplate-profile/1\""]);
     fs::create_dir(fishplate.path("left.ranks")).unwrap();
-    read("left.ranks").fails_saying(&["no rank has recorded anything in left.ranks"]);
+    fishplate.fails_as_listed(include_str!("mistakes/profile.txt"));
+    assert!(!fishplate.path("profile.ranks").exists());
     fs::write(fishplate.path("left.json"), "").unwrap();
-    read("left.ranks").fails_saying(&["left.json is there already", "--output"]);
+    fishplate.run(&["profile", "--read", "left.ranks"]).fails_saying(&["left.json is there already", "--output"]);
 }
 
 #[test]
-fn ways_of_simulated_collectives() {
-    let fishplate = Installed::new();
-    let simulate = |benchmark, option, value| fishplate.run(&["simulate", "wan-2008", benchmark, option, value]);
-    for algorithm in ["coordinators:0", "shared:65", "direct:x"] {
-        simulate("bcast", "--algorithm", algorithm).fails_saying(&["--algorithm", algorithm, "from 1 to 64"]);
-    }
-    simulate("bcast", "--algorithm", "zebra").fails_saying(&["--algorithm zebra", "coordinators, shared or direct"]);
-    simulate("latency", "--algorithm", "direct").fails_saying(&["latency has no schedule \"direct\""]);
-    simulate("bcast", "--broadcast", "zebra").fails_saying(&["--broadcast zebra", "binomial or scatter-allgather"]);
-}
-
-#[test]
-fn ways_of_simulated_files() {
-    let fishplate = Installed::new();
-    let simulate = |benchmark, options: &[&str]| {
-        fishplate.run(&[&["simulate", "endapps-2006", benchmark, "--stack", "sdp"], options].concat())
-    };
-    simulate("io_tile", &["--tile", "1024"]).fails_saying(&["--tile", "1024", "two numbers"]);
-    simulate("io_tile", &["--sizes", "1K"]).fails_saying(&["io_tile has no --sizes", "--tile and --element"]);
-    simulate("io_threads", &["--file-size", "1K,2K"]).fails_saying(&["--file-size", "1K,2K", "one size"]);
-    simulate("io_threads", &["--threads", "0"]).fails_saying(&["--threads", "0 is not in 1..=65536"]);
-    simulate("io_contiguous", &["--set", "storage.pvfs.servers=0"]).fails_saying(&["servers: 0 is not a whole number"]);
-    let without = fishplate.run(&["simulate", "endapps-2006", "io_contiguous", "--stack", "tcp"]);
-    without.fails_saying(&["stack tcp of endapps-2006 has no file system", "native-ef, native-tcp, sdp"]);
+fn ways_of_simulated_collectives_and_files() {
+    Installed::new().fails_as_listed(include_str!("mistakes/simulate.txt"));
 }

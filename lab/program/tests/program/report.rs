@@ -115,8 +115,10 @@ fn incomplete_operations_are_reported() {
     lines.retain(|line| line["kind"] != "skipped" && !(line["kind"] == "cell" && line["round"] == 1));
     records::write(&fishplate.path("r.jsonl"), &lines);
     let ran = fishplate.run(&["report", "r.jsonl", "--markdown", "-"]);
-    assert!(ran.out.contains("| tcp | lan | bandwidth | not complete: 2 of 3 rounds |"), "{}", ran.out);
-    assert!(ran.out.contains("| fast\\|er | lan | bandwidth | not complete: 0 of 3 rounds |"), "{}", ran.out);
+    ran.shows(&[
+        "| tcp | lan | bandwidth | not complete: 2 of 3 rounds |",
+        "| fast\\|er | lan | bandwidth | not complete: 0 of 3 rounds |",
+    ]);
 }
 
 #[test]
@@ -125,7 +127,7 @@ fn records_of_several_runs_count_as_more_rounds() {
     records::write(&fishplate.path("a.jsonl"), &lines());
     records::write(&fishplate.path("b.jsonl"), &lines());
     let ran = fishplate.run(&["report", "a.jsonl", "b.jsonl", "--csv", "-"]);
-    assert!(ran.out.contains("65536,tcp,6,200,100,400"), "{}", ran.out);
+    ran.shows(&["65536,tcp,6,200,100,400"]);
 }
 
 #[test]
@@ -135,7 +137,7 @@ fn a_resumed_cell_replaces_what_was_measured_of_it() {
     lines.push(records::sample("tcp", 65536, 2, 100.0));
     records::write(&fishplate.path("r.jsonl"), &lines);
     let ran = fishplate.run(&["report", "r.jsonl", "--csv", "-"]);
-    assert!(ran.out.contains("65536,tcp,3,100,100,200"), "{}", ran.out);
+    ran.shows(&["65536,tcp,3,100,100,200"]);
 }
 
 #[test]
@@ -160,36 +162,27 @@ fn charts_go_over_what_the_manifest_says() {
 #[test]
 fn bad_records_and_options() {
     let fishplate = Installed::new();
-    let report = |args: &[&str]| fishplate.run(&[&["report"], args].concat());
-    report(&["none.jsonl"]).fails_saying(&["cannot read the record none.jsonl", "No such file"]);
-    report(&[]).fails_saying(&["RECORD"]);
     fs::write(fishplate.path("empty.jsonl"), "").unwrap();
-    report(&["empty.jsonl"]).fails_saying(&["empty.jsonl", "not a record"]);
-
     records::write(&fishplate.path("r.jsonl"), &lines());
-    report(&["r.jsonl", "--reference", "mpi"]).fails_saying(&["no stack \"mpi\"", "there are tcp, fast|er"]);
-    report(&["r.jsonl", "-o", "/no/folder/x"]).fails_saying(&["cannot write /no/folder/x"]);
-    report(&["r.jsonl", "--csv", "/dev/full"]).fails_saying(&["cannot write /dev/full", "No space left"]);
+    let mut other = lines();
+    other[1] = records::link(500);
+    records::write(&fishplate.path("other.jsonl"), &other);
+    fishplate.fails_as_listed(include_str!("mistakes/report.txt"));
 
     let with = |line: Value| {
         let mut lines = lines();
         lines.insert(2, line);
         records::write(&fishplate.path("bad.jsonl"), &lines);
-        report(&["bad.jsonl"])
+        fishplate.run(&["report", "bad.jsonl"])
     };
     with(json!({"kind": "moon"})).fails_saying(&["bad.jsonl, line 3: unknown kind \"moon\""]);
-    with(json!({"kind": "cell", "stack": "tcp"})).fails_saying(&[
+    with(json!({"kind": "cell", "stack": "tcp", "load": 0.5, "seconds": 1.0})).fails_saying(&[
         "bad.jsonl, line 3",
         "\"cell\"",
         "missing field `link`",
     ]);
     with(records::sample("tcp", 1, 0, -1.0)).fails_saying(&["bad.jsonl, line 3", "-1", "negative"]);
     with(records::manifest(1)).fails_saying(&["bad.jsonl, line 3", "a second manifest"]);
-
-    let mut other = lines();
-    other[1] = records::link(500);
-    records::write(&fishplate.path("other.jsonl"), &other);
-    report(&["r.jsonl", "other.jsonl"]).fails_saying(&["the link lan differs between r.jsonl and other.jsonl"]);
 }
 
 #[test]

@@ -74,8 +74,7 @@ fn rpi(fishplate: &Installed, options: &[&str], program: &str) -> Ran {
 #[test]
 fn a_table_a_record_and_a_page() {
     let fishplate = three();
-    let ran = rpi(&fishplate, &[], "CG.B.x");
-    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    let ran = rpi(&fishplate, &[], "CG.B.x").succeeds();
     // In turn, and back in the second round.
     let order: Vec<&str> = ran.err.lines().filter_map(|line| line.split_once(", run ").map(|(name, _)| name)).collect();
     assert_eq!(order, ["one", "two", "fast", "fast", "two", "one"], "{}", ran.err);
@@ -85,7 +84,7 @@ fn a_table_a_record_and_a_page() {
     assert_eq!(row("fast"), ["fast", "0.708", "0.208", "0.208", "0.050", "0.500", "0.600", "best", "best"]);
     // (300 + 296) / (600 + 604).
     assert_eq!(row("two")[7..9], ["50", "%"], "{}", ran.out);
-    for part in [
+    ran.shows(&[
         "CG.B.x: 2 ranks, 2 runs on each of 3 networks",
         "two: eth0 + eth1, fake",
         "two has 50 % (",
@@ -93,9 +92,7 @@ fn a_table_a_record_and_a_page() {
         "with an infinitely fast network it would take 0.500 s, 71 % of the run time on fast",
         "it would take 0.600 s, 85 % of the run time on fast",
         "published for a program of this name: about 55 %",
-    ] {
-        assert!(ran.out.contains(part), "no \"{part}\" in {}", ran.out);
-    }
+    ]);
     let page = fs::read_to_string(fishplate.path("rpi.html")).unwrap();
     assert!(page.contains("RPI of two") && page.contains("infinitely fast network: 0.500 s"));
     // The record gives equal output, and is one like others.
@@ -111,28 +108,24 @@ fn a_table_a_record_and_a_page() {
 
 #[test]
 fn a_program_that_fails_on_one_network() {
-    let ran = rpi(&three(), &[], "fails-on-two");
-    assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
+    let ran = rpi(&three(), &[], "fails-on-two").ends_with(3);
     assert!(
         ran.err.contains("two, run 1 of 2: failed: fails-on-two ended with exit code 7: no such peer"),
         "{}",
         ran.err
     );
-    for part in [
+    ran.shows(&[
         "two, by the communication time: no RPI: no round has a run on each of one, two and fast",
         "! two, run 1: fails-on-two ended with exit code 7: no such peer",
         "with an infinitely fast network it would take 0.500 s",
-    ] {
-        assert!(ran.out.contains(part), "no \"{part}\" in {}", ran.out);
-    }
+    ]);
 }
 
 #[test]
 fn a_program_that_is_no_mpi_program() {
-    let ran = rpi(&three(), &[], "no-mpi");
-    assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
+    let ran = rpi(&three(), &[], "no-mpi").ends_with(3);
     assert!(ran.err.contains("one, run 1 of 2: failed: no process called MPI"), "{}", ran.err);
-    assert!(ran.out.contains("no run on fast is complete"), "{}", ran.out);
+    ran.shows(&["no run on fast is complete"]);
 }
 
 #[test]
@@ -152,43 +145,26 @@ fn ranks_that_do_not_call_finalize_count_until_they_were_last_seen() {
         let folder = fishplate.path(&format!("files/eth2/{run}"));
         RankFile::new(0, RANKS).sent(1, 1, 8).stuck_in("MPI_Recv", 300, 0x403000).write(&folder, 40);
     }
-    let ran = rpi(&fishplate, &[], "app");
-    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
-    assert!(ran.out.contains("two has "), "{}", ran.out);
+    let ran = rpi(&fishplate, &[], "app").succeeds();
+    ran.shows(&["two has "]);
 }
 
 #[test]
 fn networks_without_a_difference() {
-    let ran = rpi(&installed([("eth0", [300, 320]), ("eth0,eth1", [300, 310]), ("eth2", [310, 330])]), &[], "app");
-    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    let ran =
+        rpi(&installed([("eth0", [300, 320]), ("eth0,eth1", [300, 310]), ("eth2", [310, 330])]), &[], "app").succeeds();
     let part = "no RPI: the communication time on fast is 0.010 s above that on one";
-    assert!(ran.out.contains(part), "{}", ran.out);
+    ran.shows(&[part]);
     let ran = rpi(&installed([("eth0", [300, 400]), ("eth0,eth1", [300, 310]), ("eth2", [310, 330])]), &[], "app");
-    assert!(ran.out.contains("which is not significant at 95 %"), "{}", ran.out);
+    ran.shows(&["which is not significant at 95 %"]);
 }
 
 #[test]
 fn options_with_mistakes() {
     let fishplate = three();
-    let rpi = |args: &[&str]| fishplate.run(&[&["rpi"], args, &["--", "app"]].concat());
-    rpi(&[]).fails_saying(&["--networks"]);
-    rpi(&["--networks", "a=1,b=2"]).fails_saying(&["--networks: 2 of at least 3", "one=100,two=100+100,fast=800"]);
-    rpi(&["--networks", "a=1,b=x,c=3"]).fails_saying(&["--networks", "b=x", "Mbit/s"]);
-    rpi(&["everything", "--networks", "wan,b=2,c=3"]).fails_saying(&["--networks: no link \"wan\" in the plan"]);
-    rpi(&["no-such.toml", "--networks", "a,b,c"]).fails_saying(&["cannot read the plan no-such.toml"]);
-    rpi(&["--networks", "a=1,b=2,c=3", "--stacks", "lam"]).fails_saying(&["--stacks: no stack \"lam\"", "mpich-tcp"]);
-    rpi(&["--networks", "a=1,b=2,c=3", "--stacks", "d:fake"]).fails_saying(&["no network \"d\"; there are a, b, c"]);
-    rpi(&["--networks", "a=1,b=2,c=3", "--best", "d"]).fails_saying(&["--best: there is no network \"d\""]);
-    rpi(&["--networks", "a=1,b=2,c=3", "--timeout", "0"]).fails_saying(&["--timeout is above 0"]);
-    rpi(&["--networks", "a=1,b=2,c=3", "--hosts", "a"]).fails_saying(&["at least 2 hosts"]);
-    rpi(&["--networks", "a=1,b=2,c=3", "--ranks", "1"]).fails_saying(&["--ranks", "2..=65536"]);
-    let fake = ["--stack-file", "fake.toml", "--stacks", "fake", "--networks", "a=1,b=2,c=3"];
-    rpi(&[&fake[..], &["--record", "no/x.jsonl"]].concat()).fails_saying(&["cannot begin the record no/x.jsonl"]);
-    let no_program = fishplate.run(&[&["rpi"], &fake[..], &["--", "./no-such"]].concat());
-    no_program.fails_saying(&["cannot find the program ./no-such"]);
-    fishplate.run(&["rpi", "--networks", "a=1,b=2,c=3"]).fails_saying(&["COMMAND"]);
     fs::write(fishplate.path("other.jsonl"), "{}\n").unwrap();
-    fishplate.run(&["rpi", "--read", "other.jsonl"]).fails_saying(&["other.jsonl, line 1"]);
+    fishplate.fails_as_listed(include_str!("mistakes/rpi.txt"));
     fs::remove_file(fishplate.path("lib/fishplate/libfishplate-mpi.so")).unwrap();
-    rpi(&fake).fails_saying(&["libfishplate-mpi.so is not in", "`make`"]);
+    let fake = ["rpi", "--stack-file", "fake.toml", "--stacks", "fake", "--networks", "a=1,b=2,c=3", "--", "app"];
+    fishplate.run(&fake).fails_saying(&["libfishplate-mpi.so is not in", "`make`"]);
 }

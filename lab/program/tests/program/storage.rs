@@ -98,19 +98,8 @@ fn nothing_is_left_behind_by_force() {
 #[test]
 fn impossible_descriptions_are_reported() {
     let fishplate = Installed::new();
-    let testbed = |storage: &str| fishplate.run(&["testbed", "--storage", storage, "--", "true"]);
-    testbed("nsf").fails_saying(&[
-        "no storage \"nsf\"",
-        "did you mean nfs?",
-        "tmpfs, nfs, nfs3, glusterfs, moosefs, path",
-    ]);
-    testbed("glusterfs:servers=2").fails_saying(&["storage glusterfs: 2 servers and at least one client are 3 hosts"]);
-    testbed("path:/no/such/folder").fails_saying(&["storage path:/no/such/folder", "is no folder"]);
-    testbed("nfs:fast").fails_saying(&["no option fast", "servers=N, size_mib=N, mptcp"]);
+    fishplate.fails_as_listed(include_str!("mistakes/storage.txt"));
     let ran = fishplate
         .run_with(("FISHPLATE_CACHE", "/no/such/cache"), &["testbed", "--storage", "moosefs:servers=1", "--", "true"]);
     ran.fails_saying(&["storage moosefs is not set up here", "`fishplate setup --storage moosefs` does that"]);
-    fishplate.run(&["setup", "--storage", "nsf"]).fails_saying(&["--storage", "no storage \"nsf\""]);
-    let bench = ["bench", "--hosts", "a,b", "--storage", "tmpfs", "--benchmarks", "latency"];
-    fishplate.run(&bench).fails_saying(&["a folder that is there: --storage path:FOLDER"]);
 }

@@ -49,11 +49,12 @@ const WHOLE: [(&str, &str, u64, &str, f64); 7] = [
 fn the_same_record_gives_the_same_table_and_page() {
     let fishplate = Installed::new();
     records::write(&fishplate.path("r.jsonl"), &lines(&WHOLE));
-    let ran = fishplate.run(&["validate", "--from", "r.jsonl", "-o", "a.html"]);
-    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
-    assert!(ran.out.contains("predicted: 1 points"), "{}", ran.out);
-    assert!(ran.out.contains("6 points set the model"), "{}", ran.out);
-    assert!(ran.out.contains("(median below 5 %, 90th percentile below 12 %) is met"), "{}", ran.out);
+    let ran = fishplate.run(&["validate", "--from", "r.jsonl", "-o", "a.html"]).succeeds();
+    ran.shows(&[
+        "predicted: 1 points",
+        "6 points set the model",
+        "(median below 5 %, 90th percentile below 12 %) is met",
+    ]);
     let again = fishplate.run(&["validate", "--from", "r.jsonl", "-o", "b.html"]);
     assert_eq!(again.out.replace("b.html", "a.html"), ran.out);
     let page = fs::read_to_string(fishplate.path("a.html")).unwrap();
@@ -69,9 +70,8 @@ fn a_model_that_is_off_is_reported_by_the_exit_code() {
     let mut off = WHOLE;
     off[3].4 *= 1.5;
     records::write(&fishplate.path("r.jsonl"), &lines(&off));
-    let ran = fishplate.run(&["validate", "--from", "r.jsonl"]);
-    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
-    assert!(ran.out.contains("is not met"), "{}", ran.out);
+    let ran = fishplate.run(&["validate", "--from", "r.jsonl"]).ends_with(1);
+    ran.shows(&["is not met"]);
     assert!(!fishplate.path("validate.html").exists());
 }
 

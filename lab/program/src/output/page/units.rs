@@ -1,8 +1,9 @@
 //! Numbers with units, for people.
 
 /// Steps from a unit to the next larger one.
-const LADDERS: [&[&str]; 3] = [
+const LADDERS: [&[&str]; 4] = [
     &["ns", "us", "ms", "s"],
+    &["B", "kB", "MB", "GB", "TB", "PB"],
     &["B/s", "kB/s", "MB/s", "GB/s", "TB/s"],
     &["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"],
 ];

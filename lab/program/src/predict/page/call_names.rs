@@ -11,12 +11,12 @@ pub fn number_of(operation: &Operation) -> Option<usize> {
     static NUMBERS: OnceLock<HashMap<&'static str, usize>> = OnceLock::new();
     let numbers =
         NUMBERS.get_or_init(|| calls::table().iter().enumerate().map(|(at, call)| (call.name.as_str(), at)).collect());
-    numbers.get(name(operation)?).copied()
+    numbers.get(name(operation)?.as_str()).copied()
 }
 
-fn name(operation: &Operation) -> Option<&'static str> {
+fn name(operation: &Operation) -> Option<String> {
     let immediate = |is_immediate: bool, plain, other| if is_immediate { other } else { plain };
-    Some(match operation {
+    let name = match operation {
         Operation::Send(send) => match send.mode {
             Mode::Standard => immediate(send.request.is_some(), "MPI_Send", "MPI_Isend"),
             Mode::Buffered => immediate(send.request.is_some(), "MPI_Bsend", "MPI_Ibsend"),
@@ -27,38 +27,40 @@ fn name(operation: &Operation) -> Option<&'static str> {
         Operation::Receive(receive) => immediate(receive.request.is_some(), "MPI_Recv", "MPI_Irecv"),
         Operation::Exchange(send, _) => immediate(send.request.is_some(), "MPI_Sendrecv", "MPI_Isendrecv"),
         Operation::Wait(completed) => immediate(completed.len() > 1, "MPI_Wait", "MPI_Waitall"),
-        Operation::Collective(collective) => collective_name(collective),
+        Operation::Collective(collective) => return Some(collective_name(collective)),
         Operation::OneSided { written: 0, request, .. } => immediate(request.is_some(), "MPI_Get", "MPI_Rget"),
         Operation::OneSided { read: 0, request, .. } => immediate(request.is_some(), "MPI_Put", "MPI_Rput"),
         Operation::OneSided { .. } => "MPI_Get_accumulate",
         Operation::Epoch { kind: Epoch::Fence, .. } => "MPI_Win_fence",
         Operation::Epoch { kind: Epoch::Flush(_), .. } => "MPI_Win_flush",
         Operation::Communicator { .. } | Operation::Thread { .. } | Operation::End => return None,
-    })
+    };
+    Some(name.to_string())
 }
 
-fn collective_name(collective: &Collective) -> &'static str {
+fn collective_name(collective: &Collective) -> String {
+    use CollectiveKind::*;
     let has_sizes = [&collective.sent, &collective.received].into_iter().any(|sizes| matches!(sizes, Sizes::Of(_)));
-    let [plain, immediate] = match (collective.kind, has_sizes) {
-        (CollectiveKind::Barrier, _) => ["MPI_Barrier", "MPI_Ibarrier"],
-        (CollectiveKind::Broadcast, _) => ["MPI_Bcast", "MPI_Ibcast"],
-        (CollectiveKind::Gather, false) => ["MPI_Gather", "MPI_Igather"],
-        (CollectiveKind::Gather, true) => ["MPI_Gatherv", "MPI_Igatherv"],
-        (CollectiveKind::Scatter, false) => ["MPI_Scatter", "MPI_Iscatter"],
-        (CollectiveKind::Scatter, true) => ["MPI_Scatterv", "MPI_Iscatterv"],
-        (CollectiveKind::Allgather, false) => ["MPI_Allgather", "MPI_Iallgather"],
-        (CollectiveKind::Allgather, true) => ["MPI_Allgatherv", "MPI_Iallgatherv"],
-        (CollectiveKind::Alltoall, false) => ["MPI_Alltoall", "MPI_Ialltoall"],
-        (CollectiveKind::Alltoall, true) => ["MPI_Alltoallv", "MPI_Ialltoallv"],
-        (CollectiveKind::Reduce, _) => ["MPI_Reduce", "MPI_Ireduce"],
-        (CollectiveKind::Allreduce, _) => ["MPI_Allreduce", "MPI_Iallreduce"],
-        (CollectiveKind::ReduceScatter, _) => ["MPI_Reduce_scatter", "MPI_Ireduce_scatter"],
-        (CollectiveKind::Scan, _) => ["MPI_Scan", "MPI_Iscan"],
-        (CollectiveKind::NeighborAllgather, _) => ["MPI_Neighbor_allgather", "MPI_Ineighbor_allgather"],
-        (CollectiveKind::NeighborAlltoall, _) => ["MPI_Neighbor_alltoall", "MPI_Ineighbor_alltoall"],
-        (CollectiveKind::Make, _) => ["MPI_Comm_split", "MPI_Comm_idup"],
+    let (kind, immediate) = (collective.kind, collective.request.is_some());
+    let name = match kind {
+        Barrier => "barrier",
+        Broadcast => "bcast",
+        Gather => "gather",
+        Scatter => "scatter",
+        Allgather => "allgather",
+        Alltoall => "alltoall",
+        Reduce => "reduce",
+        Allreduce => "allreduce",
+        ReduceScatter => "reduce_scatter",
+        Scan => "scan",
+        NeighborAllgather => "neighbor_allgather",
+        NeighborAlltoall => "neighbor_alltoall",
+        Make if immediate => return "MPI_Comm_idup".into(),
+        Make => "comm_split",
     };
-    if collective.request.is_some() { immediate } else { plain }
+    let is_vector = has_sizes && matches!(kind, Gather | Scatter | Allgather | Alltoall);
+    let (first, rest) = if immediate { ("i", name) } else { name.split_at(1) };
+    format!("MPI_{}{rest}{}", first.to_uppercase(), if is_vector { "v" } else { "" })
 }
 
 #[cfg(test)]

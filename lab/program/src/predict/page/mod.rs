@@ -13,9 +13,8 @@ use fishplate_sim::suite::Machine;
 use fishplate_trace::{RankTrace, Trace};
 use maud::{Markup, html};
 
-use super::prediction::{Change, Detail, Prediction};
-use super::print::{TIMES, parts, times};
-use super::worth::{self, Worth};
+use super::prediction::{Detail, Prediction};
+use super::{print as tables, worth};
 use crate::output::page;
 use crate::output::text::{percent, time};
 use crate::profile::{self, print};
@@ -57,10 +56,14 @@ pub fn render(program: &str, headline: &str, notes: &[String], predictions: &[Pr
             p .note { "Simulated: none of these runs has happened. Times are of the program's own trace, replayed on models of the networks." }
             @if !notes.is_empty() { ul .findings { @for note in notes { li { (note) } } } }
         }
-        (networks(predictions))
+        section { h2 { "How long it takes" } (tables::times(predictions).html()) }
         (limits(predictions))
-        (changes(predictions))
-        @if let Some(worth) = Worth::of(predictions) { (worth_of(predictions, &worth)) }
+        @if let Some(table) = tables::changes(predictions) {
+            section { h2 { "Effects of faster components" } p .note { "Run time with one thing changed, each simulated." } (table.html()) }
+        }
+        @if let Some(table) = tables::worth(predictions) {
+            section { h2 { "Gain of each network" } p .note { (worth::explanation(predictions)) } (table.html()) }
+        }
         @if predictions.len() > detailed.len() { p .note { "Of the networks, the first " (detailed.len()) " follow in detail." } }
         @for (number, (prediction, detail)) in detailed.iter().enumerate() {
             section .program { h2 { (prediction.network) } }
@@ -70,23 +73,6 @@ pub fn render(program: &str, headline: &str, notes: &[String], predictions: &[Pr
         (print::page::script())
     };
     page::render(&title, &[], &body)
-}
-
-fn titles(names: &[&str]) -> Markup {
-    html! { thead { tr { th { "network" } @for name in names { th .number { (name) } } } } }
-}
-
-fn rows(predictions: &[Prediction], cells: impl Fn(&Prediction) -> Vec<String>) -> Markup {
-    html! { tbody { @for one in predictions { tr { th { (one.network) } @for cell in cells(one) { td .number { (cell) } } } } } }
-}
-
-fn networks(predictions: &[Prediction]) -> Markup {
-    let cells = |one: &Prediction| times(one, &predictions[0]);
-    html! {
-        section { h2 { "How long it takes" } div .scroll { table {
-            (titles(&TIMES)) (rows(predictions, cells))
-        } } }
-    }
 }
 
 /// Colours of the parts, as in the picture of a critical path.
@@ -110,7 +96,7 @@ fn limits(predictions: &[Prediction]) -> Markup {
                     @for (row, one) in predictions.iter().enumerate() { (bar(one, ROW * row as f64, 990.0 / longest)) }
                 }
             }
-            div .scroll { table { (titles(&[&names[..], &["messages"]].concat())) (rows(predictions, parts)) } }
+            (tables::limits(predictions).html())
         }
     }
 }
@@ -129,25 +115,5 @@ fn bar(one: &Prediction, y: f64, scale: f64) -> Markup {
                 title { (name) ": " (time(part_s * 1e9)) ", " (percent(part_s, one.run_s)) }
             }
         }
-    }
-}
-
-fn changes(predictions: &[Prediction]) -> Markup {
-    let changes: Vec<Change> =
-        predictions.first().into_iter().flat_map(|first| &first.changed_s).map(|(change, _)| *change).collect();
-    let names: Vec<&str> = changes.iter().map(|change| change.name()).collect();
-    let cells = |one: &Prediction| one.changed_s.iter().map(|(_, changed)| one.gain(*changed)).collect();
-    html! {
-        @if !changes.is_empty() { section { h2 { "Effects of faster components" } p .note { "Run time with one thing changed, each simulated." }
-        div .scroll { table { (titles(&names)) (rows(predictions, cells)) } } } }
-    }
-}
-
-fn worth_of(predictions: &[Prediction], worth: &Worth) -> Markup {
-    let cells = |one: &Prediction| worth.of_network(&one.network).map_or(Vec::new(), |rated| rated.to_vec());
-    html! {
-        section { h2 { "Gain of each network" }
-        p .note { (worth::explanation(worth)) }
-        div .scroll { table { (titles(&worth::TITLES)) (rows(predictions, cells)) } } }
     }
 }

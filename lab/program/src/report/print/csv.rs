@@ -6,26 +6,8 @@ use super::labels;
 use crate::report::model::{Panel, Points};
 use crate::report::{Report, comparison};
 
-const TITLES: [&str; 18] = [
-    "benchmark",
-    "metric",
-    "unit",
-    "link",
-    "ranks",
-    "size_bytes",
-    "options",
-    "axis",
-    "place",
-    "stack",
-    "rounds",
-    "median",
-    "least",
-    "greatest",
-    "p99",
-    "ratio",
-    "ratio_low",
-    "ratio_high",
-];
+const TITLES: &str = "benchmark,metric,unit,link,ranks,size_bytes,options,axis,place,stack,rounds,median,least,greatest,p99,\
+                      ratio,ratio_low,ratio_high";
 
 /// The text.
 ///
@@ -33,7 +15,7 @@ const TITLES: [&str; 18] = [
 /// When memory is out.
 pub fn render(report: &Report) -> Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(TITLES)?;
+    writer.write_record(TITLES.split(','))?;
     for (panel, points) in &report.model.panels {
         for row in rows(report, panel, points) {
             writer.write_record(row)?;
@@ -62,7 +44,7 @@ fn rows(report: &Report, panel: &Panel, points: &Points) -> Vec<Vec<String>> {
                 panel.ranks.map_or(String::new(), |ranks| ranks.to_string()),
                 panel.size_bytes.map_or(String::new(), |size| size.to_string()),
                 options.join(";"),
-                benchmark.axis.id(),
+                benchmark.axis.id().to_string(),
                 place.0.to_string(),
                 model.stacks[*stack].clone(),
                 rounds.len().to_string(),

@@ -1,9 +1,10 @@
 //! Formats the report's numbers and names, equally in all of its forms.
 
 use crate::output::page::units;
+use crate::output::table::Table;
 use crate::record::{Link, Rail, Verdict};
-use crate::report::Report;
 use crate::report::model::{Panel, Place, Points, Rounds};
+use crate::report::{Report, missing};
 use crate::statistics::{Ratio, Spread};
 
 /// Placeholder for a missing value.
@@ -122,6 +123,12 @@ pub fn verdict(verdict: Verdict) -> (&'static str, &'static str) {
         Verdict::CannotBeTested => "cannot-be-tested",
     };
     (verdict.words(), class)
+}
+
+/// What was not measured, with reasons.
+pub fn gaps(report: &Report) -> Table {
+    let rows = missing::gaps(report).into_iter().map(|gap| vec![gap.stack, gap.link, gap.benchmark, gap.reason]);
+    Table::new(&["stack", "link", "benchmark", "why"], usize::MAX, rows.collect())
 }
 
 /// Names and values of what a record was made under.

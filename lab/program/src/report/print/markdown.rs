@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use super::labels;
-use crate::output::markdown::{Table, escape};
 use crate::output::page::chart;
+use crate::output::table::{Table, escape};
 use crate::report::model::Place;
-use crate::report::{METHOD, Report, missing};
+use crate::report::{METHOD, Report};
 
 pub fn render(report: &Report) -> String {
     let mut text = format!("# {}\n", escape(&report.title));
@@ -15,11 +15,11 @@ pub fn render(report: &Report) -> String {
     section(&mut text, "Published statements", &statements(report));
     values(&mut text, report);
     section(&mut text, "Rails of the links", &links(report));
-    section(&mut text, "Not measured", &gaps(report));
+    section(&mut text, "Not measured", &labels::gaps(report));
     for number in 0..report.records.len() {
         let facts = labels::conditions(report, number);
         let rows = facts.into_iter().map(|(name, value)| vec![name, value]).collect();
-        section(&mut text, "Conditions", &Table::new(&["what", "value"], rows));
+        section(&mut text, "Conditions", &Table::new(&["what", "value"], usize::MAX, rows));
     }
     text
 }
@@ -43,7 +43,7 @@ fn summary(report: &Report) -> Table {
         }
         cells
     });
-    Table::new(&titles, rows.collect())
+    Table::new(&titles, usize::MAX, rows.collect())
 }
 
 fn statements(report: &Report) -> Table {
@@ -51,7 +51,7 @@ fn statements(report: &Report) -> Table {
     let row = |s: &crate::record::Statement| {
         vec![s.id.clone(), s.text.clone(), labels::verdict(s.verdict).0.to_string(), s.why.clone()]
     };
-    Table::new(&["id", "statement", "here", "why"], all.map(row).collect())
+    Table::new(&["id", "statement", "here", "why"], usize::MAX, all.map(row).collect())
 }
 
 fn values(text: &mut String, report: &Report) {
@@ -68,7 +68,7 @@ fn values(text: &mut String, report: &Report) {
             cells
         };
         let name = format!("{}: {}", benchmark.title, labels::panel(report, panel));
-        section(text, &escape(&name), &Table { titles, rows: points.keys().map(row).collect() });
+        section(text, &escape(&name), &Table { titles, numbers_from: 0, rows: points.keys().map(row).collect() });
     }
 }
 
@@ -83,12 +83,7 @@ fn links(report: &Report) -> Table {
         })
     });
     let titles = ["link", "rail", "rate", "delay", "loss", "queue", "measured rate", "round trip", "emulator"];
-    Table::new(&titles, rows.collect())
-}
-
-fn gaps(report: &Report) -> Table {
-    let rows = missing::gaps(report).into_iter().map(|gap| vec![gap.stack, gap.link, gap.benchmark, gap.reason]);
-    Table::new(&["stack", "link", "benchmark", "why"], rows.collect())
+    Table::new(&titles, usize::MAX, rows.collect())
 }
 
 /// A heading and a table; empty if the table has no rows.

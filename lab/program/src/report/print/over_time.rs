@@ -40,14 +40,11 @@ pub fn rails(report: &Report) -> Markup {
 
 /// By benchmark, link and rail.
 fn charts(report: &Report) -> BTreeMap<(usize, usize, String), Vec<Rates>> {
-    let model = &report.model;
-    let find = |names: &[String], name: &str| names.iter().position(|known| known == name);
     let mut charts: BTreeMap<(usize, usize, String), Vec<Rates>> = BTreeMap::new();
     for line in report.records.iter().flat_map(|record| &record.rails) {
-        let benchmark = model.benchmarks.iter().position(|benchmark| benchmark.name == line.benchmark);
         let step_s = line.step_s.filter(|step_s| step_s.is_finite() && *step_s > 0.0);
-        let place = (find(&model.links, &line.link), benchmark, find(&model.stacks, &line.stack), step_s);
-        let (Some(link), Some(benchmark), Some(stack), Some(step_s)) = place else { continue };
+        let found = report.model.find(&line.cell).zip(step_s);
+        let Some((((benchmark, link), stack), step_s)) = found else { continue };
         for rail in line.rails.iter().filter(|rail| !rail.sent_over_time.is_empty()) {
             let lines = charts.entry((benchmark, link, rail.name.clone())).or_default();
             if lines.iter().all(|(known, _)| *known != stack) {
@@ -106,16 +103,7 @@ mod tests {
     use super::*;
 
     fn rail(steps: Vec<u64>) -> RailShare {
-        let (name, bytes) = ("r0".to_string(), steps.iter().sum());
-        RailShare {
-            name,
-            bytes,
-            messages: 1,
-            share: 1.0,
-            retransmitted: 0,
-            rate_bytes_per_s: 0.0,
-            sent_over_time: steps,
-        }
+        RailShare { sent_over_time: steps, ..RailShare::default() }
     }
 
     #[test]

@@ -6,9 +6,10 @@ use maud::{Markup, html};
 
 use super::labels;
 use crate::output::page::{self, chart, units};
+use crate::output::table::Table;
 use crate::output::text;
-use crate::report::rail_sums::Sums;
-use crate::report::{METHOD, Report, Row, missing};
+use crate::report::rail_sums::{Sum, Sums};
+use crate::report::{METHOD, Report, Row};
 
 /// Most stacks whose columns are wide enough for ratio and interval on one line.
 const MAX_WIDE_COLUMNS: usize = 5;
@@ -159,18 +160,8 @@ pub fn links(report: &Report) -> Markup {
 
 /// Missing measurements, with reasons.
 pub fn missing(report: &Report) -> Markup {
-    let gaps = missing::gaps(report);
-    html! {
-        @if !gaps.is_empty() { section #missing {
-            h2 { "Not measured" }
-            div .scroll { table {
-                thead { tr { th { "stack" } th { "link" } th { "benchmark" } th { "why" } } }
-                tbody { @for gap in &gaps {
-                    tr { th scope="row" { (gap.stack) } td { (gap.link) } td { (gap.benchmark) } td { (gap.reason) } }
-                } }
-            } }
-        } }
-    }
+    let gaps = labels::gaps(report);
+    html! { @if !gaps.rows.is_empty() { section #missing { h2 { "Not measured" } (gaps.html()) } } }
 }
 
 /// Under which conditions.
@@ -189,20 +180,12 @@ pub fn conditions(report: &Report) -> Markup {
 /// Bytes sent over rails, and retransmitted bytes.
 pub fn sent(report: &Report, stacks: &BTreeMap<usize, Sums>) -> Markup {
     let rows = stacks.iter().flat_map(|(stack, rails)| rails.iter().map(move |(rail, sum)| (stack, rail, sum)));
-    html! {
-        details {
-            summary { "Bytes and segments sent again" }
-            div .scroll { table {
-                thead { tr { th { "stack" } th { "rail" } th .number { "sent" } th .number { "segments sent again" } } }
-                tbody { @for (stack, rail, sum) in rows { tr {
-                    th scope="row" { (report.model.stacks[*stack]) }
-                    td { (rail) }
-                    td .number { (text::bytes(sum.bytes)) }
-                    td .number { (text::thousands(sum.retransmitted)) }
-                } } }
-            } }
-        }
-    }
+    let row = |(stack, rail, sum): (&usize, &String, &Sum)| {
+        let stack = report.model.stacks[*stack].clone();
+        vec![stack, rail.clone(), text::bytes(sum.bytes), text::thousands(sum.retransmitted)]
+    };
+    let table = Table::new(&["stack", "rail", "sent", "segments sent again"], 2, rows.map(row).collect());
+    html! { details { summary { "Bytes and segments sent again" } (table.html()) } }
 }
 
 /// The comparisons, and how often each stack is best.
