@@ -110,7 +110,6 @@ impl Rail {
             queue_bytes: self.queue.map(|queue| queue.bytes),
             loss: self.loss.0,
             path_mtu: self.path_mtu,
-            reordering: None,
             flip: self.flip.0,
         }
     }
