@@ -90,13 +90,13 @@ mod tests {
 
     #[test]
     fn settings_are_read_and_checked() {
-        let text = r#"{"rate": 1000000000, "delay_ns": 1000, "loss": {"independent": {"probability": 0.01}}}"#;
+        let text = r#"{"rate": 1000000000, "delay_ns": 1000, "loss": 0.01}"#;
         let settings: Settings = serde_json::from_str(text).unwrap();
-        assert_eq!(settings.loss, Loss::Independent { probability: 0.01 });
+        assert_eq!(settings.loss, Loss::Independent(0.01));
         assert_eq!(settings.check(), Ok(()));
         assert!(serde_json::from_str::<Settings>(r#"{"dealy_ns": 1}"#).is_err());
 
-        let wrong = Settings { loss: Loss::Independent { probability: 1.5 }, ..Settings::default() };
+        let wrong = Settings { loss: Loss::Independent(1.5), ..Settings::default() };
         assert_eq!(wrong.check(), Err("the probability of loss is from 0 to 1, not 1.5".into()));
         let wrong = Settings { flip: -0.5, ..Settings::default() };
         assert_eq!(wrong.check(), Err("the probability of a changed bit is from 0 to 1, not -0.5".into()));

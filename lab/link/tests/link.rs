@@ -67,8 +67,8 @@ fn collect(link: &mut Link<(usize, u32, Instant)>, now: Instant, run: &mut Run) 
 fn settings() -> impl Strategy<Value = Settings> {
     let rate = prop_oneof![Just(None), (1u64..200_000).prop_map(|mbit| Some(Rate::mbit(mbit)))];
     let loss = prop_oneof![
-        3 => Just(Loss::None),
-        1 => (0.0..0.3).prop_map(|probability| Loss::Independent { probability }),
+        3 => Just(Loss::NONE),
+        1 => (0.0..0.3).prop_map(Loss::Independent),
         1 => Just(Loss::Bursts { good_to_bad: 0.05, bad_to_good: 0.3, loss_good: 0.0, loss_bad: 0.9 }),
     ];
     let queue = prop_oneof![Just(None), (2_000u64..200_000).prop_map(Some)];
@@ -239,7 +239,7 @@ fn packets_beyond_the_path_mtu_get_lost() {
 #[test]
 fn bits_change_in_their_share_of_the_frames() {
     let flips = |flip| {
-        let loss = Loss::Independent { probability: 0.1 };
+        let loss = Loss::Independent(0.1);
         let mut link = Link::new(Settings { flip, loss, ..Settings::default() }, 1);
         let mut flips = Vec::new();
         for number in 0..10_000u64 {
@@ -257,7 +257,7 @@ fn bits_change_in_their_share_of_the_frames() {
 
 #[test]
 fn loss_takes_time_on_the_link() {
-    let loss = Loss::Independent { probability: 1.0 };
+    let loss = Loss::Independent(1.0);
     let mut link = Link::new(Settings { rate: Some(Rate::mbit(1000)), loss, ..Settings::default() }, 1);
     assert_eq!(link.offer(Instant(0), 0, 1250), Offered::Lost(0));
     link.set(Instant(0), Settings { rate: Some(Rate::mbit(1000)), ..Settings::default() });
