@@ -24,7 +24,7 @@ fn main() {
         rate: Some(rate),
         delay_ns,
         queue_bytes: Some(rate.bytes_in(delay_ns)),
-        loss: Loss::Independent { probability: 0.001 },
+        loss: Loss::Independent(0.001),
         ..Settings::default()
     };
     let mut link = Link::new(settings, 1);

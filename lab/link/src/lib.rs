@@ -29,5 +29,5 @@ mod time;
 pub use link::{Counters, Delivery, Link, MAX_FRAMES, Offered};
 pub use loss::Loss;
 pub use rate::Rate;
-pub use settings::{Reordering, Settings};
+pub use settings::Settings;
 pub use time::Instant;

@@ -1,6 +1,6 @@
 //! The model of one direction of a link.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use rand_core::SeedableRng;
 use rand_xorshift::XorShiftRng;
@@ -19,7 +19,7 @@ pub const MAX_FRAMES: usize = 1 << 20;
 /// One direction of a link, with the frames on it.
 ///
 /// A frame waits in the queue, is serialized at the rate, propagates for the delay plus a random jitter, and arrives with
-/// its last bit. If none are held back, the following holds even when the settings change:
+/// its last bit. The following holds even when the settings change:
 ///
 /// - frames arrive in the order in which they were offered;
 /// - the gap between two arrivals is at least the serialization time of the second frame: in no interval do more bytes
@@ -40,9 +40,6 @@ pub struct Link<T> {
     arriving: Passage,
     /// Arrival time of the last frame that was removed from `frames`.
     landed: Instant,
-    /// Frames that are held back, by their arrival and, among equal ones, by a serial number.
-    held: BTreeMap<(Instant, u64), Held<T>>,
-    held_so_far: u64,
     chance: Chance,
     counters: Counters,
 }
@@ -55,21 +52,11 @@ struct Frame<T> {
     wire_bytes: u32,
     /// When its last bit leaves.
     departs: Instant,
-    /// When it arrives, unless held back.
+    /// When it arrives.
     due: Instant,
     /// Random addition to its delay.
     jitter_ns: u64,
-    /// How long it is held back beyond `due`, so that later frames overtake it.
-    hold_ns: u64,
     /// Set if one of its bits is flipped: a random number that selects the bit.
-    flip: Option<u64>,
-}
-
-/// A frame that is held back.
-#[derive(Debug)]
-struct Held<T> {
-    token: T,
-    wire_bytes: u32,
     flip: Option<u64>,
 }
 
@@ -126,8 +113,6 @@ impl<T> Link<T> {
             leaving: Passage::default(),
             arriving: Passage::default(),
             landed: Instant::default(),
-            held: BTreeMap::new(),
-            held_so_far: 0,
             chance: Chance::new(XorShiftRng::seed_from_u64(seed)),
             counters: Counters::default(),
         }
@@ -140,7 +125,7 @@ impl<T> Link<T> {
     pub fn offer(&mut self, now: Instant, token: T, wire_bytes: u32) -> Offered<T> {
         self.let_depart(now);
         let waiting = self.waiting_bytes + u64::from(wire_bytes);
-        if waiting > self.queue_limit_bytes || self.frames.len() + self.held.len() >= MAX_FRAMES {
+        if waiting > self.queue_limit_bytes || self.frames.len() >= MAX_FRAMES {
             self.counters.dropped_frames += 1;
             self.counters.dropped_bytes += u64::from(wire_bytes);
             return Offered::Dropped(token);
@@ -156,7 +141,6 @@ impl<T> Link<T> {
             departs: now,
             due: now,
             jitter_ns: self.chance.up_to(self.settings.jitter_ns),
-            hold_ns: self.hold_ns(),
             flip: self.chance.happens(self.settings.flip).then(|| self.chance.up_to(u64::MAX)),
         };
         pass(&self.settings, &mut self.leaving, &mut self.arriving, now, wire_bytes, &mut frame);
@@ -166,59 +150,25 @@ impl<T> Link<T> {
 
     /// When to call [`Link::deliver`] next.
     pub fn next_delivery(&self) -> Option<Instant> {
-        let in_order = self.frames.front().map(|frame| frame.due);
-        [in_order, self.next_held()].into_iter().flatten().min()
-    }
-
-    fn next_held(&self) -> Option<Instant> {
-        self.held.first_key_value().map(|((due, _), _)| *due)
+        self.frames.front().map(|frame| frame.due)
     }
 
     /// A frame that has arrived by `now`, the earliest first.
     pub fn deliver(&mut self, now: Instant) -> Option<Delivery<T>> {
         self.let_depart(now);
-        loop {
-            let in_order = self.frames.front().map(|frame| frame.due).filter(|due| *due <= now);
-            let held = self.next_held().filter(|due| *due <= now);
-            match (in_order, held) {
-                (None, None) => return None,
-                (in_order, Some(held)) if in_order.is_none_or(|due| held < due) => {
-                    let ((due, _), Held { token, wire_bytes, flip }) = self.held.pop_first()?;
-                    return Some(self.arrived(token, wire_bytes, (due, flip)));
-                }
-                _ => {
-                    if let Some(delivery) = self.land_oldest() {
-                        return Some(delivery);
-                    }
-                }
+        while self.next_delivery()? <= now {
+            let Frame { token, wire_bytes, due, flip, .. } = self.frames.pop_front()?;
+            self.departed -= 1;
+            self.landed = due;
+            if let Some(token) = token {
+                self.counters.delivered_frames += 1;
+                self.counters.delivered_bytes += u64::from(wire_bytes);
+                return Some(Delivery { token, due, flip });
             }
-        }
-    }
-
-    /// Removes the oldest frame from the link. `None` if the frame is lost or held back.
-    fn land_oldest(&mut self) -> Option<Delivery<T>> {
-        let frame = self.frames.pop_front()?;
-        self.departed -= 1;
-        self.landed = frame.due;
-        let Some(token) = frame.token else {
             self.counters.lost_frames += 1;
-            self.counters.lost_bytes += u64::from(frame.wire_bytes);
-            return None;
-        };
-        if frame.hold_ns == 0 {
-            return Some(self.arrived(token, frame.wire_bytes, (frame.due, frame.flip)));
+            self.counters.lost_bytes += u64::from(wire_bytes);
         }
-        let due = frame.due.plus_ns(frame.hold_ns);
-        let held = Held { token, wire_bytes: frame.wire_bytes, flip: frame.flip };
-        self.held.insert((due, self.held_so_far), held);
-        self.held_so_far += 1;
         None
-    }
-
-    fn arrived(&mut self, token: T, wire_bytes: u32, (due, flip): (Instant, Option<u64>)) -> Delivery<T> {
-        self.counters.delivered_frames += 1;
-        self.counters.delivered_bytes += u64::from(wire_bytes);
-        Delivery { token, due, flip }
     }
 
     /// Changes the settings at `now`. Propagating frames are not affected; the new settings apply to waiting frames, and to the
@@ -254,7 +204,7 @@ impl<T> Link<T> {
 
     /// Number of frames on the link, waiting or propagating.
     pub fn frames(&self) -> usize {
-        self.frames.len() + self.held.len()
+        self.frames.len()
     }
 
     /// Restarts the measurement of [`Counters::queue_peak_bytes`].
@@ -268,13 +218,6 @@ impl<T> Link<T> {
         {
             self.waiting_bytes -= u64::from(frame.wire_bytes);
             self.departed += 1;
-        }
-    }
-
-    fn hold_ns(&mut self) -> u64 {
-        match self.settings.reordering {
-            Some(reordering) if self.chance.happens(reordering.probability) => reordering.hold_ns,
-            _ => 0,
         }
     }
 }

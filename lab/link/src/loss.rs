@@ -1,21 +1,22 @@
 //! Models of frame loss.
 
+use std::fmt;
+use std::str::FromStr;
+
 use rand_core::Rng;
 use rand_xorshift::XorShiftRng;
 use serde::{Deserialize, Serialize};
 
 /// Model of the frame loss of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "loss is a probability from 0 to 1, or { good_to_bad, bad_to_good, loss_good, loss_bad }"
+)]
 pub enum Loss {
-    /// No frame is lost.
-    #[default]
-    None,
-    /// Each frame is lost with this probability, independently of the others.
-    Independent {
-        /// From 0 to 1.
-        probability: f64,
-    },
+    /// Each frame is lost with this probability, from 0 to 1, independently of the others.
+    Independent(f64),
     /// Loss in bursts (Gilbert-Elliott model): the link is in a good or a bad state, and may change state before each frame.
     Bursts {
         /// Probability of going from good to bad.
@@ -30,11 +31,18 @@ pub enum Loss {
 }
 
 impl Loss {
+    /// No frame is lost.
+    pub const NONE: Loss = Loss::Independent(0.0);
+
+    /// Whether it is [`Loss::NONE`].
+    pub fn is_none(&self) -> bool {
+        *self == Loss::NONE
+    }
+
     /// Whether the model can lose a frame at all.
     pub fn is_possible(&self) -> bool {
         match *self {
-            Loss::None => false,
-            Loss::Independent { probability } => probability > 0.0,
+            Loss::Independent(probability) => probability > 0.0,
             Loss::Bursts { loss_good, loss_bad, .. } => loss_good > 0.0 || loss_bad > 0.0,
         }
     }
@@ -42,14 +50,38 @@ impl Loss {
     /// Describes the first invalid parameter, if any.
     pub fn check(&self) -> Result<(), String> {
         match *self {
-            Loss::None => Ok(()),
-            Loss::Independent { probability } => check_probability("of loss", probability),
+            Loss::Independent(probability) => check_probability("of loss", probability),
             Loss::Bursts { good_to_bad, bad_to_good, loss_good, loss_bad } => {
                 check_probability("of going from good to bad", good_to_bad)?;
                 check_probability("of going from bad to good", bad_to_good)?;
                 check_probability("of loss in the good state", loss_good)?;
                 check_probability("of loss in the bad state", loss_bad)
             }
+        }
+    }
+}
+
+impl Default for Loss {
+    fn default() -> Loss {
+        Loss::NONE
+    }
+}
+
+impl FromStr for Loss {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Loss, String> {
+        let probability = text.parse().ok().filter(|probability| (0.0..=1.0).contains(probability));
+        let wrong = || format!("\"{text}\" is no loss; a loss is a probability from 0 to 1, such as 0.01");
+        probability.map(Loss::Independent).ok_or_else(wrong)
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Loss::Independent(probability) => probability.fmt(f),
+            Loss::Bursts { .. } => f.write_str("in bursts"),
         }
     }
 }
@@ -78,8 +110,7 @@ impl Chance {
     /// Whether the next frame is lost.
     pub fn loses(&mut self, loss: &Loss) -> bool {
         match *loss {
-            Loss::None => false,
-            Loss::Independent { probability } => self.happens(probability),
+            Loss::Independent(probability) => self.happens(probability),
             Loss::Bursts { good_to_bad, bad_to_good, loss_good, loss_bad } => {
                 if self.happens(if self.bad { bad_to_good } else { good_to_bad }) {
                     self.bad = !self.bad;
@@ -126,7 +157,7 @@ mod tests {
     #[test]
     fn independent_loss_has_its_share() {
         for probability in [0.0, 0.001, 0.01, 0.5, 1.0] {
-            let found = share(&losses(Loss::Independent { probability }));
+            let found = share(&losses(Loss::Independent(probability)));
             // Six standard deviations.
             let wide = 6.0 * (probability * (1.0 - probability) / FRAMES as f64).sqrt();
             assert!((found - probability).abs() <= wide, "{found} for {probability}");

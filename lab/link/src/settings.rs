@@ -10,7 +10,7 @@ use crate::rate::Rate;
 const MIN_QUEUE_BYTES: u64 = 4 * 68_000;
 /// Queueing time that [`Settings::usual_queue_bytes`] adds to the round trip: hosts send in bursts of about this length.
 const BURST_NS: u64 = 2_000_000;
-/// Limit of the delay, the jitter and the hold time of reordered frames.
+/// Limit of the delay and the jitter.
 const MAX_DELAY_NS: u64 = 60_000_000_000;
 
 /// Packet length in bytes that every path must forward (RFC 791, section 3.2).
@@ -34,20 +34,8 @@ pub struct Settings {
     /// Maximum length in bytes of a packet, counted from its network header. Longer packets are lost without an ICMP message: a
     /// path MTU black hole (RFC 2923, section 2.1). `None`: no limit.
     pub path_mtu: Option<u32>,
-    /// Reordering of frames; `None`: frames stay in order.
-    pub reordering: Option<Reordering>,
     /// Share of frames of which one bit is flipped on the way, 0 to 1.
     pub flip: f64,
-}
-
-/// Reordering: some frames are held back, and later frames overtake them.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Reordering {
-    /// Share of frames that are held back, 0 to 1.
-    pub probability: f64,
-    /// How much later the frames arrive.
-    pub hold_ns: u64,
 }
 
 impl Settings {
@@ -70,17 +58,13 @@ impl Settings {
 
     /// Describes the first invalid setting, if any.
     pub fn check(&self) -> Result<(), String> {
-        let times = [("delay", self.delay_ns), ("jitter", self.jitter_ns)];
-        for (name, ns) in times.into_iter().chain(self.reordering.map(|reordering| ("hold", reordering.hold_ns))) {
+        for (name, ns) in [("delay", self.delay_ns), ("jitter", self.jitter_ns)] {
             if ns > MAX_DELAY_NS {
                 return Err(format!("a {name} of {ns} ns is beyond the {MAX_DELAY_NS} ns that there may be"));
             }
         }
         if let Some(mtu) = self.path_mtu.filter(|mtu| *mtu < MIN_MTU) {
             return Err(format!("a path MTU of {mtu} bytes is below the {MIN_MTU} that IPv4 needs"));
-        }
-        if let Some(reordering) = self.reordering {
-            check_probability("of reordering", reordering.probability)?;
         }
         check_probability("of a changed bit", self.flip)?;
         self.loss.check()
@@ -106,13 +90,13 @@ mod tests {
 
     #[test]
     fn settings_are_read_and_checked() {
-        let text = r#"{"rate": 1000000000, "delay_ns": 1000, "loss": {"independent": {"probability": 0.01}}}"#;
+        let text = r#"{"rate": 1000000000, "delay_ns": 1000, "loss": 0.01}"#;
         let settings: Settings = serde_json::from_str(text).unwrap();
-        assert_eq!(settings.loss, Loss::Independent { probability: 0.01 });
+        assert_eq!(settings.loss, Loss::Independent(0.01));
         assert_eq!(settings.check(), Ok(()));
         assert!(serde_json::from_str::<Settings>(r#"{"dealy_ns": 1}"#).is_err());
 
-        let wrong = Settings { loss: Loss::Independent { probability: 1.5 }, ..Settings::default() };
+        let wrong = Settings { loss: Loss::Independent(1.5), ..Settings::default() };
         assert_eq!(wrong.check(), Err("the probability of loss is from 0 to 1, not 1.5".into()));
         let wrong = Settings { flip: -0.5, ..Settings::default() };
         assert_eq!(wrong.check(), Err("the probability of a changed bit is from 0 to 1, not -0.5".into()));
@@ -120,7 +104,6 @@ mod tests {
         assert!(wrong.check().unwrap_err().starts_with("a delay of"));
         let wrong = Settings { path_mtu: Some(60), ..Settings::default() };
         assert_eq!(wrong.check(), Err("a path MTU of 60 bytes is below the 68 that IPv4 needs".into()));
-        let reordering = Some(Reordering { probability: f64::NAN, hold_ns: 0 });
-        assert!(Settings { reordering, ..Settings::default() }.check().is_err());
+        assert!(Settings { flip: f64::NAN, ..Settings::default() }.check().is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! What holds of a link whatever its settings and their changes.
 
-use fishplate_link::{Instant, Link, Loss, Offered, Rate, Reordering, Settings, ethernet};
+use fishplate_link::{Instant, Link, Loss, Offered, Rate, Settings, ethernet};
 use proptest::prelude::*;
 
 /// A frame that has been through a link.
@@ -67,8 +67,8 @@ fn collect(link: &mut Link<(usize, u32, Instant)>, now: Instant, run: &mut Run) 
 fn settings() -> impl Strategy<Value = Settings> {
     let rate = prop_oneof![Just(None), (1u64..200_000).prop_map(|mbit| Some(Rate::mbit(mbit)))];
     let loss = prop_oneof![
-        3 => Just(Loss::None),
-        1 => (0.0..0.3).prop_map(|probability| Loss::Independent { probability }),
+        3 => Just(Loss::NONE),
+        1 => (0.0..0.3).prop_map(Loss::Independent),
         1 => Just(Loss::Bursts { good_to_bad: 0.05, bad_to_good: 0.3, loss_good: 0.0, loss_bad: 0.9 }),
     ];
     let queue = prop_oneof![Just(None), (2_000u64..200_000).prop_map(Some)];
@@ -81,7 +81,6 @@ fn settings() -> impl Strategy<Value = Settings> {
             queue_bytes,
             loss,
             path_mtu,
-            reordering: None,
             flip: 0.0,
         },
     )
@@ -172,16 +171,6 @@ proptest! {
         let times = |run: &Run| run.passed.iter().map(|frame| (frame.number, frame.due)).collect::<Vec<_>>();
         prop_assert_eq!(times(&run(&settings, &steps, seed).0), times(&run(&settings, &steps, seed).0));
     }
-
-    #[test]
-    fn held_frames_are_overtaken_and_arrive(settings in settings(), steps in steps(), seed: u64) {
-        let reordering = Some(Reordering { probability: 0.2, hold_ns: 50_000 });
-        let settings = Settings { reordering, loss: Loss::None, ..settings };
-        let (run, link) = run(&settings, &without_changes(steps), seed);
-        prop_assert!(run.passed.is_sorted_by_key(|frame| frame.due));
-        prop_assert_eq!(link.counters().delivered_frames as usize, run.passed.len());
-        prop_assert_eq!(link.frames(), 0);
-    }
 }
 
 fn link(mbit: u64, delay_ns: u64) -> Link<u32> {
@@ -250,7 +239,7 @@ fn packets_beyond_the_path_mtu_get_lost() {
 #[test]
 fn bits_change_in_their_share_of_the_frames() {
     let flips = |flip| {
-        let loss = Loss::Independent { probability: 0.1 };
+        let loss = Loss::Independent(0.1);
         let mut link = Link::new(Settings { flip, loss, ..Settings::default() }, 1);
         let mut flips = Vec::new();
         for number in 0..10_000u64 {
@@ -268,7 +257,7 @@ fn bits_change_in_their_share_of_the_frames() {
 
 #[test]
 fn loss_takes_time_on_the_link() {
-    let loss = Loss::Independent { probability: 1.0 };
+    let loss = Loss::Independent(1.0);
     let mut link = Link::new(Settings { rate: Some(Rate::mbit(1000)), loss, ..Settings::default() }, 1);
     assert_eq!(link.offer(Instant(0), 0, 1250), Offered::Lost(0));
     link.set(Instant(0), Settings { rate: Some(Rate::mbit(1000)), ..Settings::default() });

@@ -76,7 +76,7 @@ fn print_round_trips(backends: &[Backend]) -> Result<()> {
 
 fn print_rates(backend: Backend, seconds: f64) -> Result<()> {
     println!("{backend:?}: rate on the wire in Mbit/s, asked and measured by TCP for {seconds} s; share of a core");
-    let loss = Loss::Independent { probability: 0.0001 };
+    let loss = Loss::Independent(0.0001);
     for (delay_us, rails) in [
         (0, vec![100]),
         (0, vec![250]),

@@ -98,7 +98,7 @@ pub fn check_settings(settings: &Settings, backend: Backend) -> Result<()> {
     if backend == Backend::Nfqueue && settings.flip == 0.0 {
         return Ok(());
     }
-    let held_ns = settings.delay_ns + settings.jitter_ns + settings.reordering.map_or(0, |held| held.hold_ns);
+    let held_ns = settings.delay_ns + settings.jitter_ns;
     let Some(rate) = settings.rate else {
         ensure!(
             held_ns == 0,

@@ -140,7 +140,7 @@ fn a_change_holds_from_then_on(backend: Backend) -> Result<()> {
 }
 
 fn frames_get_lost_as_packets(backend: Backend) -> Result<()> {
-    let loss = |probability| Settings { loss: Loss::Independent { probability }, ..settings(1000, 100_000) };
+    let loss = |probability| Settings { loss: Loss::Independent(probability), ..settings(1000, 100_000) };
     let mut pair = Pair::new(Some(backend), &[loss(0.001)])?;
     streams(&mut pair, 1, 0.0, 0.5, |_| Ok(()))?;
     let counters = pair.emulator().status(false)?.lanes[0].counters;
@@ -214,7 +214,7 @@ fn requests_that_cannot_be_are_refused(backend: Backend) -> Result<()> {
     let set = |rail: &str, settings| Request::Set { rail: rail.into(), direction: Direction::Ab, settings };
     let emulator = pair.emulator();
     refused(emulator.ask(&set("r7", settings(1, 0)))?, "there is no rail r7")?;
-    let wrong = Settings { loss: Loss::Independent { probability: 2.0 }, ..settings(1, 0) };
+    let wrong = Settings { loss: Loss::Independent(2.0), ..settings(1, 0) };
     refused(emulator.ask(&set("r0", wrong))?, "the probability of loss is from 0 to 1, not 2")?;
     refused(emulator.say("{\"fly\": 1}")?, "not a request")?;
     refused(emulator.say("one\ntwo")?, "not a request")?;

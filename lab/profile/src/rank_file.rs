@@ -127,7 +127,7 @@ pub mod peer {
 }
 
 /// The table of call sites. Unused entries have a [`site::CALL`] of 0. One more row sums the calls for which there was no
-/// entry left.
+/// entry left. The counts have the order of the table of calls.
 pub mod site {
     /// Number of entries: more than large programs use.
     pub const CAPACITY: usize = 4096;

@@ -11,81 +11,28 @@ use std::process::Command;
 
 use source_graph::{Graph, Module};
 
-/// Crates of the workspace with their folders, what of the workspace each may use, and where it may be unsafe.
-const HOUSE: &[(&str, &str, &[&str], Unsafe)] = &[
-    ("fishplate-collectives", "transport/collectives", &[], Unsafe::Nowhere),
-    ("fishplate-engine", "transport/engine", &[], Unsafe::Nowhere),
-    ("fishplate-guest", "transport/guest", &[], Unsafe::Nowhere),
-    ("fishplate-host", "transport/host", &[], Unsafe::Nowhere),
-    (
-        "fishplate-interpose",
-        "transport/interpose",
-        &["fishplate-collectives", "fishplate-profile", "fishplate-guest", "fishplate-host", "fishplate-trace"],
-        Unsafe::In("src/ffi"),
-    ),
-    ("fishplate-link", "lab/link", &[], Unsafe::Nowhere),
-    ("fishplate-link-core", "transport/link-core", &["fishplate-engine"], Unsafe::In("src/sys")),
-    ("fishplate-longbow", "lab/longbow", &["fishplate-link"], Unsafe::In("src/sys")),
-    ("fishplate-mpi-trial", "lab/mpi-trial", &[], Unsafe::In("src/sys")),
-    ("fishplate-profile", "lab/profile", &["fishplate-host"], Unsafe::Nowhere),
-    (
-        "fishplate-rails",
-        "transport/rails",
-        &[
-            "fishplate-engine",
-            "fishplate-guest",
-            "fishplate-host",
-            "fishplate-link-core",
-            "fishplate-rails-ofi",
-            "fishplate-rails-shm",
-        ],
-        Unsafe::In("src/sys"),
-    ),
-    (
-        "fishplate-rails-ofi",
-        "transport/rails-ofi",
-        &["fishplate-engine", "fishplate-link-core", "ofi-abi"],
-        Unsafe::In("src/sys"),
-    ),
-    ("fishplate-rails-shm", "transport/rails-shm", &["fishplate-engine", "fishplate-link-core"], Unsafe::In("src/sys")),
-    ("ofi-abi", "transport/ofi-abi", &[], Unsafe::Nowhere),
-    (
-        "fishplate-provider",
-        "transport/provider",
-        &["fishplate-engine", "fishplate-rails", "fishplate-rails-ofi", "fishplate-guest", "ofi-abi"],
-        Unsafe::In("src/ffi"),
-    ),
-    (
-        "fishplate-sim",
-        "lab/sim",
-        &["fishplate-engine", "fishplate-link", "fishplate-collectives", "fishplate-trace"],
-        Unsafe::Nowhere,
-    ),
-    ("fishplate-trace", "lab/trace", &["fishplate-host"], Unsafe::Nowhere),
-    (
-        "fishplate-fuzz",
-        "fuzz",
-        &["fishplate-engine", "fishplate-rails", "fishplate-rails-ofi", "fishplate-rails-shm"],
-        Unsafe::Nowhere,
-    ),
-    (
-        "fishplate-lab",
-        "lab/program",
-        &[
-            "fishplate-collectives",
-            "fishplate-guest",
-            "fishplate-host",
-            "fishplate-longbow",
-            "fishplate-mpi-trial",
-            "fishplate-profile",
-            "fishplate-rails",
-            "fishplate-rails-ofi",
-            "fishplate-sim",
-            "fishplate-trace",
-        ],
-        Unsafe::Nowhere,
-    ),
-];
+/// Crates of the workspace, whose names begin with `fishplate-` unless they have a hyphen in front here: folder, name, where
+/// it may be unsafe (`-`: it forbids that), and which others it may use.
+const HOUSE: &str = "
+transport/collectives  collectives  -
+transport/engine       engine       -
+transport/guest        guest        -
+transport/host         host         -
+transport/interpose    interpose    src/ffi  collectives profile guest host trace
+lab/link               link         -
+transport/link-core    link-core    src/sys  engine
+lab/longbow            longbow      src/sys  link
+lab/mpi-trial          mpi-trial    src/sys
+lab/profile            profile      -        host
+transport/rails        rails        src/sys  engine guest host link-core rails-ofi rails-shm
+transport/rails-ofi    rails-ofi    src/sys  engine link-core -ofi-abi
+transport/rails-shm    rails-shm    src/sys  engine link-core
+transport/ofi-abi      -ofi-abi     -
+transport/provider     provider     src/ffi  engine rails rails-ofi guest -ofi-abi
+lab/sim                sim          -        engine link collectives trace
+lab/trace              trace        -        host
+fuzz                   fuzz         -        engine rails rails-ofi rails-shm
+lab/program            lab          -        collectives guest host longbow mpi-trial profile rails rails-ofi sim trace";
 
 /// Unsafe blocks elsewhere: files, how many, and why.
 const EXCEPTIONS: &[(&str, usize, &str)] =
@@ -95,15 +42,24 @@ const EXCEPTIONS: &[(&str, usize, &str)] =
 const ONE_IDEA: &[(&str, &str, &str)] =
     &[("transport/ofi-abi", "", "structures of libfabric's headers, which point to each other")];
 
-/// Uses that close a circle between files of different ideas: crate, file, what it uses, and why. None is to be added.
-const CIRCLES: &[(&str, &str, &str, &str)] = &[];
+struct Crate {
+    folder: &'static str,
+    name: String,
+    /// The folder that may have unsafe code; declarations of unsafe functions, which only state a contract, may be elsewhere.
+    is_unsafe_in: Option<&'static str>,
+    may_use: BTreeSet<String>,
+}
 
-#[derive(Clone, Copy)]
-enum Unsafe {
-    /// The crate forbids it.
-    Nowhere,
-    /// In this folder; declarations of unsafe functions, which only state a contract, also elsewhere.
-    In(&'static str),
+/// The crates of [`HOUSE`].
+fn house() -> Vec<Crate> {
+    let name = |word: &str| word.strip_prefix('-').map_or_else(|| format!("fishplate-{word}"), String::from);
+    let read = |line: &'static str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [folder, own, place, used @ ..] = &words[..] else { panic!("{line}") };
+        let is_unsafe_in = Some(*place).filter(|place| *place != "-");
+        Crate { folder, name: name(own), is_unsafe_in, may_use: used.iter().map(|word| name(word)).collect() }
+    };
+    HOUSE.trim().lines().map(read).collect()
 }
 
 fn root() -> PathBuf {
@@ -120,14 +76,15 @@ fn crates_use_only_what_they_may() {
     let packages = metadata["packages"].as_array().unwrap();
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_string();
     let members: BTreeSet<String> = packages.iter().map(|package| text(&package["name"])).collect();
-    let known: BTreeSet<String> = HOUSE.iter().map(|(name, ..)| name.to_string()).collect();
+    let house = house();
+    let known: BTreeSet<String> = house.iter().map(|known| known.name.clone()).collect();
     assert_eq!(members, known, "crates of the workspace, and crates in the table of this test");
     for package in packages {
         let name = text(&package["name"]);
-        let (_, _, allowed, _) = HOUSE.iter().find(|(known, ..)| *known == name).unwrap();
+        let known = house.iter().find(|known| known.name == name).unwrap();
         for dependency in package["dependencies"].as_array().unwrap() {
             let used = text(&dependency["name"]);
-            let fine = !members.contains(&used) || allowed.contains(&used.as_str());
+            let fine = !members.contains(&used) || known.may_use.contains(&used);
             assert!(fine, "{name} must not depend on {used}");
         }
     }
@@ -136,33 +93,18 @@ fn crates_use_only_what_they_may() {
 /// Files may not use each other in circles, but for a module and its submodules.
 #[test]
 fn files_do_not_use_each_other_in_circles() {
-    let wrong: Vec<String> = HOUSE.iter().flat_map(|(_, folder, ..)| wrong_with_uses_in(folder)).collect();
+    let wrong: Vec<String> = house().iter().flat_map(|own| wrong_with_uses_in(own.folder)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Circles in a crate, and exceptions of it that are not needed.
+/// Circles in a crate, and folders of one idea that have none.
 fn wrong_with_uses_in(folder: &str) -> Vec<String> {
     let graph = source_graph::read(&root().join(folder).join("src"));
-    let module = |name: &str| if name == "lib" { Vec::new() } else { name.split('/').map(String::from).collect() };
-    let excepted = CIRCLES.iter().filter(|(name, ..)| *name == folder);
-    let mut without = graph.clone();
-    let mut wrong = Vec::new();
-    for (_, from, to, _) in excepted.clone() {
-        if !without.get_mut(&module(from)).is_some_and(|used| used.remove(&module(to))) {
-            wrong.push(format!("{folder}: {from} does not use {to} any more: take it out of CIRCLES"));
-        }
-    }
-    let found = circles(folder, &without);
-    wrong.extend(found.iter().map(|circle| format!("{folder}: these files use each other in circles: {circle}")));
-    for (_, from, to, _) in excepted {
-        let mut with_it = without.clone();
-        with_it.entry(module(from)).or_default().insert(module(to));
-        if circles(folder, &with_it).len() == found.len() {
-            wrong.push(format!("{folder}: {from} and {to} are in no circle any more: take them out of CIRCLES"));
-        }
-    }
+    let circles = circles(folder, &graph).into_iter();
+    let mut wrong: Vec<String> =
+        circles.map(|circle| format!("{folder}: these files use each other in circles: {circle}")).collect();
     for (_, idea, _) in ONE_IDEA.iter().filter(|(name, ..)| *name == folder) {
-        if !all_circles(&without).iter().any(|circle| is_inside(circle, idea)) {
+        if !all_circles(&graph).iter().any(|circle| is_inside(circle, idea)) {
             wrong.push(format!("{folder}: no circle is in \"{idea}\" any more: take it out of ONE_IDEA"));
         }
     }
@@ -196,21 +138,17 @@ fn is_inside(circle: &BTreeSet<Module>, folder: &str) -> bool {
 
 #[test]
 fn unsafe_code_is_only_where_it_may_be() {
-    for (name, folder, _, place) in HOUSE {
+    for Crate { folder, name, is_unsafe_in, .. } in house() {
         let source = root().join(folder);
         let main = ["src/lib.rs", "src/main.rs"].map(|file| source.join(file)).into_iter().find(|file| file.exists());
         let main = fs::read_to_string(main.unwrap()).unwrap();
-        match place {
-            Unsafe::Nowhere => assert!(main.contains("#![forbid(unsafe_code)]"), "{name} must forbid unsafe code"),
-            Unsafe::In(allowed) => {
-                assert!(main.contains("#![deny(unsafe_code)]"), "{name} must deny unsafe code");
-                for file in sources(&source.join("src")) {
-                    if !file.starts_with(source.join(allowed)) {
-                        assert_safe(&file);
-                    }
-                }
-            }
-        }
+        let Some(allowed) = is_unsafe_in else {
+            assert!(main.contains("#![forbid(unsafe_code)]"), "{name} must forbid unsafe code");
+            continue;
+        };
+        assert!(main.contains("#![deny(unsafe_code)]"), "{name} must deny unsafe code");
+        let files = sources(&source.join("src"));
+        files.iter().filter(|file| !file.starts_with(source.join(allowed))).for_each(|file| assert_safe(file));
     }
 }
 

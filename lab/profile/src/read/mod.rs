@@ -7,7 +7,7 @@ mod series;
 use std::fmt;
 
 pub use rank::rank;
-pub use recorded::{CallCounts, Communicator, Current, Event, Module, Peer, Rank, Site, State};
+pub use recorded::{Communicator, Counts, Current, Event, Lost, Module, Rank, Site, State, Traffic};
 pub use series::{Series, series};
 
 /// Why a file cannot be read.

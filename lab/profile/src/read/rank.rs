@@ -3,7 +3,7 @@
 use fishplate_host::{Host, HostId};
 
 use super::Error;
-use super::recorded::{CallCounts, Communicator, Current, Event, Module, Peer, Rank, Site, State};
+use super::recorded::{Communicator, Counts, Current, Event, Lost, Module, Rank, Site, State, Traffic};
 use crate::calls;
 use crate::rank_file::{self, Layout, call, communicator, event, header, module, peer, site, size};
 use crate::sizes::CLASSES;
@@ -25,6 +25,16 @@ pub fn rank(bytes: &[u8]) -> Result<Rank, Error> {
         return Err(Error::Foreign);
     }
     Ok(RankFile { words, layout }.rank())
+}
+
+impl Rank {
+    /// A finalized rank of `ranks` without any calls: base of synthetic profiles.
+    pub fn idle(rank: usize, ranks: usize) -> Rank {
+        let layout = Layout::new(ranks);
+        let mut words = vec![0; layout.words];
+        (words[header::RANK], words[header::STATE], words[header::THREADS]) = (rank as u64, State::FINALIZED, 1);
+        RankFile { words, layout }.rank()
+    }
 }
 
 struct RankFile {
@@ -62,17 +72,19 @@ impl RankFile {
             threads: word(header::THREADS),
             hidden_ns: word(header::HIDDEN),
             waited_ns: word(header::WAITED),
-            lost: [header::LOST_REQUESTS, header::LOST_SITES, header::LOST_COMMUNICATORS].map(word),
+            lost: Lost {
+                requests: word(header::LOST_REQUESTS),
+                sites: word(header::LOST_SITES),
+                communicators: word(header::LOST_COMMUNICATORS),
+            },
             sampling: word(header::SAMPLING).min(63) as u32,
-            foreign: peer_of(&self.words[header::FOREIGN..]),
+            foreign: traffic(&self.words[header::FOREIGN..]),
             world: word(header::WORLD),
-            calls: self.rows(self.layout.calls, call::COLUMNS, calls::table().len()).map(call_counts).collect(),
+            calls: self.calls().map(|row| counts(row, call::COUNT)).collect(),
+            errors: self.calls().map(|row| row[call::ERRORS]).collect(),
             sizes: (0..size::KINDS).map(|kind| self.sizes(kind)).collect(),
-            peers: self.rows(self.layout.peers, peer::COLUMNS, self.layout.ranks).map(peer_of).collect(),
-            sites: self
-                .rows(self.layout.sites, site::COLUMNS, site::CAPACITY)
-                .filter_map(|row| self.site(row))
-                .collect(),
+            peers: self.rows(self.layout.peers, peer::COLUMNS, self.layout.ranks).map(traffic).collect(),
+            sites: self.sites(),
             modules: self.modules(),
             communicators: self.communicators(),
             events: self.events(),
@@ -81,6 +93,10 @@ impl RankFile {
 
     fn rows(&self, at: usize, columns: usize, rows: usize) -> impl Iterator<Item = &[u64]> {
         self.words[at..at + columns * rows].chunks_exact(columns)
+    }
+
+    fn calls(&self) -> impl Iterator<Item = &[u64]> {
+        self.rows(self.layout.calls, call::COLUMNS, calls::table().len())
     }
 
     fn state(&self) -> State {
@@ -104,16 +120,12 @@ impl RankFile {
         })
     }
 
-    fn site(&self, row: &[u64]) -> Option<Site> {
-        let counts = CallCounts {
-            count: row[site::COUNT],
-            time_ns: row[site::TIME],
-            longest_ns: row[site::LONGEST],
-            sent: row[site::SENT],
-            received: row[site::RECEIVED],
-            errors: 0,
+    fn sites(&self) -> Vec<Site> {
+        let site = |row: &[u64]| {
+            let call = self.call_number(row[site::CALL])?;
+            Some(Site { call, caller: row[site::CALLER], counts: counts(row, site::COUNT) })
         };
-        self.call_number(row[site::CALL]).map(|call| Site { call, caller: row[site::CALLER], counts })
+        self.rows(self.layout.sites, site::COLUMNS, site::CAPACITY).filter_map(site).collect()
     }
 
     fn modules(&self) -> Vec<Module> {
@@ -126,8 +138,8 @@ impl RankFile {
         let rows = self.rows(self.layout.communicators, communicator::COLUMNS, communicator::CAPACITY);
         let communicator = |row: &[u64]| Communicator {
             id: row[communicator::ID],
-            ranks: row[communicator::RANKS],
             name: words::load_text(&row[communicator::NAME]),
+            size: row[communicator::RANKS],
             calls: row[communicator::CALLS],
             time_ns: row[communicator::TIME],
             sent: row[communicator::SENT],
@@ -157,19 +169,20 @@ impl RankFile {
     }
 }
 
-fn call_counts(row: &[u64]) -> CallCounts {
-    CallCounts {
-        count: row[call::COUNT],
-        time_ns: row[call::TIME],
-        longest_ns: row[call::LONGEST],
-        sent: row[call::SENT],
-        received: row[call::RECEIVED],
-        errors: row[call::ERRORS],
+/// The counts in a row of calls or call sites, whose columns have one order from that of the number of calls on.
+fn counts(row: &[u64], first: usize) -> Counts {
+    let column = |of_calls: usize| row[first + of_calls - call::COUNT];
+    Counts {
+        count: column(call::COUNT),
+        time_ns: column(call::TIME),
+        longest_ns: column(call::LONGEST),
+        sent: column(call::SENT),
+        received: column(call::RECEIVED),
     }
 }
 
-fn peer_of(row: &[u64]) -> Peer {
-    Peer {
+fn traffic(row: &[u64]) -> Traffic {
+    Traffic {
         sent: row[peer::SENT],
         sent_bytes: row[peer::SENT_BYTES],
         received: row[peer::RECEIVED],

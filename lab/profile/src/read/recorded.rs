@@ -1,9 +1,8 @@
 //! The contents of the file of one rank.
 
-use fishplate_host::{Host, HostId};
+use fishplate_host::HostId;
+use serde::{Deserialize, Serialize};
 
-use crate::calls;
-use crate::rank_file::size;
 use crate::sizes::CLASSES;
 
 /// How far a rank got.
@@ -65,20 +64,22 @@ pub struct Rank {
     pub hidden_ns: u64,
     /// Time for which the program waited in MPI for requests.
     pub waited_ns: u64,
-    /// Entries not recorded, as their table was full: requests, call sites, communicators.
-    pub lost: [u64; 3],
+    /// Entries not recorded, as their table was full.
+    pub lost: Lost,
     /// Binary logarithm of the sampling interval: one of 2^x messages is in `events`.
     pub sampling: u32,
     /// Messages to and from ranks outside MPI_COMM_WORLD.
-    pub foreign: Peer,
+    pub foreign: Traffic,
     /// See [`crate::rank_file::header::WORLD`].
     pub world: u64,
     /// By the number of the call.
-    pub calls: Vec<CallCounts>,
+    pub calls: Vec<Counts>,
+    /// How many calls failed, by the number of the call.
+    pub errors: Vec<u64>,
     /// By kind ([`crate::rank_file::size`]) and class: number of messages and bytes.
     pub sizes: Vec<[(u64, u64); CLASSES]>,
     /// By rank in MPI_COMM_WORLD.
-    pub peers: Vec<Peer>,
+    pub peers: Vec<Traffic>,
     /// Places where the program calls MPI.
     pub sites: Vec<Site>,
     /// Program and libraries that contain the call sites.
@@ -89,41 +90,15 @@ pub struct Rank {
     pub events: Vec<Event>,
 }
 
-impl Rank {
-    /// A finalized rank of `ranks` without any calls: base of synthetic profiles.
-    pub fn idle(rank: usize, ranks: usize) -> Rank {
-        Rank {
-            rank,
-            ranks,
-            host: String::new(),
-            host_id: Host::default().id(),
-            clock: String::new(),
-            pid: 0,
-            program: String::new(),
-            library: String::new(),
-            state: State::Finalized,
-            started_realtime_ns: 0,
-            started_ns: 0,
-            last_ns: 0,
-            current: None,
-            in_mpi_ns: 0,
-            paused_ns: 0,
-            threads: 1,
-            hidden_ns: 0,
-            waited_ns: 0,
-            lost: [0; 3],
-            sampling: 0,
-            foreign: Peer::default(),
-            world: 0,
-            calls: vec![CallCounts::default(); calls::table().len()],
-            sizes: vec![[(0, 0); CLASSES]; size::KINDS],
-            peers: vec![Peer::default(); ranks],
-            sites: Vec::new(),
-            modules: Vec::new(),
-            communicators: Vec::new(),
-            events: Vec::new(),
-        }
-    }
+/// Numbers of entries that were not recorded, as their table was full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lost {
+    /// Requests.
+    pub requests: u64,
+    /// Call sites.
+    pub sites: u64,
+    /// Communicators.
+    pub communicators: u64,
 }
 
 /// A call that did not return.
@@ -137,9 +112,9 @@ pub struct Current {
     pub caller: u64,
 }
 
-/// Counts of a call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CallCounts {
+/// Counts of calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
     /// Number of calls.
     pub count: u64,
     /// Total time in the calls.
@@ -150,18 +125,27 @@ pub struct CallCounts {
     pub sent: u64,
     /// Bytes received.
     pub received: u64,
-    /// Number of calls that failed.
-    pub errors: u64,
 }
 
-/// Messages between a rank and one peer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Peer {
-    /// Number of messages sent to the peer.
+impl Counts {
+    /// Adds others.
+    pub fn add(&mut self, other: &Counts) {
+        self.count = self.count.saturating_add(other.count);
+        self.time_ns = self.time_ns.saturating_add(other.time_ns);
+        self.longest_ns = self.longest_ns.max(other.longest_ns);
+        self.sent = self.sent.saturating_add(other.sent);
+        self.received = self.received.saturating_add(other.received);
+    }
+}
+
+/// Messages between a rank and others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Number of messages sent.
     pub sent: u64,
     /// Bytes of the messages sent.
     pub sent_bytes: u64,
-    /// Number of messages received from the peer.
+    /// Number of messages received.
     pub received: u64,
     /// Bytes of the messages received.
     pub received_bytes: u64,
@@ -175,7 +159,7 @@ pub struct Site {
     /// Return address of the call.
     pub caller: u64,
     /// Counts of the calls from this place.
-    pub counts: CallCounts,
+    pub counts: Counts,
 }
 
 /// A program or library mapped by a rank.
@@ -188,14 +172,14 @@ pub struct Module {
 }
 
 /// A communicator.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Communicator {
     /// Identifier, equal on all its ranks.
     pub id: u64,
-    /// Number of ranks.
-    pub ranks: u64,
-    /// Its name.
+    /// Its name; empty for none.
     pub name: String,
+    /// Number of ranks.
+    pub size: u64,
     /// Number of calls on the communicator, without waits.
     pub calls: u64,
     /// Total time in the calls.

@@ -24,7 +24,7 @@ pub struct Application {
     /// Its program: a file of its packages, or a name in PATH.
     pub program: String,
     /// Its packages; absent: it is from the machine.
-    packages: Option<Source>,
+    pub packages: Option<Packages>,
     /// Debian's package, where it is from the machine.
     #[serde(default)]
     pub debian_package: String,
@@ -36,15 +36,6 @@ pub struct Application {
     pub inputs: BTreeMap<String, Input>,
     /// The way to get its version.
     pub version: Version,
-}
-
-/// Packages of PyPI.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Source {
-    requirements: Vec<String>,
-    licence: String,
-    download_mb: u32,
 }
 
 /// The way to get the version of an application.
@@ -105,18 +96,6 @@ pub fn find(name: &str) -> Result<&'static Application> {
 }
 
 impl Application {
-    /// Its packages, unless it is from the machine.
-    pub fn packages(&'static self) -> Option<Packages> {
-        let source = self.packages.as_ref()?;
-        Some(Packages {
-            name: &self.name,
-            title: &self.title,
-            requirements: &source.requirements,
-            licence: &source.licence,
-            download_mb: source.download_mb,
-        })
-    }
-
     /// The input `name`.
     ///
     /// # Errors
@@ -153,8 +132,8 @@ mod tests {
         for application in all() {
             assert!(application.input(&application.default_input).is_ok(), "{}", application.name);
             assert!(wheels::find(application.abi.wheels()).is_ok());
-            assert!(application.packages().is_none_or(|packages| packages.have_hashes()), "{}", application.name);
-            assert_eq!(application.packages().is_none(), !application.debian_package.is_empty());
+            assert!(application.packages.as_ref().is_none_or(Packages::have_hashes), "{}", application.name);
+            assert_eq!(application.packages.is_none(), !application.debian_package.is_empty());
         }
         let names: Vec<&str> = all().iter().map(|application| application.name.as_str()).collect();
         assert_eq!(names, ["gromacs", "lammps"]);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use super::description::{Application, Input};
-use crate::mpi::stacks::{self, packages::STAMP};
+use crate::mpi::stacks::{self, packages::Packages, packages::STAMP};
 use crate::system::programs;
 
 /// The folder of inputs.
@@ -17,7 +17,7 @@ const PACKAGE: &str = "{package}";
 impl Application {
     /// The folder that is Fishplate's own: with its packages, and its inputs.
     pub fn root(&'static self) -> Result<PathBuf> {
-        match self.packages() {
+        match &self.packages {
             Some(packages) => packages.folder(),
             None => Ok(stacks::cache_folder()?.join(&self.name)),
         }
@@ -32,7 +32,7 @@ impl Application {
     /// # Errors
     /// With what to do where it is not there.
     pub fn program_file(&'static self) -> Result<PathBuf> {
-        if !self.packages().map_or(Ok(true), |packages| packages.are_complete())? {
+        if !self.packages.as_ref().map_or(Ok(true), Packages::are_complete)? {
             bail!("{} is not set up here: `{}` does that", self.name, self.how_to_get());
         }
         self.executable()
@@ -43,7 +43,7 @@ impl Application {
     /// # Errors
     /// With what to do where it is not there.
     pub fn executable(&'static self) -> Result<PathBuf> {
-        if self.packages().is_some() {
+        if self.packages.is_some() {
             return self.in_packages(&self.program);
         }
         programs::find(&self.program).with_context(|| {

@@ -128,9 +128,8 @@ fn recorded(name: String, rail: &Rail) -> record::Rail {
         name,
         rate_mbit: rail.rate_mbit.mbit().map(f64::from),
         delay_us: Some(rail.delay.us()),
-        loss: match rail.loss.0 {
-            Loss::None => Some(0.0),
-            Loss::Independent { probability } => Some(probability),
+        loss: match rail.loss {
+            Loss::Independent(probability) => Some(probability),
             // Bursts have no single probability; the plan in the manifest has all of it.
             _ => None,
         },

@@ -91,7 +91,7 @@ impl Programs {
                 Folders { bench: build.join("bench").join(&name), apps: build.join(APPS).join(&name) }
             }
             Out::Cache(out) => {
-                let name = wheels.map_or_else(own, |wheels| wheels.requirements[0].replace("==", "-"));
+                let name = wheels.map_or_else(own, |wheels| wheels.packages.folder_name());
                 let bench = out.join(name);
                 Folders { apps: bench.join(APPS), bench }
             }

@@ -11,7 +11,7 @@ use super::experiment;
 use crate::lab::control::{self, Description, Request, Response};
 use crate::lab::measure::Measured;
 use crate::lab::registry::Slot;
-use crate::lab::{Choice, Delay, Flip, LossSetting, Rail, Size, Topology, enter, print, start};
+use crate::lab::{Choice, Delay, Flip, Loss, Rail, Size, Topology, enter, print, start};
 use crate::storage::Asked;
 use crate::testbed::{FlowLimit, Rate};
 use crate::{say, tell};
@@ -110,7 +110,7 @@ struct Up {
 
     /// Probability that a packet is lost.
     #[arg(long, value_name = "P,...", value_delimiter = ',')]
-    loss: Vec<LossSetting>,
+    loss: Vec<Loss>,
 
     /// Probability that a bit of a packet is changed, and its checksum with it.
     #[arg(long, value_name = "P,...", value_delimiter = ',')]

@@ -8,12 +8,12 @@ use std::process::ExitCode;
 use anyhow::{Result, anyhow};
 use fishplate_rails::discover::{self, Class, Interface};
 use fishplate_rails::rail::Rail;
-use fishplate_rails::{Settings, hints, netlink, numa, pairing, probe};
+use fishplate_rails::{Settings, netlink, pairing, probe};
 use fishplate_rails_ofi::adapters::{Adapter, SYSFS};
 use fishplate_rails_ofi::wanted;
 use serde::Serialize;
 
-use crate::counters::live::Flows;
+use crate::doctor::checks::rails::{self as facts, InterfaceFacts};
 use crate::output::text;
 use crate::say;
 
@@ -44,36 +44,8 @@ Examples:
 
 #[derive(Serialize)]
 struct Row {
-    name: String,
-    /// It is a path over its interface, and leaves by this gateway.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    gateway: Option<IpAddr>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    altnames: Vec<String>,
-    rail: bool,
-    /// It would be used for a peer to which no rail leads.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    reserve: bool,
-    /// The preferred address of the rail.
-    address: Option<IpAddr>,
-    addresses: Vec<IpAddr>,
-    speed_mbps: Option<u64>,
-    mtu: u32,
-    /// Of its device.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    numa_node: Option<u32>,
-    /// Its connections, from running programs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    flows: Option<Flows>,
-    /// The reason why it carries nothing at present.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    outage: Option<&'static str>,
-    /// The reason why it is not a rail.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    /// Obstacles, with advice.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    hints: Vec<String>,
+    #[serde(flatten)]
+    interface: InterfaceFacts,
     /// The best pair of addresses, if a peer was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     peer: Option<Reach>,
@@ -118,13 +90,11 @@ pub fn run(args: Args) -> Result<ExitCode> {
         classes.iter().flat_map(|class| pairing::pair_class(&rails, peer, *class)).collect()
     };
     let (used, reserve) = (pairs(&[Class::Rail]), pairs(&Class::ALL[1..]));
-    let mut rows: Vec<Row> = interfaces.iter().map(Row::new).collect();
-    let known = Flows::of_this_host();
+    let row = |interface| Row { interface, peer: None, pairs: Vec::new() };
+    let mut rows: Vec<Row> = facts::all(&interfaces, &rails).into_iter().map(row).collect();
     let mut answered: Option<Class> = None;
     for (at, (rail, row)) in rails.iter().zip(&mut rows).enumerate() {
-        row.hints = hints::hints(rail, Rail::preferred(&rails));
-        row.flows = known.get(&rail.name).copied();
-        if row.outage.is_some() {
+        if row.interface.outage.is_some() {
             continue;
         }
         let leads = |pairs: &[pairing::Pair], to: &IpAddr| {
@@ -147,11 +117,11 @@ pub fn run(args: Args) -> Result<ExitCode> {
         print_domains(&settings.rails);
     }
     let leads = |row: &Row| match &row.peer {
-        Some(peer) if row.rail => peer.reachable,
+        Some(peer) if row.interface.rail => peer.reachable,
         Some(_) => row.pairs.iter().any(|pair| pair.used && pair.reach.reachable),
-        None => row.rail || row.reserve,
+        None => row.interface.rail || row.interface.reserve,
     };
-    let usable = |row: &Row| row.outage.is_none() && leads(row);
+    let usable = |row: &Row| row.interface.outage.is_none() && leads(row);
     Ok(if rows.iter().any(usable) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -214,31 +184,9 @@ impl Pair {
 }
 
 impl Row {
-    fn new(interface: &Interface) -> Row {
-        let reason = interface.reason().map(str::to_string);
-        Row {
-            name: interface.rail_name(),
-            gateway: interface.path.and_then(|ip| discover::gateway(interface.index, ip)),
-            altnames: interface.altnames.clone(),
-            rail: interface.is_rail(),
-            reserve: interface.class().is_some() && !interface.is_rail(),
-            address: interface.offered().first().map(|offered| offered.ip),
-            addresses: interface.shown().iter().map(|address| address.ip).collect(),
-            speed_mbps: interface.speed_mbps,
-            mtu: interface.mtu,
-            numa_node: numa::node(&interface.name, interface.index),
-            flows: None,
-            outage: interface.outage,
-            reason,
-            hints: Vec::new(),
-            peer: None,
-            pairs: Vec::new(),
-        }
-    }
-
     fn state(&self) -> String {
-        match (&self.reason, self.outage, self.gateway) {
-            (Some(reason), ..) if self.reserve => format!("in reserve: {reason}"),
+        match (&self.interface.reason, &self.interface.outage, self.interface.gateway) {
+            (Some(reason), ..) if self.interface.reserve => format!("in reserve: {reason}"),
             (Some(reason), ..) => format!("not used: {reason}"),
             (None, Some(outage), _) => format!("rail, but {outage} now"),
             (None, None, Some(gateway)) => format!("rail by {gateway}"),
@@ -250,26 +198,27 @@ impl Row {
 fn print(rows: &[Row]) {
     let mut table = text::table(&["interface", "addresses", "speed", "MTU", "state"], usize::MAX);
     for row in rows {
-        let addresses: Vec<String> = row.addresses.iter().map(ToString::to_string).collect();
-        let names: Vec<&str> = [&row.name].into_iter().chain(&row.altnames).map(String::as_str).collect();
+        let addresses: Vec<String> = row.interface.addresses.iter().map(ToString::to_string).collect();
+        let names: Vec<&str> =
+            [&row.interface.name].into_iter().chain(&row.interface.altnames).map(String::as_str).collect();
         table.add_row([
             names.join("\n"),
             or_dash(addresses.join("\n")),
-            row.speed_mbps.map_or("unknown".into(), |mbps| format!("{mbps} Mbit/s")),
-            row.mtu.to_string(),
+            row.interface.speed_mbps.map_or("unknown".into(), |mbps| format!("{mbps} Mbit/s")),
+            row.interface.mtu.to_string(),
             row.state(),
         ]);
     }
     say!("{table}");
     say!("{} (FISHPLATE_RAILS chooses others)", count(rows));
-    for (row, node) in rows.iter().filter_map(|row| Some((row, row.numa_node?))) {
-        say!("{} is at NUMA node {node}", row.name);
+    for (row, node) in rows.iter().filter_map(|row| Some((row, row.interface.numa_node?))) {
+        say!("{} is at NUMA node {node}", row.interface.name);
     }
-    for (row, flows) in rows.iter().filter_map(|row| Some((row, row.flows?))) {
-        say!("{}: {flows}", row.name);
+    for (row, flows) in rows.iter().filter_map(|row| Some((row, row.interface.flows?))) {
+        say!("{}: {flows}", row.interface.name);
     }
-    for (row, hint) in rows.iter().flat_map(|row| row.hints.iter().map(move |hint| (row, hint))) {
-        say!("{}: {hint}", row.name);
+    for (row, hint) in rows.iter().flat_map(|row| row.interface.hints.iter().map(move |hint| (row, hint))) {
+        say!("{}: {hint}", row.interface.name);
     }
     if rows.iter().any(|row| !row.pairs.is_empty()) {
         print_pairs(rows);
@@ -277,8 +226,9 @@ fn print(rows: &[Row]) {
 }
 
 fn count(rows: &[Row]) -> String {
-    let devices: BTreeSet<&str> = rows.iter().map(|row| row.name.split('/').next().unwrap_or_default()).collect();
-    let (rails, rows, devices) = (rows.iter().filter(|row| row.rail).count(), rows.len(), devices.len());
+    let devices: BTreeSet<&str> =
+        rows.iter().map(|row| row.interface.name.split('/').next().unwrap_or_default()).collect();
+    let (rails, rows, devices) = (rows.iter().filter(|row| row.interface.rail).count(), rows.len(), devices.len());
     match devices == rows {
         true => format!("{rails} of {rows} interfaces would be rails"),
         false => format!("there would be {rails} rails, as paths over an interface count; {devices} interfaces"),
@@ -289,7 +239,7 @@ fn print_pairs(rows: &[Row]) {
     let mut table = text::table(&["rail", "from", "to", "route", "bound to", "answer", "used"], usize::MAX);
     for (row, pair) in rows.iter().flat_map(|row| row.pairs.iter().map(move |pair| (row, pair))) {
         table.add_row([
-            row.name.clone(),
+            row.interface.name.clone(),
             or_dash(pair.from.map(|ip| ip.to_string()).unwrap_or_default()),
             pair.to.to_string(),
             pair.route.clone(),

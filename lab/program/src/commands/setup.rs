@@ -73,7 +73,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let nothing_named = args.stacks.is_empty() && apps.is_empty() && storages.is_empty();
     let wanted = if nothing_named || !args.stacks.is_empty() { wanted(&args.stacks)? } else { Vec::new() };
     // Programs that only the machine can provide are checked before anything is fetched.
-    apps.iter().filter(|app| app.packages().is_none()).try_for_each(|app| app.program_file().map(|_| ()))?;
+    apps.iter().filter(|app| app.packages.is_none()).try_for_each(|app| app.program_file().map(|_| ()))?;
     let cache = stacks::cache_folder()?;
     let cannot = |what| format!("cannot {what} {} (FISHPLATE_CACHE names another folder)", cache.display());
     let _own = NotForOthers::new();

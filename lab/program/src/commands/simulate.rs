@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 use fishplate_sim::throughput;
 use fishplate_sim::transport::{self, Mutation, Outcome, Setup};
 
-use super::{simulate_cells, simulate_history, simulate_many_ranks, simulate_testbed};
+use super::{simulate_tables, simulate_testbed};
 
 /// Runs the protocol in virtual time while rails fail, and checks that nothing is lost.
 ///
@@ -24,17 +24,17 @@ pub struct Args {
     machine: simulate_testbed::Args,
 
     /// Print the table of histories instead: times of patterns after different earlier traffic, the worst first
-    #[arg(long, group = simulate_cells::TABLE)]
+    #[arg(long, group = simulate_tables::TABLE)]
     history: bool,
 
     /// Print the table of many ranks a host instead: goodput while rails change, and what ranks know of rails
-    #[arg(long, group = simulate_cells::TABLE)]
+    #[arg(long, group = simulate_tables::TABLE)]
     many_ranks: bool,
 
     /// Print only these cells of one of these tables: pattern=exchange, rails=1000+250,1000+1000 (any rates), sizes=16K:1M;
     /// of --history also delays=0,1000 (us one way) and before=nothing,small; of --many-ranks also hosts=2x16,8x64
     /// (hosts and ranks on each) and knows=nothing,told,measured (what ranks know of the rails at first)
-    #[arg(long, requires = simulate_cells::TABLE, value_name = "KEY=LIST")]
+    #[arg(long, requires = simulate_tables::TABLE, value_name = "KEY=LIST")]
     only: Vec<String>,
 
     /// Replay one seed, and print all events; with TESTBED, --history or --many-ranks: seed of random numbers
@@ -76,12 +76,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         return simulate_testbed::run(&args.machine, args.seed.unwrap_or(1));
     }
     if args.history {
-        let (table, code) = simulate_history::table(&args.only, args.seed.unwrap_or(1))?;
+        let (table, code) = simulate_tables::history(&args.only, args.seed.unwrap_or(1))?;
         return print(&table).map(|_| code);
     }
     if args.many_ranks {
-        let (table, code) = simulate_many_ranks::table(&args.only, args.seed.unwrap_or(1))?;
-        return print(&table).map(|_| code);
+        return print(&simulate_tables::many_ranks(&args.only, args.seed.unwrap_or(1))?);
     }
     ensure!(args.seconds >= 0.0 && args.seconds.is_finite(), "--seconds is a length of time, not {}", args.seconds);
     if args.throughput {

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::rail::{Flip, LossSetting, Rail};
+use fishplate_longbow::link::Loss;
+
+use super::rail::{Flip, Rail};
 use super::units::{Delay, Size};
 use crate::testbed::{Rate, rail_name};
 
@@ -34,7 +36,7 @@ pub struct Update {
     rate: Option<Rate>,
     delay: Option<Delay>,
     jitter: Option<Delay>,
-    loss: Option<LossSetting>,
+    loss: Option<Loss>,
     flip: Option<Flip>,
     path_mtu: Option<Option<u32>>,
     queue: Option<Option<Size>>,
@@ -153,7 +155,7 @@ mod tests {
     fn a_change_leaves_the_rest() {
         let rail = Rail { queue: Some(Size { bytes: 1000 }), ..Rail::of_rate(Rate::Mbit(100)) };
         let (_, Change::Rail(update)) = parse_change("r0=delay=1ms,loss=0.5").unwrap() else { panic!() };
-        let expected = Rail { delay: Delay::of_ns(1_000_000), loss: LossSetting::independent(0.5), ..rail };
+        let expected = Rail { delay: Delay::of_ns(1_000_000), loss: Loss::Independent(0.5), ..rail };
         assert_eq!(update.applied_to(rail), expected);
         let mut rail = rail;
         for (word, path_mtu) in [("r0=path-mtu=1300", Some(1300)), ("r0=path-mtu=any", None)] {

@@ -37,7 +37,8 @@ use change::{Change, Target};
 use link::Link;
 use shape::Emulation;
 
-pub use rail::{Flip, LossSetting, Rail};
+pub use fishplate_longbow::link::Loss;
+pub use rail::{Flip, Rail};
 pub use topology::{Choice, Cluster, Topology, Wan};
 pub use units::{Delay, Size};
 

@@ -21,8 +21,9 @@ pub struct Rail {
     /// Each frame takes up to so much longer; order is kept.
     #[serde(skip_serializing_if = "Delay::is_zero")]
     pub jitter: Delay,
-    #[serde(skip_serializing_if = "LossSetting::is_none")]
-    pub loss: LossSetting,
+    /// Of packets: a probability, or bursts.
+    #[serde(skip_serializing_if = "Loss::is_none")]
+    pub loss: Loss,
     /// Of which packets a bit is changed.
     #[serde(skip_serializing_if = "Flip::is_none")]
     pub flip: Flip,
@@ -39,11 +40,6 @@ pub struct Rail {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_limit: Option<FlowLimit>,
 }
-
-/// Loss of packets: a probability, or bursts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Written", into = "Written")]
-pub struct LossSetting(pub Loss);
 
 /// Probability that a bit of a packet is changed on the way, and its checksum with it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -69,17 +65,6 @@ impl std::str::FromStr for Flip {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(
-    untagged,
-    deny_unknown_fields,
-    expecting = "loss is a probability from 0 to 1, or { good_to_bad, bad_to_good, loss_good, loss_bad }"
-)]
-enum Written {
-    Probability(f64),
-    Bursts { good_to_bad: f64, bad_to_good: f64, loss_good: f64, loss_bad: f64 },
-}
-
 impl Rail {
     /// A rail of this rate and nothing else.
     pub fn of_rate(rate_mbit: Rate) -> Rail {
@@ -93,7 +78,7 @@ impl Rail {
 
     /// Whether it has a rate alone, and loses all packets.
     pub fn loses_all_alone(&self) -> bool {
-        self.loss == LossSetting::independent(1.0) && Rail { loss: LossSetting::default(), ..*self }.is_rate_alone()
+        self.loss == Loss::Independent(1.0) && Rail { loss: Loss::NONE, ..*self }.is_rate_alone()
     }
 
     /// Whether nothing is asked of it.
@@ -108,55 +93,9 @@ impl Rail {
             delay_ns: self.delay.ns,
             jitter_ns: self.jitter.ns,
             queue_bytes: self.queue.map(|queue| queue.bytes),
-            loss: self.loss.0,
+            loss: self.loss,
             path_mtu: self.path_mtu,
-            reordering: None,
             flip: self.flip.0,
-        }
-    }
-}
-
-impl LossSetting {
-    /// Each packet with this probability.
-    pub fn independent(probability: f64) -> LossSetting {
-        LossSetting(if probability == 0.0 { Loss::None } else { Loss::Independent { probability } })
-    }
-
-    /// Whether nothing gets lost.
-    pub fn is_none(&self) -> bool {
-        self.0 == Loss::None
-    }
-}
-
-impl std::str::FromStr for LossSetting {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<LossSetting, String> {
-        let probability = text.parse().ok().filter(|probability| (0.0..=1.0).contains(probability));
-        let wrong = || format!("\"{text}\" is no loss; a loss is a probability from 0 to 1, such as 0.01");
-        probability.map(LossSetting::independent).ok_or_else(wrong)
-    }
-}
-
-impl From<Written> for LossSetting {
-    fn from(written: Written) -> LossSetting {
-        match written {
-            Written::Probability(probability) => LossSetting::independent(probability),
-            Written::Bursts { good_to_bad, bad_to_good, loss_good, loss_bad } => {
-                LossSetting(Loss::Bursts { good_to_bad, bad_to_good, loss_good, loss_bad })
-            }
-        }
-    }
-}
-
-impl From<LossSetting> for Written {
-    fn from(losing: LossSetting) -> Written {
-        match losing.0 {
-            Loss::None => Written::Probability(0.0),
-            Loss::Independent { probability } => Written::Probability(probability),
-            Loss::Bursts { good_to_bad, bad_to_good, loss_good, loss_bad } => {
-                Written::Bursts { good_to_bad, bad_to_good, loss_good, loss_bad }
-            }
         }
     }
 }
@@ -175,15 +114,5 @@ impl fmt::Display for Rail {
             (!self.burst.is_default()).then(|| "bursts of a packet".to_string()),
         ];
         f.write_str(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
-    }
-}
-
-impl fmt::Display for LossSetting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Loss::None => f.write_str("0"),
-            Loss::Independent { probability } => probability.fmt(f),
-            Loss::Bursts { .. } => f.write_str("in bursts"),
-        }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fishplate_host::Labels;
 use fishplate_profile::rank_file::size;
-use fishplate_profile::read::{self, CallCounts, Current, State};
+use fishplate_profile::read::{self, Current, State};
 use fishplate_profile::series_file::STEP_NS;
 use fishplate_profile::{calls, sizes};
 
@@ -12,9 +12,7 @@ use super::clocks::Clocks;
 use super::late::{self, Waiting};
 use super::places::Places;
 use super::raw::{Raw, RawRank};
-use super::schema::{
-    Call, Column, Communicator, Counts, End, Lost, Peer, Profile, Rank, SCHEMA, Series, Site, Size, Traffic, Way, World,
-};
+use super::schema::{Call, Column, Counts, End, Peer, Profile, Rank, SCHEMA, Series, Site, Size, Way, World};
 
 /// Totals of the program.
 pub fn profile(mut raw: Raw, exit_code: Option<u8>) -> Profile {
@@ -65,7 +63,6 @@ fn rank(raw: RawRank, waiting: &Waiting, places: &mut Places) -> Rank {
     let ended_ns = raw.ended_ns;
     let counts = raw.counts;
     let run_ns = ended_ns.saturating_sub(counts.started_ns);
-    let [requests, sites, communicators] = counts.lost;
     Rank {
         end: end(&counts, ended_ns, places),
         rank: counts.rank,
@@ -80,13 +77,13 @@ fn rank(raw: RawRank, waiting: &Waiting, places: &mut Places) -> Rank {
         hidden_ns: counts.hidden_ns,
         waited_ns: counts.waited_ns,
         late: waiting.late,
-        lost: Lost { requests, sites, communicators },
+        lost: counts.lost,
         calls: used_calls(&counts, waiting),
         sites: used_sites(&counts, places),
         sizes: used_sizes(&counts),
         peers: peers(&counts),
-        foreign: traffic(&counts.foreign),
-        communicators: counts.communicators.iter().map(communicator).collect(),
+        foreign: counts.foreign,
+        communicators: counts.communicators,
         series: raw.series.map(series),
     }
 }
@@ -107,15 +104,12 @@ fn end(counts: &read::Rank, ended_ns: u64, places: &mut Places) -> End {
 }
 
 fn used_calls(counts: &read::Rank, waiting: &Waiting) -> Vec<Call> {
-    let calls = counts.calls.iter().zip(&waiting.by_call_ns).enumerate();
-    let used = calls.filter(|(_, (row, _))| row.count > 0);
-    used.map(|(call, (row, late_ns))| Call {
-        call: name(call),
-        counts: counts_of(row),
-        errors: row.errors,
-        late_ns: *late_ns,
-    })
-    .collect()
+    let used = counts.calls.iter().enumerate().filter(|(_, counts)| counts.count > 0);
+    let call = |(call, calls): (usize, &Counts)| {
+        let (errors, late_ns) = (counts.errors[call], waiting.by_call_ns[call]);
+        Call { call: name(call), counts: *calls, errors, late_ns }
+    };
+    used.map(call).collect()
 }
 
 /// Sites at one place are added up.
@@ -123,7 +117,7 @@ fn used_sites(counts: &read::Rank, places: &mut Places) -> Vec<Site> {
     let mut sites: BTreeMap<(usize, usize), Counts> = BTreeMap::new();
     for site in &counts.sites {
         let place = places.find(site.caller, &counts.modules);
-        sites.entry((place, site.call)).or_default().add(&counts_of(&site.counts));
+        sites.entry((place, site.call)).or_default().add(&site.counts);
     }
     sites.into_iter().map(|((place, call), counts)| Site { call: name(call), place, counts }).collect()
 }
@@ -145,29 +139,7 @@ fn used_sizes(counts: &read::Rank) -> Vec<Size> {
 
 fn peers(counts: &read::Rank) -> Vec<Peer> {
     let peers = counts.peers.iter().enumerate().filter(|(_, peer)| peer.sent > 0 || peer.received > 0);
-    peers.map(|(rank, peer)| Peer { rank, traffic: traffic(peer) }).collect()
-}
-
-fn traffic(peer: &read::Peer) -> Traffic {
-    let read::Peer { sent, sent_bytes, received, received_bytes } = *peer;
-    Traffic { sent, sent_bytes, received, received_bytes }
-}
-
-fn communicator(known: &read::Communicator) -> Communicator {
-    Communicator {
-        id: known.id,
-        name: known.name.clone(),
-        size: known.ranks,
-        calls: known.calls,
-        time_ns: known.time_ns,
-        sent: known.sent,
-        received: known.received,
-    }
-}
-
-fn counts_of(row: &CallCounts) -> Counts {
-    let CallCounts { count, time_ns, longest_ns, sent, received, .. } = *row;
-    Counts { count, time_ns, longest_ns, sent, received }
+    peers.map(|(rank, traffic)| Peer { rank, traffic: *traffic }).collect()
 }
 
 fn name(call: usize) -> String {
@@ -250,7 +222,7 @@ mod tests {
     #[test]
     fn sites_on_one_line_are_one() {
         let mut one = rank(0, 1);
-        let counts = CallCounts { count: 2, time_ns: 10, longest_ns: 7, sent: 5, ..CallCounts::default() };
+        let counts = Counts { count: 2, time_ns: 10, longest_ns: 7, sent: 5, received: 0 };
         for caller in [0x500, 0x500, 0x600] {
             one.counts.sites.push(read::Site { call: call("MPI_Send"), caller, counts });
         }
@@ -279,16 +251,11 @@ mod tests {
     #[test]
     fn any_numbers_can_be_shown() {
         let mut one = rank(0, 2);
-        let most = CallCounts {
-            count: u64::MAX,
-            time_ns: u64::MAX,
-            longest_ns: u64::MAX,
-            sent: u64::MAX,
-            ..Default::default()
-        };
+        let [count, time_ns, longest_ns, sent] = [u64::MAX; 4];
+        let most = Counts { count, time_ns, longest_ns, sent, received: 0 };
         one.counts.calls.fill(most);
         one.counts.sizes.iter_mut().for_each(|sizes| sizes.fill((u64::MAX, u64::MAX)));
-        one.counts.peers.fill(read::Peer { sent: u64::MAX, sent_bytes: u64::MAX, received: 1, received_bytes: 1 });
+        one.counts.peers.fill(read::Traffic { sent, sent_bytes: sent, received: 1, received_bytes: 1 });
         (one.counts.in_mpi_ns, one.counts.threads, one.counts.hidden_ns) = (u64::MAX, u64::MAX, u64::MAX);
         let mut other = rank(1, 2);
         other.counts.calls.fill(most);

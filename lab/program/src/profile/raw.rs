@@ -107,19 +107,11 @@ impl RawRank {
         let Some(Current { call, since_ns, caller }) = counts.current else { return };
         let time_ns = ended_ns.saturating_sub(since_ns.max(counts.started_ns));
         counts.in_mpi_ns = counts.in_mpi_ns.saturating_add(time_ns);
-        let add = |counts: &mut read::CallCounts| {
-            counts.count = counts.count.saturating_add(1);
-            counts.time_ns = counts.time_ns.saturating_add(time_ns);
-            counts.longest_ns = counts.longest_ns.max(time_ns);
-        };
-        add(&mut counts.calls[call]);
+        let own = read::Counts { count: 1, time_ns, longest_ns: time_ns, ..read::Counts::default() };
+        counts.calls[call].add(&own);
         match counts.sites.iter_mut().find(|site| site.call == call && site.caller == caller) {
-            Some(site) => add(&mut site.counts),
-            None => {
-                let mut site = read::Site { call, caller, counts: read::CallCounts::default() };
-                add(&mut site.counts);
-                counts.sites.push(site);
-            }
+            Some(site) => site.counts.add(&own),
+            None => counts.sites.push(read::Site { call, caller, counts: own }),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The contents of a profile, as in records (docs/guide/profile.md). Times are in nanoseconds, sizes in bytes.
 
 use fishplate_host::{Host, HostId};
+pub use fishplate_profile::read::{Communicator, Counts, Lost, Traffic};
 use serde::{Deserialize, Serialize};
 
 use super::packed;
@@ -157,29 +158,6 @@ pub struct Late {
     pub sampling: u32,
 }
 
-/// Numbers of entries without a place in the tables of a rank.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lost {
-    pub requests: u64,
-    /// Call sites.
-    pub sites: u64,
-    pub communicators: u64,
-}
-
-/// Counts of calls.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
-    /// Number of calls.
-    pub count: u64,
-    /// Time in them.
-    pub time_ns: u64,
-    pub longest_ns: u64,
-    /// Bytes sent.
-    pub sent: u64,
-    /// Bytes received.
-    pub received: u64,
-}
-
 /// A function of MPI.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Call {
@@ -232,19 +210,6 @@ pub struct Size {
     pub bytes: u64,
 }
 
-/// Messages there and back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Traffic {
-    /// Messages sent.
-    pub sent: u64,
-    /// Their bytes.
-    pub sent_bytes: u64,
-    /// Messages received.
-    pub received: u64,
-    /// Their bytes.
-    pub received_bytes: u64,
-}
-
 /// Messages with another rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Peer {
@@ -253,24 +218,6 @@ pub struct Peer {
     /// Messages.
     #[serde(flatten)]
     pub traffic: Traffic,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Communicator {
-    /// Equal on all its ranks.
-    pub id: u64,
-    /// Its name; empty for none.
-    pub name: String,
-    /// Number of ranks.
-    pub size: u64,
-    /// Calls on it, apart from waits.
-    pub calls: u64,
-    /// Time in them.
-    pub time_ns: u64,
-    /// Bytes sent.
-    pub sent: u64,
-    /// Bytes received.
-    pub received: u64,
 }
 
 /// Numbers over time.
@@ -304,17 +251,6 @@ impl Late {
     /// For whatever reason.
     pub fn total_ns(&self) -> u64 {
         self.sender_ns.saturating_add(self.receiver_ns).saturating_add(self.collective_ns)
-    }
-}
-
-impl Counts {
-    /// Adds others.
-    pub fn add(&mut self, other: &Counts) {
-        self.count = self.count.saturating_add(other.count);
-        self.time_ns = self.time_ns.saturating_add(other.time_ns);
-        self.longest_ns = self.longest_ns.max(other.longest_ns);
-        self.sent = self.sent.saturating_add(other.sent);
-        self.received = self.received.saturating_add(other.received);
     }
 }
 

@@ -5,19 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use fishplate_profile::calls::{self, Group};
 use fishplate_profile::sizes;
 
-use super::schema::{self, Call, Communicator, Counts, Late, Profile, Rank, Series, Way, World};
+use super::schema::{self, Call, Communicator, Counts, Late, Profile, Rank, Series, Site, Way, World};
 
 /// Number of the papers' classes of sizes.
 pub const CLASSES: usize = sizes::PAPER_BOUNDS.len() + 1;
-
-/// A place and a call there, over all ranks.
-pub struct SiteSum {
-    /// `MPI_...`.
-    pub call: String,
-    /// Position in the places of the world.
-    pub place: usize,
-    pub counts: Counts,
-}
 
 /// The calls of all ranks, those that took longest first.
 pub fn calls(world: &World) -> Vec<Call> {
@@ -35,13 +26,13 @@ pub fn calls(world: &World) -> Vec<Call> {
 }
 
 /// The sites of all ranks, those that took longest first.
-pub fn sites(world: &World) -> Vec<SiteSum> {
+pub fn sites(world: &World) -> Vec<Site> {
     let mut sums: BTreeMap<(usize, &str), Counts> = BTreeMap::new();
     for site in world.ranks.iter().flat_map(|rank| &rank.sites) {
         sums.entry((site.place, &site.call)).or_default().add(&site.counts);
     }
-    let sum = |((place, call), counts): ((usize, &str), Counts)| SiteSum { call: call.into(), place, counts };
-    let mut sums: Vec<SiteSum> = sums.into_iter().map(sum).collect();
+    let sum = |((place, call), counts): ((usize, &str), Counts)| Site { call: call.into(), place, counts };
+    let mut sums: Vec<Site> = sums.into_iter().map(sum).collect();
     sums.sort_by_key(|sum| std::cmp::Reverse(sum.counts.time_ns));
     sums
 }

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use super::packages;
 use super::progress::Progress;
 use crate::applications::Application;
+use crate::mpi::stacks::packages::Packages;
 use crate::mpi::stacks::{Job, Stack, wheels};
 use crate::say;
 use crate::system::programs;
@@ -18,10 +19,10 @@ use crate::system::programs;
 /// # Errors
 /// Describes the missing prerequisite.
 pub fn install(application: &'static Application, python: &str, force: bool) -> Result<()> {
-    let fetched = application.packages();
-    let complete = fetched.map_or(Ok(true), |packages| packages.are_complete())?;
-    if let Some(packages) = fetched.filter(|_| force || !complete) {
-        packages::install(&packages, python, &|| version(application))?;
+    let Application { name, title, packages: fetched, .. } = application;
+    let complete = fetched.as_ref().map_or(Ok(true), Packages::are_complete)?;
+    if let Some(packages) = fetched.as_ref().filter(|_| force || !complete) {
+        packages::install(packages, [name, title], python, &|| version(application))?;
     }
     let program = application.program_file()?;
     if application.has_inputs()? && !force {

@@ -17,12 +17,12 @@ use crate::system::programs;
 /// Describes the missing prerequisite.
 pub fn install(wheels: &'static Wheels, python: &str, force: bool) -> Result<()> {
     if wheels.is_ready()? && !force {
-        say!("{}: already there ({})", wheels.name, wheels.requirements.join(", "));
+        say!("{}: already there ({})", wheels.name, wheels.packages.requirements.join(", "));
         return Ok(());
     }
     let folder = wheels.folder()?;
     let try_out = || try_out(wheels, &folder).context("the installed MPI does not run");
-    let version = packages::install(&wheels.packages(), python, &try_out)?;
+    let version = packages::install(&wheels.packages, [&wheels.name, &wheels.title], python, &try_out)?;
     say!("{}: ready ({version})", wheels.name);
     Ok(())
 }

@@ -12,17 +12,23 @@ use crate::mpi::stacks::packages::{Packages, STAMP};
 use crate::say;
 use crate::system::programs;
 
-/// Installs `packages` with the Python `python`; they are complete once `try_out` has succeeded, whose result it returns.
+/// Installs the packages of `name` with the Python `python`; they are complete once `try_out` has succeeded, whose result it
+/// returns.
 ///
 /// # Errors
 /// Describes the missing prerequisite.
-pub fn install(packages: &Packages, python: &str, try_out: &dyn Fn() -> Result<String>) -> Result<String> {
+pub fn install(
+    packages: &Packages,
+    [name, title]: [&str; 2],
+    python: &str,
+    try_out: &dyn Fn() -> Result<String>,
+) -> Result<String> {
     let folder = packages.folder()?;
     check_python(python)?;
     // An environment cannot be moved once made, so it is made in its place; only the stamp makes it count.
     clear(&folder)?;
-    say!("{}: about {} MB to download. Licence: {}", packages.title, packages.download_mb, packages.licence);
-    let progress = Progress::start(packages.name);
+    say!("{title}: about {} MB to download. Licence: {}", packages.download_mb, packages.licence);
+    let progress = Progress::start(name);
     progress.step("making a Python environment");
     let mut venv = isolated(Path::new(python));
     venv.args(["-m", "venv"]).arg(&folder);

@@ -41,6 +41,19 @@ impl Installed {
         Installed { folder }
     }
 
+    /// Program and provider, where a testbed with these options comes up; says so where it does not.
+    pub fn with_testbed(options: &[&str]) -> Option<Installed> {
+        let installed = Installed::new();
+        let ran = installed.run(&[&["testbed"], options, &["--", "true"]].concat());
+        if ran.code == Some(0) {
+            return Some(installed);
+        }
+        let known = ["namespaces", "iproute2", "is not set up here", "needs root", "/dev/fuse", "overlayfs"];
+        assert!(known.iter().any(|reason| ran.err.contains(reason)), "{}", ran.err);
+        eprintln!("skipped, no testbed {options:?} here: {}", ran.err);
+        None
+    }
+
     /// A path in its folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)

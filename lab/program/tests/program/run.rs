@@ -27,13 +27,14 @@ fn a_provider_path_of_the_user_stays() {
     assert!(text.contains(&expected), "{text}");
 }
 
+/// The environment with a variable that is set before.
+fn env(variable: Option<(&str, &str)>) -> String {
+    let output = Installed::new().command(&["env"]).envs(variable).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
 #[test]
 fn registrations_are_not_kept_unless_the_user_says_how() {
-    let fishplate = Installed::new();
-    let env = |variable: Option<(&str, &str)>| {
-        let output = fishplate.command(&["env"]).envs(variable).output().unwrap();
-        String::from_utf8(output.stdout).unwrap()
-    };
     assert!(env(None).contains("export FI_MR_CACHE_MAX_COUNT='0'\n"), "{}", env(None));
     let text = env(Some(("FI_MR_CACHE_MONITOR", "userfaultfd")));
     assert!(!text.contains("FI_MR_CACHE_MAX_COUNT"), "{text}");
@@ -41,11 +42,6 @@ fn registrations_are_not_kept_unless_the_user_says_how() {
 
 #[test]
 fn open_mpi_s_one_sided_operations_take_libfabric_unless_the_user_chooses() {
-    let fishplate = Installed::new();
-    let env = |variable: Option<(&str, &str)>| {
-        let output = fishplate.command(&["env"]).envs(variable).output().unwrap();
-        String::from_utf8(output.stdout).unwrap()
-    };
     let says = |text: &str, line: &str| text.contains(&format!("export OMPI_MCA_osc{line}\n"));
     let text = env(None);
     assert!(says(&text, "='^ucx'") && says(&text, "_rdma_btls='ofi'"), "{text}");

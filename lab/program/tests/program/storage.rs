@@ -6,23 +6,14 @@ use std::process::Stdio;
 
 use crate::common::Installed;
 
-/// Whether a testbed with this storage comes up here; says so where it does not.
-fn available(fishplate: &Installed, storage: &str) -> bool {
-    let ran = fishplate.run(&["testbed", "--hosts", "3", "--storage", storage, "--", "true"]);
-    if ran.code != Some(0) {
-        let known = ["namespaces", "iproute2", "is not set up here", "needs root", "/dev/fuse", "overlayfs"];
-        assert!(known.iter().any(|reason| ran.err.contains(reason)), "{}", ran.err);
-        eprintln!("skipped, no {storage} here: {}", ran.err);
-    }
-    ran.code == Some(0)
+/// The program, where a testbed with this storage comes up.
+fn with(storage: &str) -> Option<Installed> {
+    Installed::with_testbed(&["--hosts", "3", "--storage", storage])
 }
 
 #[test]
 fn memory_is_seen_by_all_hosts_and_gone_afterwards() {
-    let fishplate = Installed::new();
-    if !available(&fishplate, "tmpfs") {
-        return;
-    }
+    let Some(fishplate) = with("tmpfs") else { return };
     let script = "echo hello > $FISHPLATE_STORAGE/f; echo $FISHPLATE_STORAGE; $FISHPLATE_TESTBED_LAUNCH node1 cat $FISHPLATE_STORAGE/f
                   dd if=/dev/zero of=$FISHPLATE_STORAGE/g bs=1M count=9 2>&1 | grep -o 'No space left'";
     let ran = fishplate.run(&["testbed", "--storage", "tmpfs:size_mib=8", "--", "sh", "-c", script]);
@@ -35,10 +26,7 @@ fn memory_is_seen_by_all_hosts_and_gone_afterwards() {
 
 #[test]
 fn a_folder_of_the_users_is_left_as_it_is() {
-    let fishplate = Installed::new();
-    if !available(&fishplate, "tmpfs") {
-        return;
-    }
+    let Some(fishplate) = with("tmpfs") else { return };
     let folder = tempfile::tempdir().unwrap();
     let storage = format!("path:{}", folder.path().display());
     let script = "echo hello > $FISHPLATE_STORAGE/f";
@@ -49,16 +37,13 @@ fn a_folder_of_the_users_is_left_as_it_is() {
 /// Servers are hosts on which launchers start nothing, and one that is killed is reported.
 #[test]
 fn servers_are_the_last_hosts() {
-    let fishplate = Installed::new();
     for (storage, server) in [
         ("nfs", "ganesha.nfsd"),
         ("nfs3", "ganesha.nfsd"),
         ("glusterfs:servers=1", "glusterfsd"),
         ("moosefs:servers=1", "mfsmaster"),
     ] {
-        if !available(&fishplate, storage) {
-            continue;
-        }
+        let Some(fishplate) = with(storage) else { continue };
         let script = format!(
             "echo $FISHPLATE_TESTBED_HOSTS $FISHPLATE_STORAGE_SERVERS; if [ -d $FISHPLATE_STORAGE ]; then echo hello > $FISHPLATE_STORAGE/f
              $FISHPLATE_TESTBED_LAUNCH node1 cat $FISHPLATE_STORAGE/f; else echo hello; fi
@@ -74,11 +59,8 @@ fn servers_are_the_last_hosts() {
 /// `kill -9` of the testbed while its storage is written to: the kernel takes everything away.
 #[test]
 fn nothing_is_left_behind_by_force() {
-    let fishplate = Installed::new();
     for storage in ["tmpfs", "nfs", "nfs3", "glusterfs", "moosefs"] {
-        if !available(&fishplate, storage) {
-            continue;
-        }
+        let Some(fishplate) = with(storage) else { continue };
         let script = "echo $FISHPLATE_STORAGE; while :; do echo x 2>/dev/null >> $FISHPLATE_STORAGE/f; done";
         let mut command =
             fishplate.command(&["testbed", "--hosts", "3", "--storage", storage, "--", "sh", "-c", script]);

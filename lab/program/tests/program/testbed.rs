@@ -6,22 +6,9 @@ use std::time::{Duration, Instant};
 
 use crate::common::{Installed, Ran};
 
-/// Whether this machine lets us make namespaces at all; says so where it does not.
-fn available(fishplate: &Installed) -> bool {
-    let ran = fishplate.run(&["testbed", "--", "true"]);
-    if ran.code != Some(0) {
-        assert!(ran.err.contains("namespaces") || ran.err.contains("iproute2"), "{}", ran.err);
-        eprintln!("skipped, no testbed here: {}", ran.err);
-    }
-    ran.code == Some(0)
-}
-
 #[test]
 fn hosts_have_names_rails_and_a_shell() {
-    let fishplate = Installed::new();
-    if !available(&fishplate) {
-        return;
-    }
+    let Some(fishplate) = Installed::with_testbed(&[]) else { return };
     let script = "hostname; $FISHPLATE_TESTBED_LAUNCH node2 'hostname; ip -brief address show r1'; exit 3";
     let ran = fishplate.run(&["testbed", "--hosts", "3", "--rails", "100,0", "--", "sh", "-c", script]);
     assert_eq!(ran.code, Some(3), "{}", ran.err);
@@ -33,10 +20,7 @@ fn hosts_have_names_rails_and_a_shell() {
 
 #[test]
 fn its_rails_are_found_and_nothing_else() {
-    let fishplate = Installed::new();
-    if !available(&fishplate) {
-        return;
-    }
+    let Some(fishplate) = Installed::with_testbed(&[]) else { return };
     let rails = rails(&fishplate, &[]);
     assert_eq!([&rails[0]["name"], &rails[1]["name"]], ["r0", "r1"]);
     assert_eq!((rails.len(), &rails[1]["peer"]["reachable"]), (2, &true.into()));
@@ -44,10 +28,7 @@ fn its_rails_are_found_and_nothing_else() {
 
 #[test]
 fn hosts_with_one_port_have_a_rail_for_each_path() {
-    let fishplate = Installed::new();
-    if !available(&fishplate) {
-        return;
-    }
+    let Some(fishplate) = Installed::with_testbed(&[]) else { return };
     let rails = rails(&fishplate, &["--port", "0"]);
     assert_eq!([&rails[0]["name"], &rails[1]["name"]], ["r0/10.77.0.1", "r0/10.77.1.1"]);
     assert_eq!([&rails[0]["gateway"], &rails[1]["gateway"]], ["10.77.0.254", "10.77.1.254"]);
@@ -65,10 +46,7 @@ fn rails(fishplate: &Installed, options: &[&str]) -> Vec<serde_json::Value> {
 
 #[test]
 fn rates_change_in_time() {
-    let fishplate = Installed::new();
-    if !available(&fishplate) {
-        return;
-    }
+    let Some(fishplate) = Installed::with_testbed(&[]) else { return };
     let show = "tc class show dev r0; sleep 0.5; tc class show dev r0; ip link show r1";
     let schedule = "0.2s r0=50 r1=down";
     let mut command =
@@ -83,10 +61,7 @@ fn rates_change_in_time() {
 
 #[test]
 fn bursts_are_those_asked_for() {
-    let fishplate = Installed::new();
-    if !available(&fishplate) {
-        return;
-    }
+    let Some(fishplate) = Installed::with_testbed(&[]) else { return };
     let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
     let bursts = |options: &[&str]| {
         let show =
@@ -102,10 +77,7 @@ fn bursts_are_those_asked_for() {
 
 #[test]
 fn nothing_stays_behind() {
-    let fishplate = Installed::new();
-    if !available(&fishplate) {
-        return;
-    }
+    let Some(fishplate) = Installed::with_testbed(&[]) else { return };
     // Short and without spaces, or testbeds would not take it (docs/guide/testbed.md).
     let temporary = tempfile::tempdir_in("/tmp").unwrap();
     let temporary = temporary.path();

@@ -72,7 +72,7 @@ fn percent(delay: Duration, ratio: u64, loss: f64, striping: Striping) -> u64 {
 }
 
 fn setup(delay: Duration, rates: [u64; 2], loss: f64, striping: Striping) -> Setup {
-    let loss = if loss > 0.0 { Loss::Independent { probability: loss } } else { Loss::None };
+    let loss = Loss::Independent(loss);
     let rail = |mbit| Rail {
         link: Settings { rate: Some(Rate::mbit(mbit)), delay_ns: delay.0, loss, ..Settings::default() },
         rate_known: true,

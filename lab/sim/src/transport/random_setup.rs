@@ -137,7 +137,7 @@ fn config(random: &mut Random, rails: usize) -> Config {
 
 fn rail(random: &mut Random) -> Rail {
     let delay = random.pick(&[Duration::ZERO, Duration::us(1), Duration::us(20), Duration::us(50), Duration::ms(3)]);
-    let loss = if random.percent(20) { Loss::Independent { probability: 0.01 } } else { Loss::None };
+    let loss = if random.percent(20) { Loss::Independent(0.01) } else { Loss::NONE };
     let link = Settings {
         rate: Some(Rate::mbit(random.pick(&[40, 250, 1000, 10_000, 100_000]))),
         delay_ns: delay.0,

@@ -1,7 +1,6 @@
 //! Reads the files of all ranks.
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 
 use rustc_hash::FxHashMap;
 
@@ -91,8 +90,32 @@ impl Rank {
     }
 }
 
-/// A collective operation: which, its root, what this rank sends and receives.
-type Exchange = (CollectiveKind, Option<u32>, Sizes, Sizes);
+/// Collective actions: name, operation, arguments, and how errors describe these. Arguments are sizes of what this rank sends
+/// (`s`), receives (`r`) or both (`b`), or of what it exchanges with each rank (`S`, `R`); the sum of such sizes (`+`);
+/// computation (`f`). Optional are then the root (`o`) and datatypes (`t`), of two the second for what is received.
+const COLLECTIVES: [(&str, CollectiveKind, &str, &str); 15] = {
+    use CollectiveKind::*;
+    [
+        ("barrier", Barrier, "", ""),
+        ("bcast", Broadcast, "bot", "SIZE [ROOT [TYPE]]"),
+        ("reduce", Reduce, "bfot", "SIZE FLOPS [ROOT [TYPE]]"),
+        ("allreduce", Allreduce, "bft", "SIZE FLOPS [TYPE]"),
+        ("scan", Scan, "bft", "SIZE FLOPS [TYPE]"),
+        ("exscan", Scan, "bft", "SIZE FLOPS [TYPE]"),
+        ("alltoall", Alltoall, "srtt", "SENT RECEIVED [TYPE TYPE]"),
+        ("allgather", Allgather, "srtt", "SENT RECEIVED [TYPE TYPE]"),
+        ("gather", Gather, "srott", "SENT RECEIVED [ROOT [TYPE TYPE]]"),
+        ("scatter", Scatter, "srott", "SENT RECEIVED [ROOT [TYPE TYPE]]"),
+        ("gatherv", Gather, "sRott", "SIZES... [ROOT [TYPE TYPE]]"),
+        ("scatterv", Scatter, "Srott", "SIZES... [ROOT [TYPE TYPE]]"),
+        ("allgatherv", Allgather, "sRtt", "SENT SIZE... [TYPE TYPE]"),
+        ("reducescatter", ReduceScatter, "Sft", "SIZE... FLOPS [TYPE]"),
+        ("alltoallv", Alltoall, "+S+Rtt", "SIZE SIZE... SIZE SIZE... [TYPE TYPE]"),
+    ]
+};
+
+/// Arguments of a collective action, with their letters in [`COLLECTIVES`]; empty where an optional one is not given.
+type Arguments<'a> = Vec<(char, &'a [&'a str])>;
 
 struct Reader<'a> {
     rank: &'a mut Rank,
@@ -178,97 +201,39 @@ impl Reader<'_> {
     }
 
     fn collective(&mut self, name: &str, arguments: &[&str]) -> Result<(), String> {
-        let has_sizes_by_rank = name.ends_with('v') || name == "reducescatter";
-        let (kind, root, sent, received) =
-            if has_sizes_by_rank { self.sized_by_rank(name, arguments)? } else { self.sized_alike(name, arguments)? };
+        let known = COLLECTIVES.iter().find(|(known, ..)| *known == name);
+        let (_, kind, letters, usage) = known.ok_or_else(|| format!("there is no action \"{name}\""))?;
+        let is_by_rank = letters.contains(['S', 'R']);
+        let for_ranks = if is_by_rank { format!(", for {} ranks", self.ranks) } else { String::new() };
+        let parts = self.parts(letters, arguments).ok_or_else(|| format!("{name} {usage}{for_ranks}"))?;
+        let find = |wanted: &str| parts.iter().find(|(letter, _)| wanted.contains(*letter));
+        let mut types = parts.iter().filter(|(letter, _)| *letter == 't').map(|(_, given)| given.first());
+        let sent_type = types.next().flatten();
+        let received_type = types.next().unwrap_or(sent_type);
+        let sent = find("sbS").map_or(Ok(Sizes::Each(0)), |part| self.sizes(part, sent_type))?;
+        let own = || Ok(Sizes::Each(sent.of(self.number as usize)));
+        let received = find("rbR").map_or_else(own, |part| self.sizes(part, received_type))?;
+        let root = find("o").map(|(_, root)| root.first().map_or(Ok(0), |root| self.peer(root))).transpose()?;
+        let flops = find("f").map(|(_, flops)| flops[0]);
         let (communicator, neighbors, request) = (WORLD, None, None);
-        let collective = Collective { kind, communicator, root, sent, received, neighbors, request };
+        let collective = Collective { kind: *kind, communicator, root, sent, received, neighbors, request };
         self.rank.push(Operation::Collective(collective));
         // In these traces the computation of a reduction is part of the operation; here it follows the operation.
-        match name {
-            "reduce" | "allreduce" | "scan" | "exscan" => self.compute(arguments[1]),
-            "reducescatter" => self.compute(arguments[self.ranks as usize]),
-            _ => Ok(()),
+        flops.map_or(Ok(()), |flops| self.compute(flops))
+    }
+
+    /// Arguments by their letters; `None` if there are too few or too many. A barrier may have any.
+    fn parts<'b>(&self, letters: &str, arguments: &'b [&'b str]) -> Option<Arguments<'b>> {
+        let mut rest = arguments;
+        let mut parts = Vec::new();
+        for letter in letters.chars() {
+            let count = if matches!(letter, 'S' | 'R') { self.ranks as usize } else { 1 };
+            let is_absent = rest.is_empty() && matches!(letter, 'o' | 't');
+            let (given, others) = rest.split_at_checked(if is_absent { 0 } else { count })?;
+            parts.push((letter, given));
+            rest = others;
         }
-    }
-
-    /// A collective operation with one size for all ranks.
-    fn sized_alike(&self, name: &str, arguments: &[&str]) -> Result<Exchange, String> {
-        use CollectiveKind::*;
-        let argument = |at: usize| arguments.get(at);
-        let check = |least, most, usage: &str| check(name, arguments, least..=most, usage);
-        let each = Sizes::Each;
-        Ok(match name {
-            "barrier" => (Barrier, None, each(0), each(0)),
-            "bcast" => {
-                check(1, 3, "SIZE [ROOT [TYPE]]")?;
-                let bytes = self.bytes(arguments[0], argument(2))?;
-                (Broadcast, Some(self.root(argument(1))?), each(bytes), each(bytes))
-            }
-            "reduce" => {
-                check(2, 4, "SIZE FLOPS [ROOT [TYPE]]")?;
-                let bytes = self.bytes(arguments[0], argument(3))?;
-                (Reduce, Some(self.root(argument(2))?), each(bytes), each(bytes))
-            }
-            "allreduce" | "scan" | "exscan" => {
-                check(2, 3, "SIZE FLOPS [TYPE]")?;
-                let bytes = self.bytes(arguments[0], argument(2))?;
-                (if name == "allreduce" { Allreduce } else { Scan }, None, each(bytes), each(bytes))
-            }
-            "alltoall" | "allgather" => {
-                check(2, 4, "SENT RECEIVED [TYPE TYPE]")?;
-                let (sent, received) = (self.bytes(arguments[0], argument(2))?, self.bytes(arguments[1], argument(3))?);
-                (if name == "alltoall" { Alltoall } else { Allgather }, None, each(sent), each(received))
-            }
-            "gather" | "scatter" => {
-                check(2, 5, "SENT RECEIVED [ROOT [TYPE TYPE]]")?;
-                let (sent, received) = (self.bytes(arguments[0], argument(3))?, self.bytes(arguments[1], argument(4))?);
-                let kind = if name == "gather" { Gather } else { Scatter };
-                (kind, Some(self.root(argument(2))?), each(sent), each(received))
-            }
-            _ => return Err(no_action(name)),
-        })
-    }
-
-    /// A collective operation with a size for each rank.
-    fn sized_by_rank(&self, name: &str, arguments: &[&str]) -> Result<Exchange, String> {
-        use CollectiveKind::*;
-        let ranks = self.ranks as usize;
-        let argument = |at: usize| arguments.get(at);
-        let check = |least, most, usage: &str| check(name, arguments, least..=most, usage);
-        let each = Sizes::Each;
-        Ok(match name {
-            "gatherv" | "scatterv" => {
-                check(1 + ranks, ranks + 4, &format!("SIZES... [ROOT [TYPE TYPE]], for {ranks} ranks"))?;
-                let root = Some(self.root(argument(1 + ranks))?);
-                if name == "gatherv" {
-                    let sent = self.bytes(arguments[0], argument(2 + ranks))?;
-                    (Gather, root, each(sent), self.sizes(&arguments[1..=ranks], argument(3 + ranks))?)
-                } else {
-                    let sent = self.sizes(&arguments[..ranks], argument(2 + ranks))?;
-                    (Scatter, root, sent, each(self.bytes(arguments[ranks], argument(3 + ranks))?))
-                }
-            }
-            "allgatherv" => {
-                check(1 + ranks, ranks + 3, &format!("SENT SIZE... [TYPE TYPE], for {ranks} ranks"))?;
-                let sent = self.bytes(arguments[0], argument(1 + ranks))?;
-                (Allgather, None, each(sent), self.sizes(&arguments[1..=ranks], argument(2 + ranks))?)
-            }
-            "reducescatter" => {
-                check(1 + ranks, ranks + 2, &format!("SIZE... FLOPS [TYPE], for {ranks} ranks"))?;
-                let sent = self.sizes(&arguments[..ranks], argument(1 + ranks))?;
-                let received = each(sent.of(self.number as usize));
-                (ReduceScatter, None, sent, received)
-            }
-            "alltoallv" => {
-                let usage = format!("SIZE SIZE... SIZE SIZE... [TYPE TYPE], for {ranks} ranks");
-                check(2 + 2 * ranks, 4 + 2 * ranks, &usage)?;
-                let sent = self.sizes(&arguments[1..=ranks], argument(2 + 2 * ranks))?;
-                let received = &arguments[2 + ranks..2 + 2 * ranks];
-                (Alltoall, None, sent, self.sizes(received, argument(3 + 2 * ranks))?)
-            }
-            _ => return Err(no_action(name)),
-        })
+        (rest.is_empty() || letters.is_empty()).then_some(parts)
     }
 
     fn peer(&self, text: &str) -> Result<u32, String> {
@@ -277,10 +242,6 @@ impl Reader<'_> {
             return Err(format!("there is no rank {rank}: the traces have {}", self.ranks));
         }
         Ok(rank)
-    }
-
-    fn root(&self, text: Option<&&str>) -> Result<u32, String> {
-        text.map_or(Ok(0), |text| self.peer(text))
     }
 
     fn bytes(&self, count: &str, datatype: Option<&&str>) -> Result<u64, String> {
@@ -295,18 +256,11 @@ impl Reader<'_> {
         Ok(size(count)? as u64 * element)
     }
 
-    fn sizes(&self, counts: &[&str], datatype: Option<&&str>) -> Result<Sizes, String> {
-        Ok(Sizes::Of(counts.iter().map(|count| self.bytes(count, datatype)).collect::<Result<_, _>>()?))
+    /// Sizes for each rank, or one for all.
+    fn sizes(&self, (letter, counts): &(char, &[&str]), datatype: Option<&&str>) -> Result<Sizes, String> {
+        let mut sizes: Vec<u64> = counts.iter().map(|count| self.bytes(count, datatype)).collect::<Result<_, _>>()?;
+        Ok(if letter.is_uppercase() { Sizes::Of(sizes) } else { Sizes::Each(sizes.remove(0)) })
     }
-}
-
-/// Checks the number of arguments of an action. The error contains the `usage`.
-fn check(name: &str, arguments: &[&str], counts: RangeInclusive<usize>, usage: &str) -> Result<(), String> {
-    if counts.contains(&arguments.len()) { Ok(()) } else { Err(format!("{name} {usage}")) }
-}
-
-fn no_action(name: &str) -> String {
-    format!("there is no action \"{name}\"")
 }
 
 /// A size or an amount of computation: integer or floating-point number.

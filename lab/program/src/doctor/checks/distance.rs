@@ -68,7 +68,7 @@ mod tests {
 
     fn judged(round_trip_us: f64, speed_mbps: Option<u64>, controls: &[&str]) -> Vec<String> {
         let rail = rails::InterfaceFacts { name: "r0".into(), speed_mbps, ..rails::InterfaceFacts::default() };
-        let rails = rails::Facts { interfaces: vec![rail], error: None };
+        let rails = rails::Facts { interfaces: vec![rail], ..Default::default() };
         let kernel = kernel::Facts {
             most_send_buffer: Some(4 << 20),
             most_receive_buffer: Some(6 << 20),

@@ -49,7 +49,7 @@ mod tests {
         let [from, to] = ["10.0.0.1", "10.0.0.2"].map(|ip| ip.parse().unwrap());
         let path = PathTrial { from, to, to_rail: "eth7".into(), outcome: Outcome::Connected(carried) };
         let trials = [PairTrial { rail: "r0".into(), paths: vec![path] }];
-        judge("a", &rails::Facts { interfaces: vec![rail], error: None }, "b", &trials)
+        judge("a", &rails::Facts { interfaces: vec![rail], ..Default::default() }, "b", &trials)
     }
 
     #[test]

@@ -122,7 +122,7 @@ impl Crossing<'_> {
     /// The end whose kernel drops what comes over a rail and would not go back over it.
     fn strict_end<'a>(&'a self, rail: &'a str, to_rail: &'a str) -> Option<(&'a str, &'a str)> {
         let is_strict =
-            |rails: &rails::Facts, name: &str| rails.interface(name).is_some_and(|one| one.has_strict_rp_filter);
+            |rails: &rails::Facts, name: &str| rails.with_strict_rp_filter.iter().any(|strict| strict == name);
         let there = is_strict(self.rails_there, to_rail).then(|| (self.to, rails::device(to_rail)));
         there.or_else(|| is_strict(self.rails_here, rail).then(|| (self.from, rails::device(rail))))
     }
@@ -212,14 +212,10 @@ mod tests {
         }
     }
 
-    /// Facts of one interface.
-    fn facts(name: &str, more: rails::InterfaceFacts) -> rails::Facts {
-        rails::Facts { interfaces: vec![rails::InterfaceFacts { name: name.into(), ..more }], error: None }
-    }
-
     fn judged(trials: &[PairTrial], ports: Option<&str>, strict: bool) -> Vec<String> {
-        let there = facts("r0", rails::InterfaceFacts { has_strict_rp_filter: strict, ..Default::default() });
         let here = rails::Facts::default();
+        let with_strict_rp_filter = if strict { vec!["r0".into()] } else { Vec::new() };
+        let there = rails::Facts { with_strict_rp_filter, ..here.clone() };
         let ports = ports.map(|ports| ports.parse().unwrap());
         let text = |f: Finding| format!("{:?}: {} -> {}", f.severity, f.found, f.to_do.unwrap_or_default());
         judge(&Crossing { ports, ..crossing([&here, &there], trials) }).into_iter().map(text).collect()
@@ -233,9 +229,10 @@ mod tests {
 
     #[test]
     fn interfaces_that_are_no_rails_are_named_with_reasons() {
-        let tunnel = |name, is_in_reserve| {
-            let reason = Some("a tunnel".into());
-            facts(name, rails::InterfaceFacts { reason, is_in_reserve, ..Default::default() })
+        let tunnel = |name: &str, reserve| {
+            let (name, reason) = (name.into(), Some("a tunnel".into()));
+            let tunnel = rails::InterfaceFacts { name, reason, reserve, ..Default::default() };
+            rails::Facts { interfaces: vec![tunnel], ..Default::default() }
         };
         let rails = [&tunnel("tun0", false), &tunnel("wg0", true)];
         let others = "; no rails of a: tun0: a tunnel; no rails of b: wg0: a tunnel (in reserve)";

@@ -13,41 +13,56 @@ use crate::doctor::finding::Finding;
 
 const CHECK: &str = "rails";
 
-/// A rail of a host.
+/// Interfaces of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Facts {
-    /// Its interfaces, rails first.
+    /// Rails first.
     pub interfaces: Vec<InterfaceFacts>,
+    /// Names of those that lead to this host alone.
+    pub loopbacks: Vec<String>,
+    /// Names of those over which the kernel drops what would not go back over them.
+    pub with_strict_rp_filter: Vec<String>,
     /// Why FISHPLATE_RAILS cannot be had, if so.
     pub error: Option<String>,
 }
 
-/// One of its interfaces, or a path over one.
+/// An interface, or a path over one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct InterfaceFacts {
     pub name: String,
-    /// Whether it leads to other hosts.
-    pub is_loopback: bool,
+    /// It is a path over its interface, and leaves by this gateway.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gateway: Option<IpAddr>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub altnames: Vec<String>,
+    pub rail: bool,
+    /// It is used for a host to which no rail leads.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reserve: bool,
+    /// The preferred address of the rail.
+    pub address: Option<IpAddr>,
     pub addresses: Vec<IpAddr>,
     /// Mbit/s, where the driver says.
     pub speed_mbps: Option<u64>,
     /// Bytes.
     pub mtu: u32,
     /// Of its device.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub numa_node: Option<u32>,
     /// Its connections, from running programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<Flows>,
-    /// Why it is no rail, if so.
-    pub reason: Option<String>,
-    /// It is used for a host to which no rail leads.
-    #[serde(default)]
-    pub is_in_reserve: bool,
-    /// Why it cannot carry data at present, if so.
+    /// Why it carries nothing at present, if so.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub outage: Option<String>,
-    /// Obstacles to its use beside other interfaces of its network.
+    /// Why it is no rail, if so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Obstacles to its use beside other interfaces of its network, with advice.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<String>,
-    /// The kernel drops what comes over it and would not go back over it.
-    pub has_strict_rp_filter: bool,
 }
 
 impl Facts {
@@ -58,14 +73,14 @@ impl Facts {
 
     /// Interfaces that are no rails, with reasons; empty if all are rails.
     pub fn left_out(&self) -> String {
-        let reserve = |one: &InterfaceFacts| if one.is_in_reserve { " (in reserve)" } else { "" };
+        let reserve = |one: &InterfaceFacts| if one.reserve { " (in reserve)" } else { "" };
         let one = |one: &InterfaceFacts| Some(format!("{}: {}{}", one.name, one.reason.as_ref()?, reserve(one)));
         self.interfaces.iter().filter_map(one).collect::<Vec<_>>().join("; ")
     }
 
     /// Interfaces in reserve that are up.
     fn reserve(&self) -> impl Iterator<Item = &InterfaceFacts> {
-        self.interfaces.iter().filter(|one| one.is_in_reserve && one.outage.is_none())
+        self.interfaces.iter().filter(|one| one.reserve && one.outage.is_none())
     }
 
     /// Interfaces that are rails.
@@ -79,26 +94,39 @@ pub fn gather(wanted: &[String]) -> (Facts, Vec<Interface>) {
     let found = discover::survey(wanted);
     let error = found.as_ref().err().map(ToString::to_string);
     let interfaces = found.or_else(|_| discover::survey(&[])).unwrap_or_default();
-    let rails = Rail::all(&interfaces);
+    let names =
+        |has: fn(&Interface) -> bool| interfaces.iter().filter(|one| has(one)).map(Interface::rail_name).collect();
+    let is_strict = |one: &Interface| rp_filter(&one.name).max(rp_filter("all")) == 1;
+    let (loopbacks, with_strict_rp_filter) = (names(Interface::is_of_host_alone), names(is_strict));
+    let facts =
+        Facts { interfaces: all(&interfaces, &Rail::all(&interfaces)), loopbacks, with_strict_rp_filter, error };
+    (facts, interfaces)
+}
+
+/// Facts of `interfaces`, among which are `rails`, those in reserve included.
+pub fn all(interfaces: &[Interface], rails: &[Rail]) -> Vec<InterfaceFacts> {
     let known = Flows::of_this_host();
-    let facts = |interface: &Interface| InterfaceFacts {
-        name: interface.rail_name(),
-        is_loopback: interface.is_of_host_alone(),
-        addresses: interface.shown().iter().map(|own| own.ip).collect(),
-        speed_mbps: interface.speed_mbps,
-        mtu: interface.mtu,
-        numa_node: numa::node(&interface.name, interface.index),
-        flows: known.get(&interface.rail_name()).copied(),
-        reason: interface.reason().map(str::to_string),
-        is_in_reserve: interface.class().is_some() && !interface.is_rail(),
-        outage: interface.outage.map(str::to_string),
-        hints: rails
-            .iter()
-            .find(|rail| rail.name == interface.rail_name())
-            .map_or(Vec::new(), |rail| hints::hints(rail, Rail::preferred(&rails))),
-        has_strict_rp_filter: rp_filter(&interface.name).max(rp_filter("all")) == 1,
+    let facts = |interface: &Interface| {
+        let name = interface.rail_name();
+        let rail = rails.iter().find(|rail| rail.name == name);
+        InterfaceFacts {
+            gateway: interface.path.and_then(|ip| discover::gateway(interface.index, ip)),
+            altnames: interface.altnames.clone(),
+            rail: interface.is_rail(),
+            reserve: interface.class().is_some() && !interface.is_rail(),
+            address: interface.offered().first().map(|offered| offered.ip),
+            addresses: interface.shown().iter().map(|own| own.ip).collect(),
+            speed_mbps: interface.speed_mbps,
+            mtu: interface.mtu,
+            numa_node: numa::node(&interface.name, interface.index),
+            flows: rail.and_then(|rail| known.get(&rail.name).copied()),
+            outage: interface.outage.map(str::to_string),
+            reason: interface.reason().map(str::to_string),
+            hints: rail.map_or(Vec::new(), |rail| hints::hints(rail, Rail::preferred(rails))),
+            name,
+        }
     };
-    (Facts { interfaces: interfaces.iter().map(facts).collect(), error }, interfaces)
+    interfaces.iter().map(facts).collect()
 }
 
 /// The interface of a rail, which may be a path over it.
@@ -118,7 +146,7 @@ pub fn judge(host: &str, facts: &Facts, has_peers: bool) -> Vec<Finding> {
     }
     let rails: Vec<&InterfaceFacts> = facts.rails().collect();
     let others = facts.left_out();
-    let leads_out = |rail: &&&InterfaceFacts| !rail.is_loopback && rail.outage.is_none();
+    let leads_out = |rail: &&&InterfaceFacts| !facts.loopbacks.contains(&rail.name) && rail.outage.is_none();
     let mut findings = Vec::new();
     for (rail, outage) in rails.iter().filter_map(|rail| Some((rail, rail.outage.as_ref()?))) {
         let to_do = format!("`ip link set {} up`, or check its cable and switch port", device(&rail.name));
@@ -171,7 +199,8 @@ mod tests {
     }
 
     fn judged(interfaces: Vec<InterfaceFacts>, has_peers: bool) -> Vec<String> {
-        let findings = judge("a", &Facts { interfaces, error: None }, has_peers);
+        let loopbacks = vec!["lo".into()];
+        let findings = judge("a", &Facts { interfaces, loopbacks, ..Facts::default() }, has_peers);
         findings.iter().map(|f| format!("{:?}: {} -> {:?}", f.severity, f.found, f.to_do)).collect()
     }
 
@@ -183,10 +212,10 @@ mod tests {
 
     #[test]
     fn interfaces_in_reserve_are_reported_and_replace_absent_rails() {
-        let wg0 = InterfaceFacts { is_in_reserve: true, ..interface("wg0", Some("a tunnel")) };
+        let wg0 = InterfaceFacts { reserve: true, ..interface("wg0", Some("a tunnel")) };
         let all = judged(vec![interface("eth0", None), wg0.clone()], true);
         assert_eq!(all, ["Fine: eth0 (10.0.0.1); not used: wg0: a tunnel (in reserve) -> None"]);
-        let lo = InterfaceFacts { is_loopback: true, ..interface("lo", None) };
+        let lo = interface("lo", None);
         let all = judged(vec![lo, wg0], true);
         assert!(
             all[0].starts_with("Warning: no interface leads to other hosts (wg0: a tunnel (in reserve)); "),
@@ -211,7 +240,7 @@ mod tests {
         assert_eq!(all.len(), 2);
         let all = judged(vec![down.clone()], true);
         assert!(all[1].starts_with("Prevents: no interface leads to other hosts"), "{all:?}");
-        let lo = InterfaceFacts { is_loopback: true, ..interface("lo", None) };
+        let lo = interface("lo", None);
         assert!(judged(vec![lo.clone()], true)[0].starts_with("Prevents"));
         assert!(judged(vec![lo], false)[0].starts_with("Warning"));
     }

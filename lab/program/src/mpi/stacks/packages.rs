@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use serde::Deserialize;
 
 use super::folders::cache_folder;
 
@@ -14,15 +15,13 @@ pub const STAMP: &str = "fishplate-complete";
 const HASHES: &str = include_str!("../../../stacks/packages.txt");
 
 /// Packages that belong together.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Packages {
-    /// Name in commands.
-    pub name: &'static str,
-    pub title: &'static str,
     /// pip's requirements, with all that they depend on; the first names the folder.
-    pub requirements: &'static [String],
+    pub requirements: Vec<String>,
     /// Under which conditions they may be used.
-    pub licence: &'static str,
+    pub licence: String,
     /// Size of the download in megabytes, from PyPI for x86-64.
     pub download_mb: u32,
 }
@@ -30,7 +29,12 @@ pub struct Packages {
 impl Packages {
     /// Their folder, whether or not it is there.
     pub fn folder(&self) -> Result<PathBuf> {
-        Ok(cache_folder()?.join(self.requirements[0].replace("==", "-")))
+        Ok(cache_folder()?.join(self.folder_name()))
+    }
+
+    /// Name of their folder: the first with its version.
+    pub fn folder_name(&self) -> String {
+        self.requirements[0].replace("==", "-")
     }
 
     /// Whether they are complete and of these versions.

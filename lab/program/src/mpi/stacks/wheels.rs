@@ -21,12 +21,7 @@ pub struct Wheels {
     #[serde(skip)]
     pub name: String,
     pub title: String,
-    /// pip's requirements, with all that they depend on; the first names the folder.
-    pub requirements: Vec<String>,
-    /// Under which conditions it may be used.
-    pub licence: String,
-    /// Size of the download in megabytes, from PyPI for x86-64.
-    pub download_mb: u32,
+    pub packages: Packages,
     /// How its `mpiexec` wants its arguments.
     pub launcher: Launcher,
     /// Only installed when asked for by name.
@@ -59,24 +54,14 @@ pub fn find(name: &str) -> Result<&'static Wheels> {
 }
 
 impl Wheels {
-    pub fn packages(&'static self) -> Packages {
-        Packages {
-            name: &self.name,
-            title: &self.title,
-            requirements: &self.requirements,
-            licence: &self.licence,
-            download_mb: self.download_mb,
-        }
-    }
-
     /// Its folder, whether or not it is there.
     pub fn folder(&'static self) -> Result<PathBuf> {
-        self.packages().folder()
+        self.packages.folder()
     }
 
     /// Whether it and its dependencies are complete and of these versions.
     pub fn is_ready(&'static self) -> Result<bool> {
-        let mut ready = self.packages().are_complete()?;
+        let mut ready = self.packages.are_complete()?;
         for needed in &self.needs {
             ready = ready && find(needed)?.is_ready()?;
         }
@@ -105,7 +90,7 @@ mod tests {
     fn the_embedded_descriptions_are_sound() {
         assert!(!all().is_empty());
         for wheels in all() {
-            assert!(wheels.packages().have_hashes(), "{}", wheels.name);
+            assert!(wheels.packages.have_hashes(), "{}", wheels.name);
             assert!(wheels.needs.iter().all(|name| find(name).is_ok()), "{}", wheels.name);
         }
         assert!(find("impi").unwrap().on_request);

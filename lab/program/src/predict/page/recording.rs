@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use fishplate_host::Host;
 use fishplate_profile::rank_file::{event, size};
-use fishplate_profile::read::{Event, Rank};
+use fishplate_profile::read::{Counts, Event, Rank};
 use fishplate_profile::sizes;
 use fishplate_sim::models::time::Time;
 use fishplate_trace::operation::Slot;
@@ -105,12 +105,7 @@ impl<'a> Recording<'a> {
             | Operation::End => {}
         }
         let time_ns = ended_ns - began_ns;
-        let counts = &mut self.counts.calls[number];
-        counts.count += 1;
-        counts.time_ns += time_ns;
-        counts.longest_ns = counts.longest_ns.max(time_ns);
-        counts.sent += sent;
-        counts.received += received;
+        self.counts.calls[number].add(&Counts { count: 1, time_ns, longest_ns: time_ns, sent, received });
         self.counts.in_mpi_ns += time_ns;
         self.steps.add_call([began_ns, ended_ns], [sent, received]);
     }

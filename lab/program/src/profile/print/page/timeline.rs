@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::arrays::{Arrays, Place};
 use crate::output::text::time;
-use crate::profile::schema::{Profile, Series, World};
+use crate::profile::schema::{Column, Profile, Series, World};
 
 /// Most columns of a rank: more than a screen has.
 const RANK_COLUMNS: usize = 2048;
@@ -45,7 +45,6 @@ struct Layer {
 #[derive(Debug, Serialize)]
 struct Rail {
     host: String,
-    name: String,
     #[serde(flatten)]
     layer: Layer,
 }
@@ -73,28 +72,13 @@ pub fn of(profile: &Profile, world: &World, arrays: &mut Arrays, parts: usize) -
     let room = RANK_BYTES / parts / (2 * layers_count * world.ranks.len());
     let most = RANK_COLUMNS.min(room.max(64));
     let series = || world.ranks.iter().map(|rank| rank.series.as_ref());
-    let layer = |arrays: &mut Arrays, name: &str, most: usize, all: &mut dyn Iterator<Item = Vec<&Series>>| {
-        let steps_each = range.steps.div_ceil(most).max(1);
-        let mut rows = Vec::new();
-        for together in all {
-            let mut bins = Bins::new(&range, steps_each);
-            together.iter().for_each(|series| bins.add(series, name));
-            let whole = if name == in_mpi() { 1e6 * together.len().max(1) as f64 } else { 1.0 };
-            rows.extend(bins.per_second().map(|value| value / whole));
-        }
-        let rows = rows.into_iter();
-        let data = if name == in_mpi() { arrays.shares(rows) } else { arrays.amounts(rows) };
-        Layer { name: name.into(), bin: steps_each as f64 * range.step_s, data }
-    };
     let mut sums = Vec::new();
     for name in rank_column::NAMES {
-        let mut all = std::iter::once(series().flatten().collect());
-        sums.push(layer(arrays, name, SUM_COLUMNS / parts, &mut all));
+        let all = std::iter::once(series().flatten().collect());
+        sums.push(range.layer(arrays, name, SUM_COLUMNS / parts, all));
     }
-    let layers = names
-        .iter()
-        .map(|name| layer(arrays, name, most, &mut series().map(|series| series.into_iter().collect())))
-        .collect();
+    let of_ranks = || series().map(|series| series.into_iter().collect());
+    let layers = names.iter().map(|name| range.layer(arrays, name, most, of_ranks())).collect();
     Some(Timeline {
         seconds: range.steps as f64 * range.step_s,
         ranks: world.ranks.iter().map(|rank| format!("rank {} on {}", rank.rank, rank.host)).collect(),
@@ -102,10 +86,6 @@ pub fn of(profile: &Profile, world: &World, arrays: &mut Arrays, parts: usize) -
         layers,
         rails: rails(profile, &range, arrays, parts),
     })
-}
-
-fn in_mpi() -> &'static str {
-    rank_column::NAMES[rank_column::IN_MPI_US]
 }
 
 /// All columns that a rank has, those that every rank has first.
@@ -124,13 +104,9 @@ fn rails(profile: &Profile, range: &Range, arrays: &mut Arrays, parts: usize) ->
     let all = profile.hosts.iter().flat_map(|host| host.columns.iter().map(move |column| (host, column)));
     let all: Vec<_> = all.filter(|(_, column)| used(&column.data)).collect();
     let most = (RAIL_BYTES / parts / (2 * all.len().max(1))).max(64);
-    let steps_each = range.steps.div_ceil(most).max(1);
-    let rail = |(host, column): (&Series, &crate::profile::schema::Column)| {
-        let mut bins = Bins::new(range, steps_each);
-        bins.add(host, &column.name);
-        let data = arrays.amounts(bins.per_second());
-        let layer = Layer { name: column.name.clone(), bin: steps_each as f64 * range.step_s, data };
-        Rail { host: host.host.clone(), name: column.name.clone(), layer }
+    let rail = |(host, column): (&Series, &Column)| {
+        let layer = range.layer(arrays, &column.name, most, std::iter::once(vec![host]));
+        Rail { host: host.host.clone(), layer }
     };
     all.into_iter().map(rail).collect()
 }
@@ -144,6 +120,27 @@ impl Range {
         // With clocks that differ by days the chart would be unreadable.
         let most = 4 * all().map(Series::steps).max()?;
         Some(Range { first, steps: ((last - first) as usize).min(most), step_s })
+    }
+
+    /// The columns called `name` in rows of at most `most` numbers; a row is the sum of the series of an item of `rows`.
+    fn layer<'a>(
+        &self,
+        arrays: &mut Arrays,
+        name: &str,
+        most: usize,
+        rows: impl Iterator<Item = Vec<&'a Series>>,
+    ) -> Layer {
+        let steps_each = self.steps.div_ceil(most).max(1);
+        let is_in_mpi = name == rank_column::NAMES[rank_column::IN_MPI_US];
+        let row = |together: Vec<&Series>| {
+            let mut bins = Bins::new(self, steps_each);
+            together.iter().for_each(|series| bins.add(series, name));
+            let whole = if is_in_mpi { 1e6 * together.len().max(1) as f64 } else { 1.0 };
+            bins.per_second().map(move |value| value / whole)
+        };
+        let rows = rows.flat_map(row);
+        let data = if is_in_mpi { arrays.shares(rows) } else { arrays.amounts(rows) };
+        Layer { name: name.into(), bin: steps_each as f64 * self.step_s, data }
     }
 }
 
