@@ -13,6 +13,7 @@ pub mod history;
 pub mod many_ranks;
 pub mod models;
 pub mod mpi;
+mod named;
 pub mod replay;
 pub mod reproduce;
 pub mod storage;

@@ -6,7 +6,7 @@ use std::thread;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use fishplate_sim::reproduce::{
-    Chosen, Curve, Experiments, FACTS, Fact, Judged, ROWS, Reach, judge, number, read_facts, sensitivity, why_not,
+    Chosen, Curve, Experiments, FACTS, Fact, Judged, ROWS, Reach, judge, number, read_facts, sensitivity,
 };
 
 use crate::output::terminal;
@@ -109,7 +109,7 @@ fn judged_of(paper: &str, facts: &[Fact], args: &Args) -> Result<(Vec<Judged>, V
         if args.row.as_ref().is_some_and(|only| only != row.id) {
             continue;
         }
-        let values = (row.find)(&experiments).map_err(|error| anyhow!("{}: {error}", row.id))?;
+        let values = row.find(&experiments).map_err(|error| anyhow!("{}: {error}", row.id))?;
         rows.push(judge(fact, values));
     }
     Ok((rows, experiments.take_curves()))
@@ -129,7 +129,7 @@ fn write(rows: &[Judged], curves: &[Curve], args: &Args) -> Result<()> {
     links.iter().try_for_each(|name| writer.append(&simulated::link(name)))?;
     samples.into_iter().try_for_each(|sample| writer.append(&Line::Sample(sample)))?;
     for row in rows {
-        writer.append(&Line::Statement(simulated::statement(row, why_not(&row.fact.id))))?;
+        writer.append(&Line::Statement(simulated::statement(row)))?;
     }
     drop(writer);
     if let Some(page) = &args.output {

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use anyhow::{Result, anyhow, bail, ensure};
 use fishplate_collectives::{Algorithm, MAX_SEGMENTS, UNLIMITED_WINDOW};
 use fishplate_sim::mpi::collectives::Broadcast;
-use fishplate_sim::suite::{Benchmark, FileAccess, Machine, Options, Outcome, run as simulate};
-use fishplate_sim::testbed::{Placement, SHIPPED};
+use fishplate_sim::suite::{Benchmark, FileAccess, Options, Outcome, run as simulate};
+use fishplate_sim::testbed::{Machine, SHIPPED};
 
 use super::suite_options::{FileOptions, PatternOptions};
 use crate::record::write::Writer;
@@ -120,8 +120,7 @@ pub fn run(args: &Args, seed: u64) -> Result<ExitCode> {
     let stack = args.stack.clone().unwrap_or_else(|| testbed.default_stack.clone());
     let about = testbed.stack(&stack).map_err(|error| anyhow!("{error}"))?.about.clone();
     ensure!(args.ranks >= 1 && args.per_node >= 1, "--ranks and --per-node are from 1 on");
-    let placement = Placement::new(args.ranks, args.per_node, testbed.cluster.len());
-    let machine = Machine { testbed: testbed.clone(), stack: stack.clone(), placement, seed };
+    let machine = Machine::new(testbed.clone(), (args.ranks, args.per_node), seed).with_stack(&stack);
     let files = args.files.access();
     let sizes = sizes_of(args, benchmark, &files)?;
     if !args.json {

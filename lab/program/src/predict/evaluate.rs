@@ -7,8 +7,7 @@ use std::thread;
 
 use anyhow::{Result, anyhow};
 use fishplate_sim::replay::{self, Computation};
-use fishplate_sim::suite::Machine;
-use fishplate_sim::testbed::{Parameter, Placement, Testbed};
+use fishplate_sim::testbed::{Machine, Parameter, Placement, Testbed};
 
 use super::limits::Limits;
 use super::networks::Network;

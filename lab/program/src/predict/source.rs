@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use fishplate_sim::replay::{self, Computation, Outcome, graph};
-use fishplate_sim::suite::Machine;
+use fishplate_sim::testbed::Machine;
 use fishplate_trace::goal::{self, Program};
 use fishplate_trace::{Step, Trace, read, ti};
 

@@ -1,6 +1,6 @@
 //! Paper against simulation, as text.
 
-use fishplate_sim::reproduce::{Judged, JudgedCheck, Kind, Tallies, Tally, number, tally, why_not};
+use fishplate_sim::reproduce::{Judged, JudgedCheck, Kind, Tallies, Tally, number, tally};
 
 use crate::output::text;
 
@@ -30,7 +30,7 @@ pub fn text(rows: &[Judged]) -> String {
     }
     let mut text = format!("{table}\n\n");
     for row in rows.iter().filter(|row| !row.holds()) {
-        if let Some(why) = why_not(&row.fact.id) {
+        if let Some(why) = &row.fact.why_not {
             text.push_str(&format!("{}: {why}\n", row.fact.id));
         }
     }
@@ -80,7 +80,7 @@ pub fn markdown(rows: &[Judged]) -> String {
     for row in rows.iter().filter(|row| !row.holds()) {
         let (id, kind, paper) = (&row.fact.id, row.fact.kind, &row.fact.text);
         let missed: Vec<String> = row.checks.iter().filter(|check| !check.holds).map(missed).collect();
-        let why = why_not(id).unwrap_or("-");
+        let why = row.fact.why_not.as_deref().unwrap_or("-");
         text.push_str(&format!("| {id}, {kind:?} | {paper} | {} | {why} |\n", missed.join("; ")));
     }
     text

@@ -96,7 +96,7 @@ pub fn samples(curves: &[Curve]) -> Vec<Sample> {
     all
 }
 
-pub fn statement(row: &Judged, why_not: Option<&str>) -> Statement {
+pub fn statement(row: &Judged) -> Statement {
     let verdict = match (row.holds(), row.fact.is_given()) {
         (true, true) => Verdict::ByConstruction,
         (true, false) => Verdict::Holds,
@@ -118,7 +118,7 @@ pub fn statement(row: &Judged, why_not: Option<&str>) -> Statement {
             row.checks.iter().filter(|check| check.check.given).map(|check| check.check.what.as_str()).collect();
         why.push_str(&format!(" - by construction, as {reason}: {}", given.join(", ")));
     }
-    if let Some(reason) = why_not.filter(|_| !row.holds()) {
+    if let Some(reason) = row.fact.why_not.as_ref().filter(|_| !row.holds()) {
         why.push_str(" - ");
         why.push_str(reason);
     }

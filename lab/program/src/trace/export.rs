@@ -3,13 +3,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use fishplate_sim::replay::{Computation, export};
-use fishplate_sim::suite::Machine;
-use fishplate_sim::testbed::Placement;
+use fishplate_sim::testbed::Machine;
 use fishplate_trace::ti::{self, write};
 use fishplate_trace::{Trace, goal};
 
@@ -70,9 +68,7 @@ const SEED: u64 = 1;
 pub fn goal(trace: Trace, output: &Path) -> Result<()> {
     let testbed = simulation::changed(emulated::TESTBED, &[])?;
     let ranks = trace.ranks.len() as u32;
-    let placement = Placement::new(ranks, facts::ranks_per_host(&trace), testbed.cluster.len());
-    let stack = testbed.default_stack.clone();
-    let machine = Machine { testbed: Rc::new(testbed), stack, placement, seed: SEED };
+    let machine = Machine::new(testbed, (ranks, facts::ranks_per_host(&trace)), SEED);
     let with_idle = !facts::is_oversubscribed(&trace);
     let computation = Computation { with_idle, scale: 1.0, processors: None };
     let program = export::goal(&machine, &Arc::new(trace), computation).map_err(|error| anyhow!("{error}"))?;

@@ -1,11 +1,9 @@
 //! Simulation of the points that were measured.
 
-use std::rc::Rc;
-
 use anyhow::{Context, Result, anyhow};
 use fishplate_sim::models::time::Time;
-use fishplate_sim::suite::{Benchmark, Machine, Options, intervals, run, sweep};
-use fishplate_sim::testbed::{Change, Placement};
+use fishplate_sim::suite::{Benchmark, Options, intervals, run, sweep};
+use fishplate_sim::testbed::{Change, Machine};
 
 use super::parameter::Calibrated;
 use super::point::Point;
@@ -130,6 +128,5 @@ fn machine(plan: &Plan, calibrated: &[Calibrated], link: &str, stack: &str, rank
     calibrated.iter().for_each(|set| set.apply(&mut testbed));
     testbed.stack(stack).map_err(|error| anyhow!("{error}"))?;
     // Hosts that are far from each other are clusters of their own.
-    let placement = Placement::new(ranks, ranks.div_ceil(HOSTS), testbed.cluster.len());
-    Ok(Machine { testbed: Rc::new(testbed), stack: stack.into(), placement, seed: SEED })
+    Ok(Machine::new(testbed, (ranks, ranks.div_ceil(HOSTS)), SEED).with_stack(stack))
 }

@@ -1,9 +1,9 @@
 //! The core of a discrete-event simulation: virtual time, events in order, and random numbers from a seed.
 
-mod queue;
+mod calendar;
 mod random;
 mod time;
 
-pub use queue::EventQueue;
+pub use calendar::Calendar;
 pub use random::Random;
-pub use time::{Duration, Time};
+pub use time::{Duration, Moment, Time};

@@ -1,7 +1,7 @@
 //! Virtual time.
 
 use std::fmt;
-use std::ops::{Add, AddAssign, Sub};
+use std::ops::{Add, Sub};
 
 use fishplate_engine as engine;
 use fishplate_link as link;
@@ -9,6 +9,15 @@ use fishplate_link as link;
 const NS_PER_US: u64 = 1_000;
 const NS_PER_MS: u64 = 1_000_000;
 const NS_PER_S: u64 = 1_000_000_000;
+
+/// A point in virtual time, as a number of some unit.
+pub trait Moment: Copy + Default + Ord {
+    /// From that number.
+    fn of(number: u64) -> Self;
+
+    /// The number.
+    fn number(self) -> u64;
+}
 
 /// A point in virtual time: nanoseconds since the start of the simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -23,10 +32,15 @@ impl Time {
     pub const START: Time = Time(0);
     /// Later than everything that happens.
     pub const NEVER: Time = Time(u64::MAX);
+}
 
-    /// Duration since `earlier`; zero if `earlier` is later.
-    pub fn since(self, earlier: Time) -> Duration {
-        Duration(self.0.saturating_sub(earlier.0))
+impl Moment for Time {
+    fn of(ns: u64) -> Time {
+        Time(ns)
+    }
+
+    fn number(self) -> u64 {
+        self.0
     }
 }
 
@@ -63,17 +77,12 @@ impl Add<Duration> for Time {
     }
 }
 
-impl AddAssign<Duration> for Time {
-    fn add_assign(&mut self, length: Duration) {
-        *self = *self + length;
-    }
-}
-
+/// Zero if `earlier` is later.
 impl Sub for Time {
     type Output = Duration;
 
     fn sub(self, earlier: Time) -> Duration {
-        self.since(earlier)
+        Duration(self.0.saturating_sub(earlier.0))
     }
 }
 

@@ -6,6 +6,7 @@ use super::pattern::{self, Pattern, window};
 use super::repeat::repeat;
 use crate::models::time::Time;
 use crate::mpi::program::Mpi;
+use crate::named::named;
 use crate::testbed::Change;
 
 /// How long each part of a history takes, and how many messages it has at most: a path is measured many times by then.
@@ -31,62 +32,41 @@ const PAUSE: Time = Time::ms(1);
 /// A computation without a call.
 const COMPUTATION: Time = Time::ms(60_000);
 
-/// The history before a pattern.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Before {
-    /// Nothing.
-    Nothing,
-    /// Small messages only.
-    Small,
-    /// Large ones only.
-    Large,
-    /// Middle ones, which a single rail may carry.
-    Middle,
-    /// Large ones over all rails, then small ones, for which all but one rail idle.
-    Idle,
-    /// The first rail had a tenth of its rate for a while.
-    Slow,
-    /// The last rail had.
-    SlowLast,
-    /// The first rail was cut, and came back.
-    Cut,
-    /// Sizes that grow.
-    Up,
-    /// Sizes that shrink.
-    Down,
-    /// Sizes in random order.
-    Random,
-    /// The other direction only.
-    Back,
-    /// A minute of computation, after large messages.
-    Computation,
+named! {
+    /// The history before a pattern.
+    Before {
+        /// Nothing.
+        Nothing = "nothing",
+        /// Small messages only.
+        Small = "small",
+        /// Large ones only.
+        Large = "large",
+        /// Middle ones, which a single rail may carry.
+        Middle = "middle",
+        /// Large ones over all rails, then small ones, for which all but one rail idle.
+        Idle = "idle",
+        /// The first rail had a tenth of its rate for a while.
+        Slow = "slow",
+        /// The last rail had.
+        SlowLast = "slow-last",
+        /// The first rail was cut, and came back.
+        Cut = "cut",
+        /// Sizes that grow.
+        Up = "up",
+        /// Sizes that shrink.
+        Down = "down",
+        /// Sizes in random order.
+        Random = "random",
+        /// The other direction only.
+        Back = "back",
+        /// A minute of computation, after large messages.
+        Computation = "computation",
+    }
 }
 
 use Before::*;
 
 impl Before {
-    /// All of them with their names.
-    pub const ALL: &'static [(&'static str, Before)] = &[
-        ("nothing", Nothing),
-        ("small", Small),
-        ("large", Large),
-        ("middle", Middle),
-        ("idle", Idle),
-        ("slow", Slow),
-        ("slow-last", SlowLast),
-        ("cut", Cut),
-        ("up", Up),
-        ("down", Down),
-        ("random", Random),
-        ("back", Back),
-        ("computation", Computation),
-    ];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        Before::ALL.iter().find(|(_, before)| *before == self).map_or("", |(name, _)| *name)
-    }
-
     /// Rates that change meanwhile.
     pub(super) fn changes(self, rails: &[u32]) -> Vec<Change> {
         let rail = match self {

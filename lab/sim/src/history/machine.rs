@@ -1,10 +1,8 @@
 //! The machine: two hosts whose rails are shaped or emulated as `fishplate testbed` and `fishplate lab` do it, with what
 //! bytes cost their processes.
 
-use std::rc::Rc;
-
 use super::case::Case;
-use crate::testbed::{Description, Emulation, Parameter, Testbed, shipped};
+use crate::testbed::{Description, Emulation, Parameter, Testbed};
 
 /// Stands for no limit, in Mbit/s: far more than processes feed.
 const UNLIMITED_MBIT: f64 = 400_000.0;
@@ -34,10 +32,9 @@ pub(super) fn mbit(asked: u32) -> f64 {
 ///
 /// # Errors
 /// When the testbed that it is made of is not as it was.
-pub(super) fn testbed(case: &Case) -> Result<Rc<Testbed>, String> {
+pub(super) fn testbed(case: &Case) -> Result<Testbed, String> {
     let rates: Vec<f64> = case.rails.iter().copied().map(mbit).collect();
-    let description = Description::parse(shipped("emulated").ok_or("there is no testbed emulated")?)?;
-    let mut testbed = description.testbed()?.with_rates(&rates)?;
+    let mut testbed = Description::shipped("emulated")?.testbed()?.with_rates(&rates)?;
     for (rail, mbit) in testbed.rail.iter_mut().zip(rates) {
         let emulated = rail.emulated.as_mut().ok_or("the rail is not emulated")?;
         if mbit <= MAX_PACKET_BURST_MBIT {
@@ -64,7 +61,7 @@ pub(super) fn testbed(case: &Case) -> Result<Rc<Testbed>, String> {
         stack.interruption_every_ns = assumed(NOISE_NS.0);
         stack.interruption_ns = assumed(NOISE_NS.1);
     }
-    Ok(Rc::new(testbed))
+    Ok(testbed)
 }
 
 /// Processor time of a byte for a process that sends or receives it, in nanoseconds.

@@ -8,7 +8,7 @@ use super::case::Case;
 use super::repeat::repeat;
 use crate::models::time::Time;
 use crate::mpi::program::{self, Mpi, Task};
-use crate::testbed::{self, Placement};
+use crate::testbed::Machine;
 
 /// The history must not matter after the first number of messages and this time, or after the second number of
 /// messages.
@@ -24,12 +24,8 @@ const MAX_TURNS: u64 = 2000;
 /// # Errors
 /// When ranks wait for ever.
 pub(super) fn time_ns(case: &Case, before: Before, seed: u64) -> Result<f64, String> {
-    let testbed = super::machine::testbed(case)?;
-    let stack = testbed.stack(&testbed.default_stack)?;
-    let (ranks, per_node) = case.pattern.ranks();
-    let placement = Placement::new(ranks, per_node, 1);
-    let changes = before.changes(&case.rails);
-    let mut world = testbed::changing_world(&testbed, stack, &placement, seed, &changes)?;
+    let machine = Machine::new(super::machine::testbed(case)?, case.pattern.ranks(), seed);
+    let mut world = machine.changing_world(&before.changes(&case.rails))?;
     if let Some(times) = before.cut() {
         world.cut(0, times);
     }
@@ -44,8 +40,7 @@ pub(super) fn time_ns(case: &Case, before: Before, seed: u64) -> Result<f64, Str
             }
         })
     };
-    program::run(world, ranks, stack.unawaited_bytes(), program)
-        .map_err(|deadlock| format!("{case:?} after {}: ranks {:?} wait for ever", before.name(), deadlock.ranks))?;
+    program::run(world, program).map_err(|deadlock| format!("{case:?} after {}: {deadlock}", before.name()))?;
     Ok(found.get())
 }
 

@@ -14,8 +14,6 @@ mod repeat;
 mod selection;
 mod table;
 
-use std::rc::Rc;
-
 pub use before::Before;
 pub use case::Case;
 pub use pattern::Pattern;
@@ -34,5 +32,4 @@ pub(crate) const SHAPED_ON_WIRE: f64 = machine::PACKET.1 / machine::PACKET.0;
 /// When the testbed that it is made of is not as it was.
 pub(crate) fn shaped(mbit: &[u32]) -> Result<Testbed, String> {
     machine::testbed(&Case { pattern: Pattern::Exchange, rails: mbit.to_vec(), delay_us: 0, size: 1 })
-        .map(Rc::unwrap_or_clone)
 }

@@ -1,8 +1,11 @@
 //! The patterns: what ranks do once.
 
+use std::iter::repeat_n;
+
 use crate::models::time::Time;
 use crate::mpi::collectives::{Group, alltoall};
 use crate::mpi::program::{Mpi, Tag};
+use crate::named::named;
 
 const DATA: Tag = 30;
 const ACKNOWLEDGEMENT: Tag = 31;
@@ -12,42 +15,28 @@ const WINDOW: u32 = 64;
 /// How long a step computes, which its time does not include.
 pub(super) const STEP_COMPUTES: Time = Time::ms(1);
 
-/// A pattern of messages between two hosts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Pattern {
-    /// A message each way at once.
-    Exchange,
-    /// A message there, and one back.
-    PingPong,
-    /// A message one way, which is acknowledged.
-    Window1,
-    /// 64 messages one way, which are acknowledged together.
-    Window64,
-    /// A step of an iterative solver: a computation, a message each way, then two numbers of 8 bytes each way, one after the
-    /// other.
-    Step,
-    /// Blocks from each to each of four ranks, two on each host.
-    Alltoall,
+named! {
+    /// A pattern of messages between two hosts.
+    Pattern {
+        /// A message each way at once.
+        Exchange = "exchange",
+        /// A message there, and one back.
+        PingPong = "ping-pong",
+        /// A message one way, which is acknowledged.
+        Window1 = "window-1",
+        /// 64 messages one way, which are acknowledged together.
+        Window64 = "window-64",
+        /// A step of an iterative solver: a computation, a message each way, then two numbers of 8 bytes each way, one after the
+        /// other.
+        Step = "step",
+        /// Blocks from each to each of four ranks, two on each host.
+        Alltoall = "alltoall",
+    }
 }
 
 use Pattern::*;
 
 impl Pattern {
-    /// All of them with their names.
-    pub const ALL: &'static [(&'static str, Pattern)] = &[
-        ("exchange", Exchange),
-        ("ping-pong", PingPong),
-        ("window-1", Window1),
-        ("window-64", Window64),
-        ("step", Step),
-        ("alltoall", Alltoall),
-    ];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        Pattern::ALL.iter().find(|(_, pattern)| *pattern == self).map_or("", |(name, _)| *name)
-    }
-
     /// Ranks, and how many of them each host has.
     pub(super) fn ranks(self) -> (u32, u32) {
         if self == Alltoall { (4, 2) } else { (2, 1) }
@@ -130,15 +119,8 @@ pub(super) async fn exchange(mpi: &Mpi, other: u32, size: u64) {
 
 /// Messages of a size from one rank to another, acknowledged together.
 pub(super) async fn window(mpi: &Mpi, (from, to): (u32, u32), (size, count): (u64, u32)) {
-    let mut requests = Vec::with_capacity(count as usize);
-    for _ in 0..count {
-        if mpi.rank() == from {
-            requests.push(mpi.isend(to, DATA, size).await);
-        } else if mpi.rank() == to {
-            requests.push(mpi.irecv(from, DATA, size).await);
-        }
-    }
-    mpi.wait_all(&requests).await;
+    let data = |peer: u32, acts: u32| repeat_n((peer, DATA, size), if mpi.rank() == acts { count as usize } else { 0 });
+    mpi.exchange(data(from, to), data(to, from)).await;
     if mpi.rank() == from {
         mpi.recv(to, ACKNOWLEDGEMENT, 4).await;
     } else if mpi.rank() == to {

@@ -1,28 +1,19 @@
 //! A case: a pattern between many ranks, over rails at a message size.
 
 use super::pattern::{Pattern, Step};
+use crate::named::named;
 
-/// What ranks know of rails when they begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Knows {
-    /// Drivers tell no speed: 1 Gbit/s is assumed.
-    Nothing,
-    /// Drivers tell the true rates. Ranks do not rely on them before they have measured.
-    Told,
-    /// All that they can measure: they have exchanged for a part of a run before, and then paused.
-    Measured,
-    /// The true rates, and they rely on them at all times: each message is cut in proportion, nothing is measured.
-    Fixed,
-}
-
-impl Knows {
-    /// All of them with their names.
-    pub const ALL: &'static [(&'static str, Knows)] =
-        &[("nothing", Knows::Nothing), ("told", Knows::Told), ("measured", Knows::Measured), ("fixed", Knows::Fixed)];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        Knows::ALL.iter().find(|(_, knows)| *knows == self).map_or("", |(name, _)| *name)
+named! {
+    /// What ranks know of rails when they begin.
+    Knows {
+        /// Drivers tell no speed: 1 Gbit/s is assumed.
+        Nothing = "nothing",
+        /// Drivers tell the true rates. Ranks do not rely on them before they have measured.
+        Told = "told",
+        /// All that they can measure: they have exchanged for a part of a run before, and then paused.
+        Measured = "measured",
+        /// The true rates, and they rely on them at all times: each message is cut in proportion, nothing is measured.
+        Fixed = "fixed",
     }
 }
 

@@ -12,7 +12,7 @@ use crate::history;
 use crate::models::time::Time;
 use crate::mpi::knowledge::Knowledge;
 use crate::mpi::program::{self, Mpi, Task};
-use crate::testbed::{self, Placement, Testbed};
+use crate::testbed::{Machine, Testbed};
 
 /// Numbers of messages after which the time counts.
 const FIRST: [u64; 3] = [1, 10, 100];
@@ -40,10 +40,8 @@ impl Ending {
 /// # Errors
 /// When ranks wait for ever.
 pub fn measure(case: &Case, seed: u64) -> Result<Row, String> {
-    let (testbed, parts) = (machine(case)?, Parts::of(case));
-    let stack = testbed.stack(&testbed.default_stack)?;
-    let placement = Placement::new(case.ranks(), case.per_host, 1);
-    let mut world = testbed::changing_world(&testbed, stack, &placement, seed, &parts.changes(case))?;
+    let (machine, parts) = (Machine::new(testbed(case)?, (case.ranks(), case.per_host), seed), Parts::of(case));
+    let mut world = machine.changing_world(&parts.changes(case))?;
     let last_rail = case.rails.len() - 1;
     if last_rail > 0 {
         world.cut(last_rail as u32, parts.cut());
@@ -55,7 +53,7 @@ pub fn measure(case: &Case, seed: u64) -> Result<Row, String> {
         let steps = case.pattern.steps((case.hosts, case.per_host), mpi.rank());
         Box::pin(run(mpi, case.clone(), steps, shared.clone()))
     };
-    let mut world = program::run(world, case.ranks(), stack.unawaited_bytes(), rank)
+    let mut world = program::run(world, rank)
         .map_err(|deadlock| format!("{case:?}: {} ranks wait for ever", deadlock.ranks.len()))?;
     let knowledge = world.take_knowledge().ok_or("nothing was observed")?;
     let first_ms = shared.first.each_ref().map(|time| time.get().as_ns() / 1e6);
@@ -138,7 +136,7 @@ fn row(case: &Case, parts: Parts, knowledge: &Knowledge, (first_ms, events): ([f
 ///
 /// # Errors
 /// When the testbed that it is made of is not as it was.
-fn machine(case: &Case) -> Result<Rc<Testbed>, String> {
+fn testbed(case: &Case) -> Result<Testbed, String> {
     let mut testbed = history::shaped(&case.rails)?;
     for (rail, mbit) in testbed.rail.iter_mut().zip(&case.rails) {
         let emulated = rail.emulated.as_mut().ok_or("the rail is not emulated")?;
@@ -154,5 +152,5 @@ fn machine(case: &Case) -> Result<Rc<Testbed>, String> {
             stack.without_padding = true;
         }
     }
-    Ok(Rc::new(testbed))
+    Ok(testbed)
 }

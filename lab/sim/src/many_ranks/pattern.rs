@@ -1,6 +1,7 @@
 //! The patterns: with whom a rank exchanges messages in a turn.
 
 use crate::mpi::program::{Mpi, Tag};
+use crate::named::named;
 use crate::suite::Neighbourhood;
 
 /// Ranks that a rank sends to at most in an alltoall: among 4096, connections of all with all would not fit into memory.
@@ -10,17 +11,18 @@ const AT_ONCE: u64 = 32 << 10;
 /// Dimensions of the grid of a halo exchange.
 const DIMENSIONS: u32 = 3;
 
-/// Who sends to whom.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Pattern {
-    /// Blocks to 16 ranks of other hosts, and as many from others.
-    Alltoall,
-    /// Faces to the neighbours in a periodic grid of three dimensions, on the own host too.
-    Halo,
-    /// A message each way with the rank of equal number on the neighbouring host.
-    Pairs,
-    /// A message from each rank of all other hosts to the first host, whose receipt the sender awaits.
-    Incast,
+named! {
+    /// Who sends to whom.
+    Pattern {
+        /// Blocks to 16 ranks of other hosts, and as many from others.
+        Alltoall = "alltoall",
+        /// Faces to the neighbours in a periodic grid of three dimensions, on the own host too.
+        Halo = "halo",
+        /// A message each way with the rank of equal number on the neighbouring host.
+        Pairs = "pairs",
+        /// A message from each rank of all other hosts to the first host, whose receipt the sender awaits.
+        Incast = "incast",
+    }
 }
 
 use Pattern::*;
@@ -33,15 +35,6 @@ pub(super) struct Step {
 }
 
 impl Pattern {
-    /// All of them with their names.
-    pub const ALL: &'static [(&'static str, Pattern)] =
-        &[("alltoall", Alltoall), ("halo", Halo), ("pairs", Pairs), ("incast", Incast)];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        Pattern::ALL.iter().find(|(_, pattern)| *pattern == self).map_or("", |(name, _)| *name)
-    }
-
     /// The steps of a turn of one of the ranks of `hosts` hosts, with `per_host` on each.
     pub(super) fn steps(self, (hosts, per_host): (u32, u32), rank: u32) -> Vec<Step> {
         let (host, place) = (rank / per_host, rank % per_host);

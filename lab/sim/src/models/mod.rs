@@ -1,7 +1,6 @@
 //! Models of hardware, composed from few parts: stations, links, adapters, and flows over paths through them.
 
 pub mod adapter;
-pub mod calendar;
 pub mod flow;
 pub mod network;
 pub mod path;

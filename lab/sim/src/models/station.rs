@@ -31,7 +31,6 @@ pub struct Station {
     queues: [VecDeque<Job>; 2],
     serving: Option<u32>,
     last: usize,
-    busy: Time,
 }
 
 impl Station {
@@ -62,14 +61,8 @@ impl Station {
         self.serving = Some(FORWARDED);
     }
 
-    /// Total service time so far.
-    pub fn busy(&self) -> Time {
-        self.busy
-    }
-
     fn begin(&mut self, job: Job) -> Job {
         self.serving = Some(job.chunk);
-        self.busy = self.busy + job.service;
         job
     }
 }
@@ -91,6 +84,5 @@ mod tests {
             order.push(done);
         }
         assert_eq!(order, [0, 3, 1, 4, 2]);
-        assert_eq!(station.busy(), Time(50));
     }
 }

@@ -2,6 +2,8 @@
 
 use fishplate_engine::Instant;
 
+use crate::events::{self, Moment};
+
 /// Picoseconds in a nanosecond.
 const PS_PER_NS: u64 = 1000;
 
@@ -51,6 +53,19 @@ impl Time {
         Time(instant.0.saturating_mul(PS_PER_NS))
     }
 }
+
+impl Moment for Time {
+    fn of(ps: u64) -> Time {
+        Time(ps)
+    }
+
+    fn number(self) -> u64 {
+        self.0
+    }
+}
+
+/// The events of such a time.
+pub type Calendar<E> = events::Calendar<Time, E>;
 
 impl std::ops::Add for Time {
     type Output = Time;

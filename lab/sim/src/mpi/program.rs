@@ -1,6 +1,7 @@
 //! The interface of simulated MPI programs. Programs are asynchronous functions, which wait only in virtual time.
 
 use std::cell::{Cell, RefCell};
+use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
@@ -64,11 +65,18 @@ pub struct Deadlock {
     pub ranks: Vec<u32>,
 }
 
+impl fmt::Display for Deadlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ranks {:?} wait for ever", self.ranks)
+    }
+}
+
 /// Runs one program per rank to its end. Deterministic: equal worlds and programs give equal results.
 ///
 /// # Errors
 /// If no events are left and ranks still wait.
-pub fn run(world: World, ranks: u32, eager_limit: u64, program: impl Fn(Mpi) -> Task) -> Result<World, Deadlock> {
+pub fn run(world: World, program: impl Fn(Mpi) -> Task) -> Result<World, Deadlock> {
+    let (ranks, eager_limit) = (world.ranks(), world.kind().unawaited_bytes);
     let world = Rc::new(RefCell::new(world));
     let alignment = Rc::new(Cell::default());
     let mpi = |rank| Mpi {
@@ -343,9 +351,23 @@ impl Mpi {
 
     /// Sends and receives concurrently.
     pub async fn sendrecv(&self, to: u32, sent: u64, from: u32, received: u64, tag: Tag) {
-        let receive = self.irecv(from, tag, received).await;
-        let send = self.isend(to, tag, sent).await;
-        self.wait_all(&[receive, send]).await;
+        self.exchange([(from, tag, received)], [(to, tag, sent)]).await;
+    }
+
+    /// Receives and sends messages that are all under way together: each with the peer, the tag and the length.
+    pub async fn exchange(
+        &self,
+        receives: impl IntoIterator<Item = (u32, Tag, u64)>,
+        sends: impl IntoIterator<Item = (u32, Tag, u64)>,
+    ) {
+        let mut requests = Vec::new();
+        for (from, tag, bytes) in receives {
+            requests.push(self.irecv(from, tag, bytes).await);
+        }
+        for (to, tag, bytes) in sends {
+            requests.push(self.isend(to, tag, bytes).await);
+        }
+        self.wait_all(&requests).await;
     }
 
     /// Begins to write into a peer's window.

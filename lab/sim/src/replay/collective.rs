@@ -140,13 +140,10 @@ impl One {
 
     async fn neighbors(&self, operation: &Collective) {
         let Some((sources, destinations)) = &operation.neighbors else { return };
-        let mut requests = Vec::new();
-        for (at, source) in sources.iter().enumerate().filter(|(_, rank)| **rank != u32::MAX) {
-            requests.push(self.mpi.irecv(*source, self.tag, operation.received.of(at)).await);
-        }
-        for (at, destination) in destinations.iter().enumerate().filter(|(_, rank)| **rank != u32::MAX) {
-            requests.push(self.mpi.isend(*destination, self.tag, operation.sent.of(at)).await);
-        }
-        self.mpi.wait_all(&requests).await;
+        let with =
+            |(at, rank): (usize, &u32), sizes: &Sizes| (*rank != u32::MAX).then(|| (*rank, self.tag, sizes.of(at)));
+        let receives = sources.iter().enumerate().filter_map(|source| with(source, &operation.received));
+        let sends = destinations.iter().enumerate().filter_map(|destination| with(destination, &operation.sent));
+        self.mpi.exchange(receives, sends).await;
     }
 }

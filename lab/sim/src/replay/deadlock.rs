@@ -16,15 +16,20 @@ pub fn describe(trace: &Trace, ranks: &[u32], places: &Places) -> String {
         let (trace, at) = (&trace.ranks[*rank as usize], places[*rank as usize].get());
         format!("rank {rank} in call {} of {}: {}", at + 1, trace.steps.len(), waits_for(trace, at))
     };
-    let told: Vec<String> = ranks.iter().take(MAX_LISTED).map(one).collect();
-    let more =
-        if ranks.len() > MAX_LISTED { format!("; and {} more", ranks.len() - MAX_LISTED) } else { String::new() };
     let incomplete = trace.ranks.iter().filter(|rank| !rank.is_whole).count();
     let hint = if incomplete > 0 {
         format!(" ({incomplete} of the traces end before MPI_Finalize, so messages are missing)")
     } else {
         String::new()
     };
+    listed(ranks, &hint, one)
+}
+
+/// Ranks that wait for ever, the first of them in words.
+pub fn listed(ranks: &[u32], hint: &str, one: impl Fn(&u32) -> String) -> String {
+    let told: Vec<String> = ranks.iter().take(MAX_LISTED).map(one).collect();
+    let more =
+        if ranks.len() > MAX_LISTED { format!("; and {} more", ranks.len() - MAX_LISTED) } else { String::new() };
     format!("ranks wait for ever{hint}: {}{more}", told.join("; "))
 }
 

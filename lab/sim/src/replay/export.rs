@@ -10,7 +10,7 @@ use super::{Computation, Wanted, replayed};
 use crate::mpi::log::{Entry, Strand};
 use crate::mpi::program::Tag;
 use crate::mpi::rank::Request;
-use crate::suite::Machine;
+use crate::testbed::Machine;
 
 /// Creates the program. The machine only determines the order of concurrent collective operations.
 ///

@@ -9,10 +9,10 @@ use std::task::{Context, Poll};
 
 use fishplate_trace::goal::{Action, Program, Task as Operation};
 
-use super::{Found, Outcome, RankOutcome};
+use super::{Found, Outcome, RankOutcome, deadlock};
 use crate::models::time::Time;
 use crate::mpi::program::{self, Mpi, Task};
-use crate::suite::Machine;
+use crate::testbed::Machine;
 
 /// Runs a program; `scale`: how many times as long it computes.
 ///
@@ -20,7 +20,7 @@ use crate::suite::Machine;
 /// If the machine does not fit, or in a deadlock, with the operations that wait.
 pub fn run(machine: &Machine, program: &Arc<Program>, scale: f64) -> Result<Outcome, String> {
     let ranks = program.ranks.len() as u32;
-    let (world, unawaited) = super::world(machine, ranks)?;
+    let world = super::world(machine, ranks)?;
     let found = Found::new(ranks);
     let left = Rc::new(vec![Cell::new(None); ranks as usize]);
     let each = |mpi: Mpi| -> Task {
@@ -32,8 +32,7 @@ pub fn run(machine: &Machine, program: &Arc<Program>, scale: f64) -> Result<Outc
             found.borrow_mut().add(&mpi, RankOutcome { end: mpi.time(), computed: execution.computed });
         })
     };
-    let mut world =
-        program::run(world, ranks, unawaited, each).map_err(|deadlock| describe(program, &deadlock.ranks, &left))?;
+    let mut world = program::run(world, each).map_err(|deadlock| describe(program, &deadlock.ranks, &left))?;
     let calls = program.ranks.iter().map(|rank| rank.len() as u64).sum();
     let outcome = found.borrow_mut().outcome(&mut world, calls);
     Ok(outcome)
@@ -161,7 +160,6 @@ impl<'a> Execution<'a> {
 
 /// Ranks that wait for ever, and for what.
 fn describe(program: &Program, ranks: &[u32], waiting: &[Cell<Option<u32>>]) -> String {
-    const MAX_LISTED: usize = 8;
     let one = |rank: &u32| {
         let operations = &program.ranks[*rank as usize];
         match waiting[*rank as usize].get().map(|place| operations[place as usize].action) {
@@ -171,8 +169,5 @@ fn describe(program: &Program, ranks: &[u32], waiting: &[Cell<Option<u32>>]) -> 
             Some(Action::Receive { from, tag, .. }) => format!("rank {rank} receives from rank {from} with tag {tag}"),
         }
     };
-    let told: Vec<String> = ranks.iter().take(MAX_LISTED).map(one).collect();
-    let more =
-        if ranks.len() > MAX_LISTED { format!("; and {} more", ranks.len() - MAX_LISTED) } else { String::new() };
-    format!("ranks wait for ever: {}{more}", told.join("; "))
+    deadlock::listed(ranks, "", one)
 }

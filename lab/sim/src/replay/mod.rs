@@ -30,8 +30,7 @@ use crate::mpi::log::Log;
 use crate::mpi::program::{self, Mpi, Task};
 use crate::mpi::rail_bytes::RailBytes;
 use crate::mpi::world::World;
-use crate::suite::Machine;
-use crate::testbed;
+use crate::testbed::Machine;
 use communicators::AllMembers;
 use processors::Processors;
 
@@ -175,7 +174,7 @@ fn replayed(
             rank.header.rank
         ));
     }
-    let (mut world, unawaited) = world(machine, ranks)?;
+    let mut world = world(machine, ranks)?;
     if wanted == Wanted::Log {
         world.begin_log();
     }
@@ -197,21 +196,20 @@ fn replayed(
             found.add(&mpi, outcome);
         })
     };
-    let mut world = program::run(world, ranks, unawaited, program)
-        .map_err(|deadlock| deadlock::describe(trace, &deadlock.ranks, &places))?;
+    let mut world =
+        program::run(world, program).map_err(|deadlock| deadlock::describe(trace, &deadlock.ranks, &places))?;
     let calls = trace.ranks.iter().map(|rank| rank.steps.len() as u64).sum();
     let mut found = found.borrow_mut();
     let outcome = found.outcome(&mut world, calls);
     Ok((outcome, world.take_log(), std::mem::take(&mut found.calls)))
 }
 
-/// The world of a program with `ranks` ranks, and the longest message that is sent eagerly.
-fn world(machine: &Machine, ranks: u32) -> Result<(World, u64), String> {
+/// The world of a program with `ranks` ranks.
+fn world(machine: &Machine, ranks: u32) -> Result<World, String> {
     if machine.placement.ranks() != ranks {
         return Err(format!("the program has {ranks} ranks, the machine is for {}", machine.placement.ranks()));
     }
-    let stack = machine.testbed.stack(&machine.stack)?;
-    let mut world = testbed::world(&machine.testbed, stack, &machine.placement, machine.seed)?;
+    let mut world = machine.world()?;
     world.begin_analysis();
-    Ok((world, stack.unawaited_bytes()))
+    Ok(world)
 }

@@ -13,30 +13,21 @@ use crate::replay::{self, Computation};
 /// Number of simulated iterations; the startup is independent of it.
 const ITERATIONS: u32 = 3;
 
+/// Files by the names of applications.
+macro_rules! files {
+    ($($name:literal)*) => {
+        &[$(($name, include_bytes!(concat!("../../applications/", $name, ".cycle")))),*]
+    };
+}
+
 /// Name, class and ranks as one word, and the file.
-const RECORDED: &[(&str, &[u8])] = &[
-    ("bt.B-4", include_bytes!("../../applications/bt.B-4.cycle")),
-    ("cg.B-64", include_bytes!("../../applications/cg.B-64.cycle")),
-    ("cg.B-8", include_bytes!("../../applications/cg.B-8.cycle")),
-    ("ep.B-8", include_bytes!("../../applications/ep.B-8.cycle")),
-    ("ft.A-16", include_bytes!("../../applications/ft.A-16.cycle")),
-    ("ft.A-8", include_bytes!("../../applications/ft.A-8.cycle")),
-    ("ft.B-16", include_bytes!("../../applications/ft.B-16.cycle")),
-    ("ft.B-64", include_bytes!("../../applications/ft.B-64.cycle")),
-    ("ft.B-8", include_bytes!("../../applications/ft.B-8.cycle")),
-    ("is.A-16", include_bytes!("../../applications/is.A-16.cycle")),
-    ("is.A-8", include_bytes!("../../applications/is.A-8.cycle")),
-    ("is.B-16", include_bytes!("../../applications/is.B-16.cycle")),
-    ("is.B-64", include_bytes!("../../applications/is.B-64.cycle")),
-    ("is.B-8", include_bytes!("../../applications/is.B-8.cycle")),
-    ("lu.B-8", include_bytes!("../../applications/lu.B-8.cycle")),
-    ("mg.B-8", include_bytes!("../../applications/mg.B-8.cycle")),
-    ("sp.B-4", include_bytes!("../../applications/sp.B-4.cycle")),
-    ("visualization-8", include_bytes!("../../applications/visualization-8.cycle")),
-];
+const RECORDED: &[(&str, &[u8])] = files! {
+    "bt.B-4" "cg.B-64" "cg.B-8" "ep.B-8" "ft.A-16" "ft.A-8" "ft.B-16" "ft.B-64" "ft.B-8" "is.A-16" "is.A-8" "is.B-16"
+    "is.B-64" "is.B-8" "lu.B-8" "mg.B-8" "sp.B-4" "visualization-8"
+};
 
 /// Time of an iteration.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Iteration {
     /// Until the last rank is done, in seconds.
     pub run_s: f64,
@@ -62,12 +53,10 @@ pub fn recorded(name: &str) -> Result<Cycle, String> {
 }
 
 /// Runs an application as it was recorded; the setting's ranks must be as many.
-///
-/// # Errors
-/// When there is none, or the testbed does not say how fast it computes.
-pub fn run(experiments: &Experiments, setting: &Setting, name: &str) -> Result<Iteration, String> {
+pub fn run(experiments: &Experiments, setting: &Setting, name: &str) -> Iteration {
     let program = name.split(['.', '-']).next().unwrap_or_default();
-    run_trace(experiments, setting, program, recorded(name)?.repeated(ITERATIONS), ITERATIONS)
+    let trace = recorded(name).map(|cycle| cycle.repeated(ITERATIONS));
+    experiments.or_fail(trace.and_then(|trace| run_trace(experiments, setting, program, trace, ITERATIONS)))
 }
 
 /// Runs a trace of some iterations; `program`: as testbeds call it.

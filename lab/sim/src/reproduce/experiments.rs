@@ -2,10 +2,9 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
-use crate::suite::{Benchmark, Machine, Options, Outcome, run};
-use crate::testbed::{Description, Placement, shipped};
+use crate::suite::{Benchmark, Options, Outcome, run};
+use crate::testbed::{Machine, Placement};
 
 /// Values of a row, by name.
 pub type Values = BTreeMap<String, f64>;
@@ -35,6 +34,8 @@ pub struct Experiments {
     changes: Vec<(String, String, String)>,
     seed: u64,
     curves: RefCell<Vec<Curve>>,
+    /// The first error since [`Experiments::take_failure`].
+    failure: RefCell<Option<String>>,
 }
 
 /// Some ranks of a testbed.
@@ -76,7 +77,7 @@ pub struct Setting<'a> {
 impl Experiments {
     /// The testbeds as they come.
     pub fn new(seed: u64) -> Experiments {
-        Experiments { changes: Vec::new(), seed, curves: RefCell::default() }
+        Experiments { changes: Vec::new(), seed, curves: RefCell::default(), failure: RefCell::default() }
     }
 
     /// One parameter of one testbed is another.
@@ -90,51 +91,63 @@ impl Experiments {
     /// # Errors
     /// When there is no such testbed, stack or parameter.
     pub fn machine(&self, setting: &Setting) -> Result<Machine, String> {
-        let text = shipped(setting.testbed).ok_or_else(|| format!("there is no testbed {}", setting.testbed))?;
-        let mut description = Description::parse(text)?;
         let ours = self.changes.iter().filter(|(testbed, ..)| testbed == setting.testbed);
-        for (_, path, value) in ours {
-            description = description.with(path, value)?;
-        }
-        for (path, value) in setting.with {
-            description = description.with(path, value)?;
-        }
+        let changes = ours.map(|(_, path, value)| (path.as_str(), value.as_str())).chain(setting.with.iter().copied());
         let Ranks { count, per_node, clusters } = setting.ranks;
-        let placement = Placement::new(count, per_node, clusters);
-        let testbed = Rc::new(description.testbed()?);
-        Ok(Machine { testbed, stack: setting.stack.to_string(), placement, seed: self.seed })
+        let changes: Vec<(&str, &str)> = changes.collect();
+        let machine = Machine::shipped(setting.testbed, &changes, (count, per_node), self.seed)?;
+        Ok(Machine { placement: Placement::new(count, per_node, clusters), ..machine.with_stack(setting.stack) })
+    }
+
+    /// What was found. An error is kept, and a stand-in taken: rows are arithmetic on many simulated values, and one that
+    /// could not be simulated makes the row fail as a whole.
+    pub(super) fn or_fail<T: Default>(&self, found: Result<T, String>) -> T {
+        found.unwrap_or_else(|error| {
+            self.failure.borrow_mut().get_or_insert(error);
+            T::default()
+        })
+    }
+
+    /// Why something could not be simulated since this was asked last, if anything.
+    pub(super) fn take_failure(&self) -> Option<String> {
+        self.failure.take()
     }
 
     /// One value.
-    ///
-    /// # Errors
-    /// As [`run`].
-    pub fn value(&self, setting: &Setting, benchmark: Benchmark, options: &Options) -> Result<f64, String> {
-        Ok(self.outcome(setting, benchmark, options)?.value)
+    pub(super) fn value(&self, setting: &Setting, benchmark: Benchmark, options: &Options) -> f64 {
+        self.outcome(setting, benchmark, options).value
     }
 
     /// One value with all that belongs to it.
-    ///
-    /// # Errors
-    /// As [`run`].
-    pub fn outcome(&self, setting: &Setting, benchmark: Benchmark, options: &Options) -> Result<Outcome, String> {
-        run(&self.machine(setting)?, benchmark, options)
+    pub(super) fn outcome(&self, setting: &Setting, benchmark: Benchmark, options: &Options) -> Outcome {
+        self.or_fail(self.machine(setting).and_then(|machine| run(&machine, benchmark, options)))
+    }
+
+    /// A curve of a figure with the usual options; kept for the report.
+    pub(super) fn curve(
+        &self,
+        figure: &'static str,
+        setting: &Setting,
+        benchmark: Benchmark,
+        sizes: &[u64],
+    ) -> Vec<f64> {
+        self.curve_with(figure, setting, benchmark, (sizes, &Options::default()))
     }
 
     /// A curve of a figure; kept for the report.
-    ///
-    /// # Errors
-    /// As [`run`].
-    pub fn curve(
+    pub(super) fn curve_with(
         &self,
         figure: &'static str,
         setting: &Setting,
         benchmark: Benchmark,
         (sizes, options): (&[u64], &Options),
-    ) -> Result<Vec<f64>, String> {
-        let machine = self.machine(setting)?;
-        let one = |size: &u64| Ok(run(&machine, benchmark, &Options { size: *size, ..options.clone() })?.value);
-        let values: Vec<f64> = sizes.iter().map(one).collect::<Result<_, String>>()?;
+    ) -> Vec<f64> {
+        let machine = self.machine(setting);
+        let one = |size: &u64| {
+            let machine = machine.as_ref().map_err(String::clone)?;
+            run(machine, benchmark, &Options { size: *size, ..options.clone() })
+        };
+        let values: Vec<f64> = sizes.iter().map(|size| self.or_fail(one(size)).value).collect();
         let told: Vec<String> = setting.with.iter().map(|(path, value)| format!("{path} = {value}")).collect();
         self.curves.borrow_mut().push(Curve {
             figure,
@@ -145,7 +158,7 @@ impl Experiments {
             ranks: setting.ranks.count,
             points: sizes.iter().copied().zip(values.iter().copied()).collect(),
         });
-        Ok(values)
+        values
     }
 
     /// The curves so far.

@@ -10,5 +10,5 @@ mod sensitivity;
 pub use experiments::{Curve, Experiments, Ranks, Setting, Values};
 pub use judge::{Judged, JudgedCheck, Tallies, Tally, judge, number, tally};
 pub use published::{Check, FACTS, Fact, Kind, read as read_facts};
-pub use rows::{ROWS, Row, why_not};
+pub use rows::{ROWS, Row};
 pub use sensitivity::{Chosen, Flip, Reach, Varied, sensitivity};

@@ -32,11 +32,11 @@ pub struct Fact {
     /// In words.
     pub text: String,
     /// Why the checks that are `given` could hardly come out otherwise, if there are any: then they are counted apart.
-    #[serde(default)]
     pub by_construction: Option<String>,
     /// Under which hypothesis the values would be those of the check's null values: nothing of what the row claims is there.
-    #[serde(default)]
     pub null_is: Option<String>,
+    /// Why the row does not hold, where that is known.
+    pub why_not: Option<String>,
     /// The condition that must hold.
     pub checks: Vec<Check>,
 }
@@ -48,28 +48,21 @@ pub struct Check {
     /// The value's name.
     pub what: String,
     /// The published number.
-    #[serde(default)]
     pub near: Option<f64>,
     /// No less.
-    #[serde(default)]
     pub least: Option<f64>,
     /// No more.
-    #[serde(default)]
     pub most: Option<f64>,
     /// More than this other value.
-    #[serde(default)]
     pub above: Option<String>,
     /// About this other value.
-    #[serde(default)]
     pub comparable: Option<String>,
     /// It holds by how the model is made, or a rule that tests nothing would hold as well.
     #[serde(default)]
     pub given: bool,
     /// Relative, for `near` and `comparable`.
-    #[serde(default)]
     tolerance: Option<f64>,
     /// The value under the null hypothesis, for `near`, `least` and `most`.
-    #[serde(default)]
     null: Option<f64>,
 }
 

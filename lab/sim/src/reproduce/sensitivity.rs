@@ -79,7 +79,7 @@ pub fn sensitivity(
             continue;
         }
         let judged = |experiments: &Experiments| -> Result<Vec<Judged>, String> {
-            rows.iter().map(|(row, fact)| Ok(judge(fact, (row.find)(experiments)?))).collect()
+            rows.iter().map(|(row, fact)| Ok(judge(fact, row.find(experiments)?))).collect()
         };
         let usual = judged(&Experiments::new(seed))?;
         merge(&mut reaches, &usual, "as assumed");

@@ -1,62 +1,65 @@
 //! The benchmarks by name.
 
-/// A benchmark of the suite.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Benchmark {
-    /// Ping-pong.
-    Latency,
-    /// Windows one way, each acknowledged.
-    Bandwidth,
-    /// Windows both ways.
-    Bibandwidth,
-    /// Windows between several pairs.
-    MessageRate,
-    /// Ping-pong with each peer in turn.
-    Nhop,
-    /// All to rank + d.
-    DisplacedRing,
-    /// One-sided.
-    PutLatency,
-    /// One-sided.
-    GetLatency,
-    /// One-sided.
-    AccumulateLatency,
-    /// One-sided.
-    PutBandwidth,
-    /// One-sided.
-    GetBandwidth,
-    /// One-sided.
-    PutBibandwidth,
-    /// One-sided.
-    GetBibandwidth,
-    /// Atomic operations.
-    FetchAndOp,
-    /// Atomic operations.
-    CompareAndSwap,
-    /// Collective.
-    Barrier,
-    /// Collective.
-    Bcast,
-    /// Collective.
-    Reduce,
-    /// Collective.
-    Allreduce,
-    /// Collective.
-    Allgather,
-    /// Collective.
-    Alltoall,
-    /// Messages one way without a window: as many under way as the transport lets.
-    Stream,
-    /// Compute, exchange both ways, compute.
-    Exchange,
-    /// The part of a transfer that a computation does not hide.
-    Overlap,
-    /// Files: each client a region.
-    IoContiguous,
-    /// Files: each client a tile of a picture.
-    IoTile,
-    /// Files: several threads of each client.
-    IoThreads,
+use crate::named::named;
+
+named! {
+    /// A benchmark of the suite.
+    Benchmark {
+        /// Ping-pong.
+        Latency = "latency",
+        /// Windows one way, each acknowledged.
+        Bandwidth = "bandwidth",
+        /// Windows both ways.
+        Bibandwidth = "bibandwidth",
+        /// Windows between several pairs.
+        MessageRate = "message_rate",
+        /// Ping-pong with each peer in turn.
+        Nhop = "nhop",
+        /// All to rank + d.
+        DisplacedRing = "displaced_ring",
+        /// One-sided.
+        PutLatency = "put_latency",
+        /// One-sided.
+        GetLatency = "get_latency",
+        /// One-sided.
+        AccumulateLatency = "accumulate_latency",
+        /// One-sided.
+        PutBandwidth = "put_bandwidth",
+        /// One-sided.
+        GetBandwidth = "get_bandwidth",
+        /// One-sided.
+        PutBibandwidth = "put_bibandwidth",
+        /// One-sided.
+        GetBibandwidth = "get_bibandwidth",
+        /// Atomic operations.
+        FetchAndOp = "fetch_and_op",
+        /// Atomic operations.
+        CompareAndSwap = "compare_and_swap",
+        /// Collective.
+        Barrier = "barrier",
+        /// Collective.
+        Bcast = "bcast",
+        /// Collective.
+        Reduce = "reduce",
+        /// Collective.
+        Allreduce = "allreduce",
+        /// Collective.
+        Allgather = "allgather",
+        /// Collective.
+        Alltoall = "alltoall",
+        /// Messages one way without a window: as many under way as the transport lets.
+        Stream = "stream",
+        /// Compute, exchange both ways, compute.
+        Exchange = "exchange",
+        /// The part of a transfer that a computation does not hide.
+        Overlap = "overlap",
+        /// Files: each client a region.
+        IoContiguous = "io_contiguous",
+        /// Files: each client a tile of a picture.
+        IoTile = "io_tile",
+        /// Files: several threads of each client.
+        IoThreads = "io_threads",
+    }
 }
 
 /// Quantity of a benchmark's values.
@@ -73,45 +76,9 @@ pub enum Unit {
 use Benchmark::*;
 
 impl Benchmark {
-    /// All of them with their names.
-    pub const ALL: &'static [(&'static str, Benchmark)] = &[
-        ("latency", Latency),
-        ("bandwidth", Bandwidth),
-        ("bibandwidth", Bibandwidth),
-        ("message_rate", MessageRate),
-        ("nhop", Nhop),
-        ("displaced_ring", DisplacedRing),
-        ("put_latency", PutLatency),
-        ("get_latency", GetLatency),
-        ("accumulate_latency", AccumulateLatency),
-        ("put_bandwidth", PutBandwidth),
-        ("get_bandwidth", GetBandwidth),
-        ("put_bibandwidth", PutBibandwidth),
-        ("get_bibandwidth", GetBibandwidth),
-        ("fetch_and_op", FetchAndOp),
-        ("compare_and_swap", CompareAndSwap),
-        ("barrier", Barrier),
-        ("bcast", Bcast),
-        ("reduce", Reduce),
-        ("allreduce", Allreduce),
-        ("allgather", Allgather),
-        ("alltoall", Alltoall),
-        ("stream", Stream),
-        ("exchange", Exchange),
-        ("overlap", Overlap),
-        ("io_contiguous", IoContiguous),
-        ("io_tile", IoTile),
-        ("io_threads", IoThreads),
-    ];
-
     /// The benchmark with this name.
     pub fn of(name: &str) -> Option<Benchmark> {
         Benchmark::ALL.iter().find(|(known, _)| *known == name).map(|(_, benchmark)| *benchmark)
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        Benchmark::ALL.iter().find(|(_, benchmark)| *benchmark == self).map_or("", |(name, _)| *name)
     }
 
     /// Quantity of its values.

@@ -1,14 +1,14 @@
 //! Bandwidth over time while another program comes and goes on one rail.
 
 use std::cell::Cell;
+use std::iter::repeat_n;
 use std::rc::Rc;
 
 use super::exchange::mb_s;
-use super::options::Machine;
 use super::timing::Measurements;
 use crate::models::time::Time;
 use crate::mpi::program::{self, Mpi, Tag, Task};
-use crate::testbed;
+use crate::testbed::Machine;
 
 const DATA: Tag = 0;
 const ACKNOWLEDGEMENT: Tag = 1;
@@ -44,10 +44,9 @@ pub fn over_time(
     (interval, duration): (Time, Time),
     disturbance: Disturbance,
 ) -> Result<Vec<Second>, String> {
-    let stack = machine.testbed.stack(&machine.stack)?;
-    let mut world = testbed::world(&machine.testbed, stack, &machine.placement, machine.seed)?;
+    let mut world = machine.world()?;
     // Ranks 0 and 2 are on one node, 1 and 3 on the other: see the placement's pairs.
-    let ranks = machine.placement.ranks();
+    let ranks = world.ranks();
     world.bind(ranks / 2 - 1, ranks - 1, disturbance.rail);
     let found = Measurements::default();
     // Set before a sender's last message to its receiver: there are no more windows.
@@ -64,11 +63,13 @@ pub fn over_time(
             }
         })
     };
-    let limit = stack.unawaited_bytes();
-    program::run(world, ranks, limit, program)
-        .map_err(|deadlock| format!("ranks {:?} wait for ever", deadlock.ranks))?;
-    let seconds = found.take();
-    Ok(seconds.into_iter().map(|(end, value)| Second { end_s: Time(end).as_ns() / 1e9, value }).collect())
+    program::run(world, program).map_err(|deadlock| deadlock.to_string())?;
+    Ok(seconds(&found))
+}
+
+/// What was found, each value with the end of its interval.
+pub(super) fn seconds(found: &Measurements) -> Vec<Second> {
+    found.take().into_iter().map(|(end, value)| Second { end_s: Time(end).as_ns() / 1e9, value }).collect()
 }
 
 /// Long messages that the other program keeps under way.
@@ -76,11 +77,7 @@ const WINDOW_OF_DISTURBANCE: u32 = 16;
 
 async fn one_window(mpi: &Mpi, to: u32, size: u64, window: u32) {
     mpi.send(to, GO, 4).await;
-    let mut requests = Vec::new();
-    for _ in 0..window {
-        requests.push(mpi.isend(to, DATA, size).await);
-    }
-    mpi.wait_all(&requests).await;
+    mpi.exchange([], repeat_n((to, DATA, size), window as usize)).await;
     mpi.recv(to, ACKNOWLEDGEMENT, 4).await;
 }
 
@@ -91,11 +88,7 @@ async fn sink(mpi: &Mpi, from: u32, size: u64, window: u32, over: &Cell<bool>) {
         if over.get() {
             return;
         }
-        let mut requests = Vec::new();
-        for _ in 0..window {
-            requests.push(mpi.irecv(from, DATA, size).await);
-        }
-        mpi.wait_all(&requests).await;
+        mpi.exchange(repeat_n((from, DATA, size), window as usize), []).await;
         mpi.send(from, ACKNOWLEDGEMENT, 4).await;
     }
 }

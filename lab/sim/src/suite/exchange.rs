@@ -1,7 +1,7 @@
 //! Two-sided benchmarks.
 
 use super::options::Options;
-use super::timing::{IterationTimes, Measurements};
+use super::timing::{Measurements, iterate};
 use crate::models::time::Time;
 use crate::mpi::collectives::{Group, barrier};
 use crate::mpi::program::{Mpi, Tag};
@@ -32,11 +32,7 @@ pub(super) async fn latency(mpi: &Mpi, options: &Options, found: &Measurements) 
 /// Half of the mean round trip, known to the first.
 async fn ping_pong(mpi: &Mpi, first: u32, second: u32, options: &Options) -> Option<Time> {
     let size = options.size;
-    let mut iteration_times = IterationTimes::default();
-    for iteration in 0..options.warmup + options.iterations {
-        if iteration >= options.warmup {
-            iteration_times.mark(mpi.time());
-        }
+    let times = iterate(mpi, options, async || {
         if mpi.rank() == first {
             mpi.send(second, DATA, size).await;
             mpi.recv(second, DATA, size).await;
@@ -44,47 +40,24 @@ async fn ping_pong(mpi: &Mpi, first: u32, second: u32, options: &Options) -> Opt
             mpi.recv(first, DATA, size).await;
             mpi.send(first, DATA, size).await;
         }
-    }
-    iteration_times.mark(mpi.time());
-    let half = Time(iteration_times.each(options).0 / 2);
+    })
+    .await;
+    let half = Time(times.each(options).0 / 2);
     (mpi.rank() == first).then_some(half)
 }
 
 /// A window to `to` and one from `from`, each with an acknowledgement.
 async fn window(mpi: &Mpi, options: &Options, to: Option<u32>, from: Option<u32>) {
-    let mut requests = Vec::with_capacity(2 * options.window as usize);
-    if let Some(from) = from {
-        for _ in 0..options.window {
-            requests.push(mpi.irecv(from, DATA, options.size).await);
-        }
-    }
-    if let Some(to) = to {
-        for _ in 0..options.window {
-            requests.push(mpi.isend(to, DATA, options.size).await);
-        }
-    }
-    mpi.wait_all(&requests).await;
-    let mut requests = Vec::new();
-    if let Some(to) = to {
-        requests.push(mpi.irecv(to, ACKNOWLEDGEMENT, 4).await);
-    }
-    if let Some(from) = from {
-        requests.push(mpi.isend(from, ACKNOWLEDGEMENT, 4).await);
-    }
-    mpi.wait_all(&requests).await;
+    let data = |peer: u32| std::iter::repeat_n((peer, DATA, options.size), options.window as usize);
+    let acknowledgement = |peer: u32| (peer, ACKNOWLEDGEMENT, 4);
+    mpi.exchange(from.into_iter().flat_map(data), to.into_iter().flat_map(data)).await;
+    mpi.exchange(to.map(acknowledgement), from.map(acknowledgement)).await;
 }
 
 /// Warm-up and windows; how long those that count took.
 pub(super) async fn windows(mpi: &Mpi, options: &Options, to: Option<u32>, from: Option<u32>) -> Time {
-    let mut iteration_times = IterationTimes::default();
-    for iteration in 0..options.warmup + options.iterations {
-        if iteration >= options.warmup {
-            iteration_times.mark(mpi.time());
-        }
-        window(mpi, options, to, from).await;
-    }
-    iteration_times.mark(mpi.time());
-    Time(iteration_times.each(options).0 * u64::from(options.iterations))
+    let times = iterate(mpi, options, async || window(mpi, options, to, from).await).await;
+    Time(times.each(options).0 * u64::from(options.iterations))
 }
 
 fn bytes(options: &Options) -> u64 {

@@ -5,13 +5,14 @@ use std::rc::Rc;
 use super::benchmark::Benchmark;
 use super::exchange::mb_s;
 use super::file_access::{FileAccess, MAX_COUNT};
-use super::options::{Machine, Options};
+use super::options::Options;
 use super::timing::Measurements;
 use crate::events::Random;
 use crate::models::time::Time;
 use crate::mpi::collectives::{Group, barrier};
 use crate::mpi::program::{Mpi, Tag, Task, join};
 use crate::storage::{Client, FileSystem, Piece, serve};
+use crate::testbed::Machine;
 
 const BARRIER: Tag = 20;
 /// Records that a thread accesses in an iteration.
@@ -124,6 +125,6 @@ pub(super) fn together(parts: &[(u64, f64)]) -> f64 {
 /// When the stack has none.
 pub(super) fn system(machine: &Machine) -> Result<Rc<FileSystem>, String> {
     let storage = machine.testbed.storage_of(&machine.stack)?.clone();
-    let rails = machine.testbed.stack(&machine.stack)?.rails.len();
+    let rails = machine.stack()?.rails.len();
     Ok(Rc::new(FileSystem::new(storage, machine.placement.ranks(), rails)))
 }

@@ -1,15 +1,15 @@
 //! Bandwidth interval by interval, as `bandwidth --interval` measures it, while rails change.
 
 use std::cell::Cell;
+use std::iter::{once, repeat_n};
 use std::rc::Rc;
 
-use super::competing_traffic::Second;
+use super::competing_traffic::{Second, seconds};
 use super::exchange::mb_s;
-use super::options::Machine;
 use super::timing::Measurements;
 use crate::models::time::Time;
 use crate::mpi::program::{self, Mpi, Tag, Task};
-use crate::testbed::{self, Change};
+use crate::testbed::{Change, Machine};
 
 const HEADER: Tag = 1;
 const DATA: Tag = 2;
@@ -27,8 +27,7 @@ pub fn intervals(
     (interval, duration): (Time, Time),
     changes: &[Change],
 ) -> Result<Vec<Second>, String> {
-    let stack = machine.testbed.stack(&machine.stack)?;
-    let world = testbed::changing_world(&machine.testbed, stack, &machine.placement, machine.seed, changes)?;
+    let world = machine.changing_world(changes)?;
     let found = Measurements::default();
     // Flag in the header of a window: it is the last one.
     let last = Rc::new(Cell::new(false));
@@ -41,20 +40,15 @@ pub fn intervals(
             }
         })
     };
-    program::run(world, machine.placement.ranks(), stack.unawaited_bytes(), program)
-        .map_err(|deadlock| format!("ranks {:?} wait for ever", deadlock.ranks))?;
-    let seconds = found.take();
-    Ok(seconds.into_iter().map(|(end, value)| Second { end_s: Time(end).as_ns() / 1e9, value }).collect())
+    program::run(world, program).map_err(|deadlock| deadlock.to_string())?;
+    Ok(seconds(&found))
 }
 
 async fn send(mpi: &Mpi, (size, window): (u64, u32), duration: Time, last: &Cell<bool>) {
     while !last.get() {
         last.set(mpi.time() >= duration);
-        let mut requests = vec![mpi.irecv(RECEIVER, ACKNOWLEDGEMENT, 4).await, mpi.isend(RECEIVER, HEADER, 4).await];
-        for _ in 0..window {
-            requests.push(mpi.isend(RECEIVER, DATA, size).await);
-        }
-        mpi.wait_all(&requests).await;
+        let data = repeat_n((RECEIVER, DATA, size), window as usize);
+        mpi.exchange([(RECEIVER, ACKNOWLEDGEMENT, 4)], once((RECEIVER, HEADER, 4)).chain(data)).await;
     }
 }
 

@@ -20,5 +20,5 @@ pub use file_access::FileAccess;
 pub use intervals::intervals;
 pub(crate) use neighbours::Neighbour;
 pub use neighbours::Neighbourhood;
-pub use options::{Machine, Options, Outcome, Pattern};
+pub use options::{Options, Outcome, Pattern};
 pub use run::{run, sweep};

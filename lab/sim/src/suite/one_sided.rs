@@ -5,7 +5,7 @@ use fishplate_engine::{Atomic, AtomicOperation, Datatype};
 use super::benchmark::Benchmark;
 use super::exchange::{mb_s, us};
 use super::options::Options;
-use super::timing::{IterationTimes, Measurements};
+use super::timing::{Measurements, iterate};
 use crate::models::time::Time;
 use crate::mpi::costs::Costs;
 use crate::mpi::program::{Mpi, Tag, Task, join};
@@ -134,23 +134,19 @@ async fn origin_and_target(mpi: &Mpi, other: u32, epoch: Epoch) {
 pub(super) async fn latency(benchmark: Benchmark, mpi: &Mpi, options: &Options, found: &Measurements) {
     let other = 1 - mpi.rank();
     let epoch = Epoch { how: access(benchmark), count: 1, size: options.size };
-    let mut start = mpi.time();
-    for iteration in 0..options.warmup + options.iterations {
-        if iteration == options.warmup {
-            start = mpi.time();
-        }
+    let times = iterate(mpi, options, async || {
         if mpi.rank() == 0 {
             origin(mpi, other, epoch).await;
-            post(mpi, other).await;
-            wait(mpi, other, epoch).await;
-        } else {
-            post(mpi, other).await;
-            wait(mpi, other, epoch).await;
+        }
+        post(mpi, other).await;
+        wait(mpi, other, epoch).await;
+        if mpi.rank() != 0 {
             origin(mpi, other, epoch).await;
         }
-    }
+    })
+    .await;
     if mpi.rank() == 0 {
-        let half = Time((mpi.time() - start).0 / (2 * u64::from(options.iterations)));
+        let half = Time(times.all().0 / (2 * u64::from(options.iterations)));
         found.borrow_mut().push((0, us(half)));
     }
 }
@@ -160,11 +156,7 @@ pub(super) async fn bandwidth(benchmark: Benchmark, mpi: &Mpi, options: &Options
     let other = 1 - mpi.rank();
     let epoch = Epoch { how: access(benchmark), count: options.window, size: options.size };
     let (acts, serves) = (both || mpi.rank() == 0, both || mpi.rank() == 1);
-    let mut start = mpi.time();
-    for iteration in 0..options.warmup + options.iterations {
-        if iteration == options.warmup {
-            start = mpi.time();
-        }
+    let times = iterate(mpi, options, async || {
         if serves {
             post(mpi, other).await;
         }
@@ -173,11 +165,12 @@ pub(super) async fn bandwidth(benchmark: Benchmark, mpi: &Mpi, options: &Options
             (true, false) => origin(mpi, other, epoch).await,
             _ => wait(mpi, other, epoch).await,
         }
-    }
+    })
+    .await;
     if mpi.rank() == 0 {
         let each = options.size * u64::from(options.window) * u64::from(options.iterations);
         let bytes = if both { 2 * each } else { each };
-        found.borrow_mut().push((0, mb_s(bytes, mpi.time() - start)));
+        found.borrow_mut().push((0, mb_s(bytes, times.all())));
     }
 }
 
@@ -202,20 +195,14 @@ pub(super) async fn atomic(benchmark: Benchmark, mpi: &Mpi, options: &Options, f
         }
         return;
     }
-    let mut times = IterationTimes::default();
-    for iteration in 0..=options.warmup + options.iterations {
-        if iteration >= options.warmup {
-            times.mark(mpi.time());
-        }
-        if iteration == options.warmup + options.iterations {
-            break;
-        }
+    let times = iterate(mpi, options, async || {
         let mut requests = Vec::with_capacity(options.window as usize);
         for _ in 0..options.window {
             requests.push(mpi.atomic(target, what).await);
         }
         mpi.wait_all(&requests).await;
-    }
+    })
+    .await;
     let each = us(times.each(options)) / f64::from(options.window.max(1));
     found.borrow_mut().push((u64::from(mpi.rank()), each));
     mpi.send(target, DONE, 0).await;

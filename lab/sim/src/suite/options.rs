@@ -1,6 +1,4 @@
-//! Where a benchmark runs, how, and what comes out.
-
-use std::rc::Rc;
+//! How a benchmark runs, and what comes out.
 
 use fishplate_collectives::Algorithm;
 
@@ -8,20 +6,6 @@ use super::file_access::FileAccess;
 use super::neighbours::Neighbourhood;
 use crate::models::time::Time;
 use crate::mpi::collectives::Broadcast;
-use crate::testbed::{Placement, Testbed};
-
-/// Where a benchmark runs.
-#[derive(Clone, Debug)]
-pub struct Machine {
-    /// The testbed.
-    pub testbed: Rc<Testbed>,
-    /// The stack's name.
-    pub stack: String,
-    /// Ranks on nodes.
-    pub placement: Placement,
-    /// Seed of all that is random.
-    pub seed: u64,
-}
 
 /// How a benchmark runs.
 #[derive(Clone, Debug)]

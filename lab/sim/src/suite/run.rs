@@ -5,11 +5,11 @@ use std::rc::Rc;
 use fishplate_collectives::ClusterMap;
 
 use super::benchmark::{Benchmark, Unit};
-use super::options::{Machine, Options, Outcome};
+use super::options::{Options, Outcome};
 use super::timing::Measurements;
 use super::{collective, exchange, files, one_sided, patterns};
 use crate::mpi::program::{self, Mpi, Task};
-use crate::testbed;
+use crate::testbed::Machine;
 
 /// Runs one benchmark at one size.
 ///
@@ -25,7 +25,7 @@ pub fn run(machine: &Machine, benchmark: Benchmark, options: &Options) -> Result
 /// # Errors
 /// As [`run`].
 pub fn sweep(machine: &Machine, benchmark: Benchmark, turns: &[Options]) -> Result<Vec<Outcome>, String> {
-    let stack = machine.testbed.stack(&machine.stack)?;
+    machine.stack()?;
     let ranks = machine.placement.ranks();
     let (least, most) = benchmark.ranks();
     if ranks < least || ranks > most {
@@ -46,7 +46,7 @@ pub fn sweep(machine: &Machine, benchmark: Benchmark, turns: &[Options]) -> Resu
     }
     let placement =
         system.as_ref().map_or(machine.placement.clone(), |system| machine.placement.serving(system.servers()));
-    let world = testbed::world(&machine.testbed, stack, &placement, seed)?;
+    let world = Machine { placement, ..machine.clone() }.world()?;
     let turns: Rc<Vec<(Options, Measurements)>> =
         Rc::new(turns.iter().map(|options| (options.clone(), Measurements::default())).collect());
     let program = |mpi: Mpi| -> Task {
@@ -60,8 +60,7 @@ pub fn sweep(machine: &Machine, benchmark: Benchmark, turns: &[Options]) -> Resu
             }
         })
     };
-    let mut world = program::run(world, placement.ranks(), stack.unawaited_bytes(), program)
-        .map_err(|deadlock| format!("{}: ranks {:?} wait for ever", benchmark.name(), deadlock.ranks))?;
+    let mut world = program::run(world, program).map_err(|deadlock| format!("{}: {deadlock}", benchmark.name()))?;
     let (policies, events, end) = (world.rank(0).explain(), world.events(), world.now());
     let outcome = |(options, found): &(Options, Measurements)| {
         let parts = found.take();

@@ -5,22 +5,33 @@ use std::rc::Rc;
 
 use super::options::Options;
 use crate::models::time::Time;
+use crate::mpi::program::Mpi;
 
 /// When iterations began that count, and the last one ended.
-#[derive(Default)]
-pub(super) struct IterationTimes {
-    times: Vec<Time>,
+pub(super) struct IterationTimes(Vec<Time>);
+
+/// Does something for each iteration.
+pub(super) async fn iterate(mpi: &Mpi, options: &Options, turn: impl AsyncFn()) -> IterationTimes {
+    let mut times = Vec::new();
+    for iteration in 0..options.warmup + options.iterations {
+        if iteration >= options.warmup {
+            times.push(mpi.time());
+        }
+        turn().await;
+    }
+    times.push(mpi.time());
+    IterationTimes(times)
 }
 
 impl IterationTimes {
-    /// An iteration ends, or the first begins.
-    pub fn mark(&mut self, now: Time) {
-        self.times.push(now);
-    }
-
     /// How long one took, as the options ask.
     pub fn each(&self, options: &Options) -> Time {
-        typical(self.times.windows(2).map(|pair| pair[1] - pair[0]).collect(), options)
+        typical(self.0.windows(2).map(|pair| pair[1] - pair[0]).collect(), options)
+    }
+
+    /// How long all that count took together.
+    pub fn all(&self) -> Time {
+        self.0[self.0.len() - 1] - self.0[0]
     }
 }
 

@@ -1,6 +1,7 @@
 //! Testbeds: machines as files. Every number says where it comes from.
 
 mod build;
+mod machine;
 mod nodes;
 mod parameter;
 mod paths;
@@ -8,21 +9,18 @@ mod placement;
 mod schema;
 mod storage;
 
-pub use build::Fabric;
-pub use parameter::{Parameter, all as all_parameters, set};
+pub use machine::{Change, Machine};
+pub use parameter::Parameter;
 pub use placement::Placement;
 pub use schema::{Emulation, Kind, Parts, Stack, Testbed};
 pub use storage::Storage;
 
-use std::rc::Rc;
-
 use fishplate_engine::Config;
 use fishplate_engine::policy::{Multiplexing, Striping};
 
-use crate::models::network::Network;
 use crate::models::time::Time;
 use crate::mpi::costs::Costs;
-use crate::mpi::world::{self, World};
+use crate::mpi::world;
 
 /// Testbeds that come with the program: name and text.
 pub const SHIPPED: &[(&str, &str)] = &[
@@ -49,6 +47,14 @@ pub struct Description {
 }
 
 impl Description {
+    /// A testbed that comes with the program.
+    ///
+    /// # Errors
+    /// When there is none of this name.
+    pub fn shipped(name: &str) -> Result<Description, String> {
+        Description::parse(shipped(name).ok_or_else(|| format!("there is no testbed {name}"))?)
+    }
+
     /// Reads a text.
     ///
     /// # Errors
@@ -66,7 +72,7 @@ impl Description {
     /// # Errors
     /// When one has neither source nor assumption.
     pub fn parameters(&self) -> Result<Vec<(String, Parameter)>, String> {
-        all_parameters(&self.table)
+        parameter::all(&self.table)
     }
 
     /// This testbed with another value at `path`.
@@ -75,7 +81,7 @@ impl Description {
     /// If the path does not exist, or the value is invalid.
     pub fn with(&self, path: &str, value: &str) -> Result<Description, String> {
         let mut other = self.clone();
-        set(&mut other.table, path, value)?;
+        parameter::set(&mut other.table, path, value)?;
         other.testbed()?;
         Ok(other)
     }
@@ -195,7 +201,7 @@ impl Stack {
     }
 
     /// Longest message that its sender does not wait for.
-    pub fn unawaited_bytes(&self) -> u64 {
+    fn unawaited_bytes(&self) -> u64 {
         let injected = || self.inject_bytes.as_ref().map_or(0, |most| most.value as u64);
         self.eager_limit().unwrap_or_else(injected)
     }
@@ -203,6 +209,12 @@ impl Stack {
     /// Longest message without a rendezvous, where that is fixed.
     pub fn eager_limit(&self) -> Option<u64> {
         self.eager_limit_bytes.as_ref().map(|limit| limit.value as u64)
+    }
+
+    /// How it uses its network.
+    fn kind(&self) -> world::Kind {
+        let (headers, acknowledges) = (!self.native, self.acknowledges);
+        world::Kind { headers, acknowledges, unawaited_bytes: self.unawaited_bytes() }
     }
 
     /// Costs of its code.
@@ -242,51 +254,4 @@ const GRANT: u64 = 512 << 20;
 
 fn engine_defaults() -> Config {
     Config { grant: GRANT, max_grant: GRANT, memory: u64::MAX, max_announced: 1 << 16, ..Config::default() }
-}
-
-/// Processes of `stack` on a testbed.
-///
-/// # Errors
-/// When the stack's policies are unknown.
-pub fn world(testbed: &Rc<Testbed>, stack: &Stack, placement: &Placement, seed: u64) -> Result<World, String> {
-    changing_world(testbed, stack, placement, seed, &[])
-}
-
-/// An emulated rail has another rate from some time on, in both directions.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Change {
-    /// From then on.
-    pub at: Time,
-    /// Which rail, by its position in the testbed.
-    pub rail: usize,
-    /// Mbit/s.
-    pub mbit: u32,
-}
-
-/// Like [`world()`], with rails that change over time.
-///
-/// # Errors
-/// When the stack's policies are unknown, or a rail that changes is not emulated.
-pub fn changing_world(
-    testbed: &Rc<Testbed>,
-    stack: &Stack,
-    placement: &Placement,
-    seed: u64,
-    changes: &[Change],
-) -> Result<World, String> {
-    let config = stack.config()?;
-    let mut network = Network::default();
-    let fabric = Fabric::new(&mut network, testbed.clone(), stack.clone(), placement.clone(), seed);
-    let mut places = Vec::new();
-    for change in changes {
-        for node in 0..placement.nodes() {
-            let parts = fabric.emulated(node, change.rail);
-            let parts = parts.ok_or_else(|| format!("rail {} is not emulated: it cannot change", change.rail))?;
-            places.extend(parts.into_iter().map(|place| (change.at, place, change.mbit)));
-        }
-    }
-    let kind = world::Kind { headers: !stack.native, acknowledges: stack.acknowledges };
-    let mut world = World::new(network, Box::new(fabric), (placement.ranks(), seed), &config, (stack.costs(), kind));
-    places.into_iter().for_each(|(at, place, mbit)| world.change(at, place, mbit));
-    Ok(world)
 }

@@ -9,13 +9,10 @@ pub struct Parameter {
     /// The number, in the unit that its name ends with.
     pub value: f64,
     /// A row of the facts (kind C), a sentence of the paper, or a specification.
-    #[serde(default)]
     pub source: Option<String>,
     /// Reason for this number, if it is not published.
-    #[serde(default)]
     pub assumed: Option<String>,
     /// Range of plausible values: minimum and maximum.
-    #[serde(default)]
     pub range: Option<[f64; 2]>,
 }
 

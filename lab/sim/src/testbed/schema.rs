@@ -22,7 +22,6 @@ pub struct Testbed {
     /// Components that each node has.
     pub rail: Vec<Rail>,
     /// The network between two clusters.
-    #[serde(default)]
     pub wan: Option<Wan>,
     /// How data goes over rails.
     pub transport: BTreeMap<String, Transport>,
@@ -68,22 +67,16 @@ pub struct Rail {
     /// Its name.
     pub name: String,
     /// Another path over the port of the rail with this name, which has all of its parts (InfiniBand's LMC).
-    #[serde(default)]
     pub path_over: Option<String>,
     /// Between memory and adapter.
-    #[serde(default)]
     pub bus: Option<Bus>,
     /// The adapter.
-    #[serde(default)]
     pub adapter: Option<AdapterModel>,
     /// Between adapter and switch.
-    #[serde(default)]
     pub link: Option<LinkModel>,
     /// The switch.
-    #[serde(default)]
     pub switch: Option<Switch>,
     /// Instead of all these.
-    #[serde(default)]
     pub emulated: Option<EmulatedModel>,
 }
 
@@ -172,7 +165,6 @@ pub struct Bus {
     /// Of each access.
     pub latency_ns: Parameter,
     /// Unit of reads and writes, which adapters forward before the rest of the packet is there; absent: whole packets.
-    #[serde(default)]
     pub burst_bytes: Option<Parameter>,
 }
 
@@ -213,11 +205,9 @@ pub struct Switch {
     /// Through one crossbar.
     pub latency_ns: Parameter,
     /// Nodes on one crossbar, where the switch has several tiers: between two blocks there are three of them.
-    #[serde(default)]
     pub block_nodes: Option<Parameter>,
     /// Links of a block to crossbars above, one to each, as fast as the nodes' links (a fat tree of two tiers); absent: links
     /// between blocks are never full.
-    #[serde(default)]
     pub uplinks: Option<Parameter>,
 }
 
@@ -242,40 +232,29 @@ pub struct Transport {
     /// Which one.
     pub kind: Kind,
     /// Messages that may be under way (reliable connections).
-    #[serde(default)]
     pub messages_in_flight: Option<Parameter>,
     /// Bytes that may be under way (TCP).
-    #[serde(default)]
     pub window_bytes: Option<Parameter>,
     /// Bytes that may be under way between near hosts, where the congestion window keeps its size (TCP over emulated
     /// rails).
-    #[serde(default)]
     pub near_window_bytes: Option<Parameter>,
     /// Initial window of a connection between distant hosts (TCP over emulated rails); it grows by the bytes
     /// acknowledged. Absent: it is open from the start.
-    #[serde(default)]
     pub first_window_bytes: Option<Parameter>,
     /// The kernel accepts data from a socket's driver while fewer bytes are unsent (TCP over emulated rails); absent:
     /// it accepts all.
-    #[serde(default)]
     pub unsent_bytes: Option<Parameter>,
     /// Payload of a packet, where it is not the link's.
-    #[serde(default)]
     pub mtu_bytes: Option<Parameter>,
     /// Headers of a packet beyond the link's.
-    #[serde(default)]
     pub header_bytes: Option<Parameter>,
     /// Protocol code: for each message, on each side.
-    #[serde(default)]
     pub message_ns: Option<Parameter>,
     /// Protocol code of the sender: for each packet.
-    #[serde(default)]
     pub send_packet_ns: Option<Parameter>,
     /// Protocol code of the receiver: for each packet.
-    #[serde(default)]
     pub receive_packet_ns: Option<Parameter>,
     /// Protocol code: copying and summing a byte, on each side.
-    #[serde(default)]
     pub byte_ps: Option<Parameter>,
 }
 
@@ -309,49 +288,35 @@ pub struct Stack {
     /// Over what.
     pub transport: String,
     /// The file system that benchmarks of files use over it; absent: none.
-    #[serde(default)]
     pub storage: Option<String>,
     /// Rails used, by position.
     pub rails: Vec<usize>,
     /// Longest message without a rendezvous; absent: as the engine finds best.
-    #[serde(default)]
     pub eager_limit_bytes: Option<Parameter>,
     /// How whole messages are spread.
-    #[serde(default)]
     pub multiplexing: Option<String>,
     /// How long ones are cut.
-    #[serde(default)]
     pub striping: Option<String>,
     /// Bytes that may wait in an adapter, for policies that decide late.
-    #[serde(default)]
     pub queue_bytes: Option<Parameter>,
     /// Unexpected messages that a peer may leave, at first; absent: as many as there are.
-    #[serde(default)]
     pub grant_bytes: Option<Parameter>,
     /// Longest message that is copied when it is posted, where there is no fixed `eager_limit_bytes`: its sender does not
     /// wait for it.
-    #[serde(default)]
     pub inject_bytes: Option<Parameter>,
     /// See `mpi::costs`.
-    #[serde(default)]
     pub transmit_ns: Option<Parameter>,
     /// See `mpi::costs`.
-    #[serde(default)]
     pub fetch_ns: Option<Parameter>,
     /// See `mpi::costs`; absent: 0, what a byte costs is the transport's.
-    #[serde(default)]
     pub send_byte_ps: Option<Parameter>,
     /// Likewise for received data.
-    #[serde(default)]
     pub receive_byte_ps: Option<Parameter>,
     /// See `mpi::costs`: how far interruptions are apart.
-    #[serde(default)]
     pub interruption_every_ns: Option<Parameter>,
     /// How long they are; absent: there are none.
-    #[serde(default)]
     pub interruption_ns: Option<Parameter>,
     /// See `mpi::costs`.
-    #[serde(default)]
     pub burst_messages: Option<Parameter>,
     /// A call.
     pub call_ns: Parameter,
@@ -360,10 +325,8 @@ pub struct Stack {
     /// See `mpi::costs`.
     pub eager_receive_ns: Parameter,
     /// Rate of copies of eager messages; absent: none are made.
-    #[serde(default)]
     pub copy_mb_s: Option<Parameter>,
     /// Rate of the copy of a rank's own part of an all-to-all exchange; absent: it takes no time.
-    #[serde(default)]
     pub own_part_mb_s: Option<Parameter>,
     /// See `mpi::costs`.
     pub control_ns: Parameter,
@@ -374,22 +337,16 @@ pub struct Stack {
     /// See `mpi::costs`.
     pub register_ns: Parameter,
     /// See `mpi::costs`.
-    #[serde(default)]
     pub synchronise_ns: Option<Parameter>,
     /// See `mpi::costs`.
-    #[serde(default)]
     pub read_ns: Option<Parameter>,
     /// One-sided reads that may be under way at a time; absent: any number.
-    #[serde(default)]
     pub reads_in_flight: Option<Parameter>,
     /// One-sided writes up to this length are messages to the target's process; absent: none are.
-    #[serde(default)]
     pub put_by_message_bytes: Option<Parameter>,
     /// The target's process answers one-sided reads up to this length; absent: none.
-    #[serde(default)]
     pub get_by_message_bytes: Option<Parameter>,
     /// See `mpi::costs`.
-    #[serde(default)]
     pub accumulate_ns: Option<Parameter>,
 }
 

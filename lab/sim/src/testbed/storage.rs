@@ -15,7 +15,6 @@ pub struct Storage {
     /// Consecutive stripes of a file are on consecutive servers.
     pub stripe_bytes: Parameter,
     /// Most data of a request; absent: all that an access wants of a server.
-    #[serde(default)]
     pub request_bytes: Option<Parameter>,
     /// Chunk size of a server for the data of a request.
     pub flow_bytes: Parameter,
@@ -38,10 +37,8 @@ pub struct Storage {
     /// Code of the server: for each piece.
     pub piece_ns: Parameter,
     /// Copying between the server's memory file system and its send and receive buffers; absent: no copy.
-    #[serde(default)]
     pub server_copy_mb_s: Option<Parameter>,
     /// Copying between the client's send and receive buffers and its program; absent: no copy.
-    #[serde(default)]
     pub client_copy_mb_s: Option<Parameter>,
 }
 

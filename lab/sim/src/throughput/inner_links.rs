@@ -1,11 +1,9 @@
 //! Contention inside of a network: exchanges between blocks of a fat tree that has fewer inner links than nodes, with one
 //! path to each node and with several over its one port. Bounds count what passes each inner link: the fullest decides.
 
-use std::fmt::Write;
-use std::rc::Rc;
-
-use crate::suite::{Benchmark, Machine, Options, run};
-use crate::testbed::{Description, Placement, shipped};
+use super::{Table, row};
+use crate::suite::{Benchmark, Options, run};
+use crate::testbed::Machine;
 
 const NODES: usize = 32;
 /// Nodes of a block of the testbed.
@@ -29,43 +27,32 @@ enum Exchange {
 }
 
 /// Lines for each stack and number of links.
-pub(super) fn append(text: &mut String) {
-    text.push_str(
-        "# Exchanges of 32 nodes in blocks of 8: how much slower than with 8 links between a block and the others,\n",
-    );
-    text.push_str("# simulated and as the fullest link allows: displaced rings, alltoall\n");
-    let _ = write!(text, "{:>9} {:>6}", "stack", "links");
-    DISPLACEMENTS.iter().for_each(|displacement| {
-        let _ = write!(text, " {:>10}", format!("ring_{displacement}"));
-    });
-    let _ = writeln!(text, " {:>10}", "alltoall");
-    if let Err(error) = append_lines(text) {
-        text.push_str(&error);
-    }
+pub(super) fn table() -> Table {
+    let about = "# Exchanges of 32 nodes in blocks of 8: how much slower than with 8 links between a block and the others,\n\
+                 # simulated and as the fullest link allows: displaced rings, alltoall\n";
+    Table { about, widths: &[9, 6, 10], rows: rows().unwrap_or_else(|error| vec![vec![error]]) }
 }
 
-fn append_lines(text: &mut String) -> Result<(), String> {
+fn rows() -> Result<Vec<Vec<String>>, String> {
+    let rings = DISPLACEMENTS.iter().map(|displacement| format!("ring_{displacement}"));
+    let mut rows = vec![row(["stack", "links"].map(String::from), rings.chain(["alltoall".into()]))];
     let free = times(FREE.0, FREE.1)?;
     for (stack, paths, links) in STACKS {
         for uplinks in links {
-            let _ = write!(text, "{stack:>9} {uplinks:>6}");
             let times = if (stack, *uplinks) == FREE { free.clone() } else { times(stack, *uplinks)? };
-            for ((exchange, time), (_, free)) in times.into_iter().zip(&free) {
-                let cell = format!("{:.2}/{:.2}", time / free, bound(exchange, *uplinks, paths));
-                let _ = write!(text, " {cell:>10}");
-            }
-            text.push('\n');
+            let cells = times.into_iter().zip(&free).map(|((exchange, time), (_, free))| {
+                format!("{:.2}/{:.2}", time / free, bound(exchange, *uplinks, paths))
+            });
+            rows.push(row([stack.into(), uplinks.to_string()], cells));
         }
     }
-    Ok(())
+    Ok(rows)
 }
 
 /// Time of each exchange, in any unit.
 fn times(stack: &str, uplinks: usize) -> Result<Vec<(Exchange, f64)>, String> {
-    let description = Description::parse(shipped("fat-tree").ok_or("there is no testbed fat-tree")?)?;
-    let description = description.with("rail.ndr.switch.uplinks", &uplinks.to_string())?;
-    let (testbed, stack) = (Rc::new(description.testbed()?), stack.to_string());
-    let machine = Machine { testbed, stack, placement: Placement::new(NODES as u32, 1, 1), seed: 1 };
+    let uplinks = ("rail.ndr.switch.uplinks", &*uplinks.to_string());
+    let machine = Machine::shipped("fat-tree", &[uplinks], (NODES as u32, 1), 1)?.with_stack(stack);
     let options = Options { size: 2 << 20, window: 2, iterations: 1, warmup: 0, ..Options::default() };
     let rates = run(&machine, Benchmark::DisplacedRing, &options)?.parts;
     let slowest = |displacement: usize| {

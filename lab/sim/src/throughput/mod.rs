@@ -4,7 +4,7 @@
 mod inner_links;
 mod patterns;
 
-use std::fmt::Write;
+use std::fmt;
 
 use fishplate_engine::Config;
 use fishplate_engine::policy::Striping;
@@ -35,32 +35,52 @@ fn policies() -> [(&'static str, Striping); 5] {
     ]
 }
 
+/// A table as text: lines of comment, then titles and rows, all to the right.
+struct Table {
+    about: &'static str,
+    /// Of columns; the last one also of those after it.
+    widths: &'static [usize],
+    /// Titles first.
+    rows: Vec<Vec<String>>,
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.about)?;
+        for row in &self.rows {
+            let width = |at: usize| self.widths[at.min(self.widths.len() - 1)];
+            let cells = row.iter().enumerate().map(|(at, cell)| format!("{cell:>0$}", width(at)));
+            writeln!(f, "{}", cells.collect::<Vec<_>>().join(" "))?;
+        }
+        Ok(())
+    }
+}
+
+/// A row of some words and more cells.
+fn row<const N: usize>(words: [String; N], cells: impl Iterator<Item = String>) -> Vec<String> {
+    words.into_iter().chain(cells).collect()
+}
+
 /// The tables: a line for each delay, ratio and loss, goodput in percent of what both rails together can carry; one for
 /// each set of rails and size of messages that are exchanged; and one for each number of inner links of a fat tree.
 pub fn table() -> String {
-    let mut text =
-        String::from("# Goodput of a stream of 1 MiB messages, in percent of the sum of both rails' rates\n");
-    let _ = write!(text, "{:>8} {:>7} {:>6}", "delay_us", "rails", "loss");
-    policies().iter().for_each(|(name, _)| {
-        let _ = write!(text, " {name:>9}");
-    });
-    text.push('\n');
+    format!("{}\n{}\n{}", rails(), patterns::table(), inner_links::table())
+}
+
+fn rails() -> Table {
+    let titles = policies().map(|(name, _)| name.to_string());
+    let mut rows = vec![row(["delay_us", "rails", "loss"].map(String::from), titles.into_iter())];
     for delay in DELAYS {
         for ratio in RATIOS {
             for loss in LOSSES {
-                let _ = write!(text, "{:>8} {:>7} {:>6}", delay.0 / 1000, format!("1:{ratio}"), loss);
-                for (_, striping) in policies() {
-                    let _ = write!(text, " {:>9}", percent(delay, ratio, loss, striping));
-                }
-                text.push('\n');
+                let cells =
+                    policies().into_iter().map(|(_, striping)| percent(delay, ratio, loss, striping).to_string());
+                rows.push(row([(delay.0 / 1000).to_string(), format!("1:{ratio}"), loss.to_string()], cells));
             }
         }
     }
-    text.push('\n');
-    patterns::append(&mut text);
-    text.push('\n');
-    inner_links::append(&mut text);
-    text
+    let about = "# Goodput of a stream of 1 MiB messages, in percent of the sum of both rails' rates\n";
+    Table { about, widths: &[8, 7, 6, 9], rows }
 }
 
 /// A whole number: decimals are not significant, and would change with any modification.

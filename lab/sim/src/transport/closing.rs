@@ -5,7 +5,7 @@
 use fishplate_engine::wire::Body;
 use fishplate_engine::{Payload, Source};
 
-use super::ids::{ConnectionId, End, FlowId, HostId};
+use super::ids::{HostId, LinkId};
 use super::ledger::peer;
 use super::mutation::Mutation;
 use super::stage::Stage;
@@ -24,14 +24,14 @@ impl World {
     /// The user of a host closes its endpoint.
     pub(super) fn begin_to_close(&mut self, host: HostId) {
         let now = self.queue.now();
-        let it = &mut self.hosts[host.0];
+        let it = &self.hosts[host.0];
         if it.is_dead || it.closing != Stage::Open || self.setup.hostile == Some(host) {
             return;
         }
-        if it.computes_until > now {
-            let later = it.computes_until;
-            return self.queue.at(later, Event::Close(host));
+        if self.is_put_off(host, Event::Close(host)) {
+            return;
         }
+        let it = &mut self.hosts[host.0];
         (it.commands_left, it.closing, it.heard_at) = (0, Stage::Draining(now), now);
         self.ledger.close(host);
         (0..self.setup.hosts).for_each(|peer| self.ledger.allow_peer_loss(host, HostId(peer)));
@@ -57,10 +57,7 @@ impl World {
     fn continue_to_close(&mut self, host: HostId) {
         if let Stage::Draining(since) = self.hosts[host.0].closing {
             let links = self.hosts[host.0].links.iter().flatten();
-            let is_open = |connection: ConnectionId, end: End| !self.connections[connection.0].ends[end.0].is_closed;
-            let waits = links
-                .filter(|(connection, end)| is_open(*connection, *end))
-                .any(|(connection, end)| self.flow(FlowId { connection: *connection, from: *end }).has_waiting());
+            let waits = links.copied().any(|link| !self.end(link).is_closed && self.flow(link).has_waiting());
             let believes = matches!(self.setup.mutation, Some(Mutation::GoodbyeEarly | Mutation::ClosedUnread));
             let is_acknowledged = self.hosts[host.0].engine.is_quiet() || believes;
             let gives_up = self.setup.mutation == Some(Mutation::GivenUp) && self.queue.now() - since > IMPATIENCE;
@@ -81,16 +78,14 @@ impl World {
 
     /// On each stream on which that was not done before.
     fn say_goodbyes(&mut self, host: HostId) {
-        for (connection, end) in self.hosts[host.0].links.iter().flatten().copied().collect::<Vec<_>>() {
-            let at = &mut self.connections[connection.0];
-            if at.is_in_memory() || at.ends[end.0].is_closed || at.ends[end.0].goodbye_sent {
+        for link in self.links_of(host) {
+            if !self.is_open_stream(link) || std::mem::replace(&mut self.end_mut(link).goodbye_sent, true) {
                 continue;
             }
-            at.ends[end.0].goodbye_sent = true;
-            let (_, subchannel) = at.at(end);
+            let (_, subchannel) = self.at(link);
             let header = self.hosts[host.0].engine.bare_header(self.queue.now().into(), subchannel, Body::Bye);
-            self.enqueue(connection, end, header, (Source::User(Payload::EMPTY), false));
-            self.flush(connection, end);
+            self.enqueue(link, header, (Source::User(Payload::EMPTY), false));
+            self.flush(link);
         }
     }
 
@@ -100,33 +95,26 @@ impl World {
         if peer == host || it.lost.contains(&peer) || it.parted.contains(&peer) || self.hosts[peer.0].is_dead {
             return true;
         }
-        let streams = it.links[peer.0].iter().filter(|(connection, end)| {
-            let at = &self.connections[connection.0];
-            !at.is_in_memory() && !at.ends[end.0].is_closed
-        });
-        let has_all = |(connection, end): &(ConnectionId, End)| {
-            self.flow(FlowId { connection: *connection, from: *end }).is_delivered()
-        };
+        let streams = it.links[peer.0].iter().copied().filter(|link| self.is_open_stream(*link));
         let mut streams = streams.peekable();
         let is_quiet = self.queue.now() - it.heard_at >= LINGER || self.setup.mutation == Some(Mutation::GivenUp);
-        is_quiet && streams.peek().is_some() && streams.all(has_all)
+        is_quiet && streams.peek().is_some() && streams.all(|link| self.flow(link).is_delivered())
     }
 
     /// Closes all connections. A socket with unread bytes resets its connection, others send their buffered data.
     fn end_endpoint(&mut self, host: HostId) {
-        for (connection, end) in self.hosts[host.0].links.iter().flatten().copied().collect::<Vec<_>>() {
-            if self.connections[connection.0].ends[end.0].is_closed {
+        for link in self.links_of(host) {
+            if self.end(link).is_closed {
                 continue;
             }
-            let came = FlowId { connection, from: end.other() };
             let reads = self.setup.mutation != Some(Mutation::ClosedUnread);
             let now = self.queue.now();
-            while reads && self.flow_mut(came).read(now).is_some() {}
-            if self.flow(came).has_unread() || self.connections[connection.0].is_in_memory() {
-                self.close(connection, end);
+            while reads && self.flow_mut(link.other()).read(now).is_some() {}
+            if self.flow(link.other()).has_unread() || self.flow(link).is_in_memory() {
+                self.close(link);
             } else {
-                self.connections[connection.0].ends[end.0].is_closed = true;
-                self.shut_once(connection, end);
+                self.end_mut(link).is_closed = true;
+                self.shut_once(link);
             }
         }
         self.trace.note(self.queue.now(), &Note::Fault(&format!("the endpoint of {host} has ended")));
@@ -138,41 +126,37 @@ impl World {
         if self.ledger.closed.is_empty() {
             return;
         }
-        for (connection, end) in self.hosts[host.0].links.iter().flatten().copied().collect::<Vec<_>>() {
-            let at = &self.connections[connection.0].ends[end.0];
+        for link in self.links_of(host) {
+            let at = self.end(link);
             let is_asked = !at.is_closed && at.goodbye_received && !at.is_shut;
             let is_quiet = || self.hosts[host.0].engine.is_quiet_with(at.subchannel.vc);
-            if is_asked && is_quiet() && !self.flow(FlowId { connection, from: end }).has_waiting() {
-                self.shut_once(connection, end);
+            if is_asked && is_quiet() && !self.flow(link).has_waiting() {
+                self.shut_once(link);
             }
         }
     }
 
-    fn shut_once(&mut self, connection: ConnectionId, end: End) {
-        if !std::mem::replace(&mut self.connections[connection.0].ends[end.0].is_shut, true) {
-            self.shut_down(connection, end);
+    fn shut_once(&mut self, link: LinkId) {
+        if !std::mem::replace(&mut self.end_mut(link).is_shut, true) {
+            self.shut_down(link);
         }
     }
 
     /// The peer has shut a stream, after a goodbye of either side. True if it was so.
-    pub(super) fn link_parted(&mut self, connection: ConnectionId, end: End) -> bool {
-        let at = &mut self.connections[connection.0].ends[end.0];
+    pub(super) fn link_parted(&mut self, link: LinkId) -> bool {
+        let at = self.end_mut(link);
         if !at.goodbye_sent && !at.goodbye_received {
             return false;
         }
         (at.is_closed, at.receiving) = (true, None);
         let (host, subchannel) = (at.host, at.subchannel);
-        self.shut_once(connection, end);
+        self.shut_once(link);
         let now = self.queue.now();
         self.hosts[host.0].engine.subchannel_down(now.into(), subchannel, "the peer closes");
         self.act(host);
         let other = peer(subchannel.vc);
         self.hosts[host.0].parted.insert(other);
-        let is_open = |(connection, end): &&(ConnectionId, End)| {
-            let at = &self.connections[connection.0];
-            !at.is_in_memory() && !at.ends[end.0].is_closed
-        };
-        if !self.hosts[host.0].links[other.0].iter().any(|link| is_open(&link)) {
+        if !self.hosts[host.0].links[other.0].iter().any(|link| self.is_open_stream(*link)) {
             self.lose_peer(host, other, "it has closed its endpoint");
         }
         true

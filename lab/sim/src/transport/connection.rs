@@ -4,7 +4,7 @@ use fishplate_engine::retire::Retirement;
 use fishplate_engine::wire::{Body, Header};
 use fishplate_engine::{Placement, SubchannelId};
 
-use super::ids::{End, HostId};
+use super::ids::HostId;
 use super::link_kind::LinkKind;
 use crate::events::Time;
 
@@ -87,11 +87,6 @@ impl Connection {
             is_shut: false,
         });
         Connection { ends, rail, is_additional, is_silent: false, flows, scheduled: [None; 2] }
-    }
-
-    pub fn at(&self, end: End) -> (HostId, SubchannelId) {
-        let ConnectionEnd { host, subchannel, .. } = self.ends[end.0];
-        (host, subchannel)
     }
 
     /// Whether it is between these, in any order.

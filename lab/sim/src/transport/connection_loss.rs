@@ -1,6 +1,6 @@
 //! Loss of connections and peers: a connection that fails costs its subchannel only, and is set up again.
 
-use super::ids::{ConnectionId, End, FlowId, HostId};
+use super::ids::{ConnectionId, HostId, LinkId};
 use super::ledger::{peer, vc};
 use super::oracle::Observation;
 use super::trace::Note;
@@ -16,41 +16,38 @@ const MAX_RECONNECT_DELAY: Duration = Duration::ms(300);
 
 impl World {
     /// An end learns that its connection is broken; what has arrived is read first.
-    pub(super) fn connection_broken(&mut self, connection: ConnectionId, end: End) {
-        let (host, _) = self.connections[connection.0].at(end);
+    pub(super) fn connection_broken(&mut self, link: LinkId) {
+        let (host, _) = self.at(link);
         if self.hosts[host.0].is_dead {
             return;
         }
-        let computes_until = self.hosts[host.0].computes_until;
-        if computes_until > self.queue.now() {
-            self.queue.at(computes_until, Event::Broken(connection, end));
+        if self.is_put_off(host, Event::Broken(link)) {
             return;
         }
-        let flow = FlowId { connection, from: end.other() };
-        let now = self.queue.now();
+        let (now, flow) = (self.queue.now(), link.other());
         self.flow_mut(flow).arrive(now);
         // Shared memory is drained only once the peer has ended.
-        let is_read = !self.flow(flow).is_in_memory() || self.connections[connection.0].ends[end.other().0].is_closed;
-        while is_read && self.flow(flow).has_unread() && !self.connections[connection.0].ends[end.0].is_closed {
-            self.read(connection, end);
+        let is_read = !self.flow(flow).is_in_memory() || self.end(flow).is_closed;
+        while is_read && self.flow(flow).has_unread() && !self.end(link).is_closed {
+            self.read(link);
         }
-        self.link_failed(connection, end, "the connection was reset");
+        self.link_failed(link, "the connection was reset");
         self.progress(host);
     }
 
     /// A connection failed. Failover: its unacknowledged frames are sent over other connections, or wait for one.
-    pub(super) fn link_failed(&mut self, connection: ConnectionId, end: End, why: &str) {
-        let (host, subchannel) = self.connections[connection.0].at(end);
-        if self.connections[connection.0].ends[end.0].is_closed {
+    pub(super) fn link_failed(&mut self, link: LinkId, why: &str) {
+        let (host, subchannel) = self.at(link);
+        if self.end(link).is_closed {
             return;
         }
         let now = self.queue.now();
-        self.trace.note(now, &Note::Broken(connection, host, why));
-        self.recover(connection, end);
-        self.close(connection, end);
+        self.trace.note(now, &Note::Broken(link.connection, host, why));
+        self.recover(link);
+        self.close(link);
         self.hosts[host.0].engine.subchannel_down(now.into(), subchannel, why);
         self.act(host);
-        self.plan_reconnect(connection);
+        self.plan_reconnect(link.connection);
     }
 
     /// Sets a connection up again that both ends have closed: no additional stream, and memory only with a stream.
@@ -64,7 +61,7 @@ impl World {
 
     /// Sets a failed connection up again, unless a host is dead or has lost the other.
     pub(super) fn reconnect(&mut self, connection: ConnectionId) {
-        let [a, b] = End::BOTH.map(|end| self.connections[connection.0].at(end).0);
+        let [a, b] = connection.ends().map(|link| self.end(link).host);
         if self.is_out(a, b, self.connections[connection.0].rail) {
             return self.queue.after(MAX_RECONNECT_DELAY, Event::Reconnect(connection));
         }
@@ -83,12 +80,10 @@ impl World {
         if it.is_dead || it.lost.contains(&peer) || !self.hosts[peer.0].is_dead {
             return;
         }
-        if it.computes_until > self.queue.now() {
-            let later = it.computes_until;
-            return self.queue.at(later, Event::Reconnect(connection));
+        if self.is_put_off(host, Event::Reconnect(connection)) {
+            return;
         }
-        let links = it.links[peer.0].iter().filter(|(connection, _)| !self.connections[connection.0].is_in_memory());
-        if links.clone().all(|(connection, end)| self.connections[connection.0].ends[end.0].is_closed) {
+        if !self.hosts[host.0].links[peer.0].iter().any(|link| self.is_open_stream(*link)) {
             self.lose_peer(host, peer, "its process has ended");
             self.progress(host);
         }
@@ -114,8 +109,8 @@ impl World {
         while let Some(subchannel) = self.hosts[host.0].engine.poll_failed_subchannel() {
             self.given_up += 1;
             let links = &self.hosts[host.0].links[peer(subchannel.vc).0];
-            if let Some((connection, end)) = links.get(usize::from(subchannel.index)).copied() {
-                self.link_failed(connection, end, "it carried nothing while other rails did");
+            if let Some(link) = links.get(usize::from(subchannel.index)).copied() {
+                self.link_failed(link, "it carried nothing while other rails did");
                 self.pump(host);
             }
         }
@@ -129,37 +124,37 @@ impl World {
         self.trace.note(self.queue.now(), &Note::Lost(host, peer, why));
         self.observe(Observation::Lost(host, peer));
         self.hosts[host.0].lost.insert(peer);
-        for (connection, end) in self.hosts[host.0].links[peer.0].clone() {
-            self.close(connection, end);
+        for link in self.hosts[host.0].links[peer.0].clone() {
+            self.close(link);
         }
         self.hosts[host.0].engine.lose(vc(peer), why);
         self.act(host);
     }
 
     /// A driver closes its end. The other is reset, unless the connection is silent.
-    pub(super) fn close(&mut self, connection: ConnectionId, end: End) {
-        let at = &mut self.connections[connection.0].ends[end.0];
+    pub(super) fn close(&mut self, link: LinkId) {
+        let at = self.end_mut(link);
         if std::mem::replace(&mut at.is_closed, true) {
             return;
         }
         at.receiving = None;
-        self.cut(connection);
-        self.flow_mut(FlowId { connection, from: end }).close();
+        self.cut(link.connection);
+        self.flow_mut(link).close();
     }
 
     /// Breaks both directions of a connection, at a random byte of the data in flight.
     pub(super) fn cut(&mut self, connection: ConnectionId) {
         let now = self.queue.now();
-        for end in End::BOTH {
+        for link in connection.ends() {
             let is_silent = self.connections[connection.0].is_silent;
             let bytes = if is_silent { 0 } else { self.chance.of_any_size(1 << 20) };
-            let flow = self.flow_mut(FlowId { connection, from: end });
+            let flow = self.flow_mut(link);
             if !flow.is_cut() {
                 flow.cut(now, bytes);
             }
-            if !self.connections[connection.0].ends[end.0].is_closed {
+            if !self.end(link).is_closed {
                 let after = if is_silent { TCP_USER_TIMEOUT } else { self.chance.up_to(MAX_RESET_DELAY) };
-                self.queue.after(after, Event::Broken(connection, end));
+                self.queue.after(after, Event::Broken(link));
             }
         }
     }

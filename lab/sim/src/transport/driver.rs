@@ -7,7 +7,7 @@ use super::arithmetic::Buffers;
 use super::connection::{ConnectionEnd, Receiving};
 use super::data::Data;
 use super::frame::{Encoded, Frame, Load, Segment};
-use super::ids::{ConnectionId, End, FlowId, HostId};
+use super::ids::{HostId, LinkId};
 use super::ledger::{peer, vc};
 use super::link_kind::Flushed;
 use super::memory::InvalidAccess;
@@ -32,12 +32,12 @@ impl World {
             return;
         }
         let ready = std::mem::take(&mut self.hosts[host.0].ready);
-        for (connection, end) in ready {
-            self.read(connection, end);
-            if self.flow(FlowId { connection, from: end }).wants_sender() {
-                self.look(connection, end);
+        for link in ready {
+            self.read(link);
+            if self.flow(link).wants_sender() {
+                self.look(link);
             }
-            self.flush(connection, end);
+            self.flush(link);
         }
         self.hosts[host.0].polled_at = now;
         if !self.drops_timeouts() {
@@ -57,10 +57,11 @@ impl World {
     fn probe_overdue(&mut self, host: HostId) {
         let now = self.queue.now();
         let Host { links, engine, .. } = &mut self.hosts[host.0];
-        let is_rail = |(connection, _): &&(ConnectionId, End)| !self.connections[connection.0].is_in_memory();
-        for (connection, end) in links.iter().flatten().filter(is_rail) {
-            let (_, subchannel) = self.connections[connection.0].at(*end);
-            engine.probe_if_overdue(now.into(), subchannel);
+        for LinkId { connection, end } in links.iter().flatten() {
+            let connection = &self.connections[connection.0];
+            if !connection.is_in_memory() {
+                engine.probe_if_overdue(now.into(), connection.ends[end.0].subchannel);
+            }
         }
     }
 
@@ -74,36 +75,36 @@ impl World {
         let at = now.max(at.into());
         if self.hosts[host.0].timer.is_none_or(|timer| timer > at) {
             self.hosts[host.0].timer = Some(at);
-            self.queue.at(at, Event::Timer(host));
+            self.queue.enter(at, Event::Timer(host));
         }
     }
 
     /// Reads from a connection, up to the limit of one call.
-    pub(super) fn read(&mut self, connection: ConnectionId, end: End) {
-        let host = self.connections[connection.0].ends[end.0].host;
-        let flow = FlowId { connection, from: end.other() };
+    pub(super) fn read(&mut self, link: LinkId) {
+        let host = self.end(link).host;
+        let flow = link.other();
         let had_room = self.flow(flow).has_room();
         let is_in_memory = self.flow(flow).is_in_memory();
         let now = self.queue.now();
         for _ in 0..if is_in_memory { MAX_RECORDS } else { MAX_READS } {
-            if self.connections[connection.0].ends[end.0].is_closed {
+            if self.end(link).is_closed {
                 return;
             }
             let Some(segment) = self.flow_mut(flow).read(now) else { break };
             self.hosts[host.0].heard_at = now;
             if !is_in_memory {
-                let subchannel = self.connections[connection.0].ends[end.0].subchannel;
+                let subchannel = self.end(link).subchannel;
                 let polled_at = self.hosts[host.0].polled_at;
                 self.hosts[host.0].engine.arrived_after(subchannel, polled_at.into());
                 self.hosts[host.0].engine.made_progress(now.into(), subchannel);
             }
-            self.receive_segment(connection, end, segment);
+            self.receive_segment(link, segment);
             if is_in_memory && self.applies_mutation(Mutation::SlotTwice) {
                 self.flow_mut(flow).read_again();
             }
         }
         if is_in_memory {
-            self.publish(connection, end);
+            self.publish(link);
         }
         if self.flow(flow).has_unread() {
             // The rest in the next call.
@@ -115,57 +116,57 @@ impl World {
         }
     }
 
-    fn receive_segment(&mut self, connection: ConnectionId, end: End, segment: Segment) {
-        if self.take_whole(connection, end, &segment) {
+    fn receive_segment(&mut self, link: LinkId, segment: Segment) {
+        if self.take_whole(link, &segment) {
             return;
         }
         if let Some(encoded) = segment.header
-            && !self.receive_header(connection, end, &encoded)
+            && !self.receive_header(link, &encoded)
         {
             return;
         }
         let data = match &segment.lent {
             None => segment.data,
-            Some(lent) => match self.fetch(connection, end, lent) {
+            Some(lent) => match self.fetch(link, lent) {
                 Some(data) => data,
                 None => return,
             },
         };
-        self.receive_payload(connection, end, &data);
+        self.receive_payload(link, &data);
         if segment.is_end {
-            self.link_ended(connection, end);
+            self.link_ended(link);
         }
     }
 
     /// False if the connection is closed.
-    fn receive_header(&mut self, connection: ConnectionId, end: End, encoded: &Encoded) -> bool {
+    fn receive_header(&mut self, link: LinkId, encoded: &Encoded) -> bool {
         let now = self.queue.now();
-        let (host, subchannel) = self.connections[connection.0].at(end);
-        self.trace.note(now, &Note::Came(connection, host, encoded.bytes()));
+        let (host, subchannel) = self.at(link);
+        self.trace.note(now, &Note::Came(link.connection, host, encoded.bytes()));
         let header = match wire::decode(encoded.bytes()) {
             Ok(Some((header, _))) => header,
-            Ok(None) => return self.protocol_violation(connection, end, "its header has no end"),
-            Err(malformed) => return self.protocol_violation(connection, end, &malformed.to_string()),
+            Ok(None) => return self.protocol_violation(link, "its header has no end"),
+            Err(malformed) => return self.protocol_violation(link, &malformed.to_string()),
         };
-        let is_in_memory = self.connections[connection.0].is_in_memory();
-        if header.body == Body::Leave && !is_in_memory && !self.receive_leave(connection, end) {
-            return self.protocol_violation(connection, end, "it lets go of a connection that has to stay");
+        let is_in_memory = self.flow(link).is_in_memory();
+        if header.body == Body::Leave && !is_in_memory && !self.receive_leave(link) {
+            return self.protocol_violation(link, "it lets go of a connection that has to stay");
         }
-        self.connections[connection.0].ends[end.0].acknowledged = header.ack;
-        self.check_after_leave(connection, end, &header);
-        self.connections[connection.0].ends[end.0].goodbye_received |= header.body == Body::Bye;
+        self.end_mut(link).acknowledged = header.ack;
+        self.check_after_leave(link, &header);
+        self.end_mut(link).goodbye_received |= header.body == Body::Bye;
         let placement = match self.hosts[host.0].engine.handle_header(now.into(), subchannel, &header) {
             Ok(placement) => placement,
-            Err(violation) => return self.protocol_violation(connection, end, &violation.to_string()),
+            Err(violation) => return self.protocol_violation(link, &violation.to_string()),
         };
         self.act(host);
         if header.body == Body::Evict && !is_in_memory {
-            self.link_evicted(connection, end);
+            self.link_evicted(link);
             return false;
         }
         let len = u64::from(header.body.payload_len());
         if let Placement::Bounce(id) = placement {
-            let from = self.across(connection, end);
+            let from = self.across(link);
             // Operands are bounded apart.
             let is_message = !matches!(header.body, Body::Atomic { .. });
             self.memories[host.0].open_bounce(id, is_message.then_some(from), len);
@@ -180,22 +181,23 @@ impl World {
         let shifts = matches!(header.body, Body::Stripe { .. }) && self.applies_mutation(Mutation::StripeAside);
         let done = u64::from(shifts);
         let receiving = (len > 0).then_some(Receiving { placement, len: len + done, done });
-        self.connections[connection.0].ends[end.0].receiving = receiving;
+        self.end_mut(link).receiving = receiving;
         true
     }
 
     /// Checks that after LEAVE no counted frame arrives but refusals.
-    fn check_after_leave(&mut self, connection: ConnectionId, end: End, header: &Header) {
-        let ConnectionEnd { host, retirement, .. } = self.connections[connection.0].ends[end.0];
+    fn check_after_leave(&mut self, link: LinkId, header: &Header) {
+        let ConnectionEnd { host, retirement, .. } = *self.end(link);
         if retirement.leave_received && header.body.is_counted() && !matches!(header.body, Body::Refused { .. }) {
-            let from = self.across(connection, end);
+            let from = self.across(link);
             self.observe(Observation::SentAfterLeave { from, to: host });
         }
     }
 
-    fn receive_payload(&mut self, connection: ConnectionId, end: End, data: &Data) {
-        let (host, subchannel) = self.connections[connection.0].at(end);
-        let Some(receiving) = &mut self.connections[connection.0].ends[end.0].receiving else { return };
+    fn receive_payload(&mut self, link: LinkId, data: &Data) {
+        let (host, subchannel) = self.at(link);
+        let end = &mut self.connections[link.connection.0].ends[link.end.0];
+        let Some(receiving) = &mut end.receiving else { return };
         let memory = &mut self.memories[host.0];
         match &receiving.placement {
             Placement::User(place) => memory.scatter(place, receiving.done, data),
@@ -204,20 +206,20 @@ impl World {
         }
         receiving.done += data.len();
         if receiving.done >= receiving.len {
-            self.connections[connection.0].ends[end.0].receiving = None;
+            end.receiving = None;
             let now = self.queue.now();
-            self.trace.note(now, &Note::Placed(connection, host));
+            self.trace.note(now, &Note::Placed(link.connection, host));
             self.hosts[host.0].engine.payload_placed(now.into(), subchannel);
             self.act(host);
         }
     }
 
     /// A peer has violated the protocol: it is lost.
-    pub(super) fn protocol_violation(&mut self, connection: ConnectionId, end: End, why: &str) -> bool {
-        let host = self.connections[connection.0].ends[end.0].host;
-        let peer = self.across(connection, end);
+    pub(super) fn protocol_violation(&mut self, link: LinkId, why: &str) -> bool {
+        let host = self.end(link).host;
+        let peer = self.across(link);
         self.observe(Observation::ProtocolViolation(host, peer, why));
-        self.trace.note(self.queue.now(), &Note::Broken(connection, host, why));
+        self.trace.note(self.queue.now(), &Note::Broken(link.connection, host, why));
         self.lose_peer(host, peer, why);
         false
     }
@@ -238,90 +240,81 @@ impl World {
                 return;
             }
             dirty.dedup();
-            dirty.into_iter().for_each(|(connection, end)| self.flush(connection, end));
+            dirty.into_iter().for_each(|link| self.flush(link));
         }
         self.queue.after(LOOP, Event::Back(host));
     }
 
     /// A frame goes into the queue of its connection.
-    pub(super) fn transmit(&mut self, host: HostId, transmit: Transmit) -> Option<(ConnectionId, End)> {
+    pub(super) fn transmit(&mut self, host: HostId, transmit: Transmit) -> Option<LinkId> {
         let Transmit { subchannel, header, source, copy } = transmit;
         let links = &self.hosts[host.0].links[peer(subchannel.vc).0];
-        let (connection, end) = *links.get(usize::from(subchannel.index))?;
-        let at = &self.connections[connection.0].ends[end.0];
+        let link = *links.get(usize::from(subchannel.index))?;
+        let at = self.end(link);
         if at.is_closed || at.is_shut {
             return None;
         }
-        self.enqueue(connection, end, header, (source, copy));
-        let flow = FlowId { connection, from: end };
-        if self.flow(flow).is_in_memory() && self.flow(flow).has_waiting() {
-            self.look(connection, end);
-            if self.flow(flow).has_waiting() {
+        self.enqueue(link, header, (source, copy));
+        if self.flow(link).is_in_memory() && self.flow(link).has_waiting() {
+            self.look(link);
+            if self.flow(link).has_waiting() {
                 self.hosts[host.0].engine.writable(subchannel, 0);
             }
         }
-        Some((connection, end))
+        Some(link)
     }
 
     /// A link takes a frame, whose payload is valid only now if it `is_borrowed`.
-    pub(super) fn enqueue(
-        &mut self,
-        connection: ConnectionId,
-        end: End,
-        header: Header,
-        (source, is_borrowed): (Source, bool),
-    ) {
-        let host = self.connections[connection.0].ends[end.0].host;
+    pub(super) fn enqueue(&mut self, link: LinkId, header: Header, (source, is_borrowed): (Source, bool)) {
+        let host = self.end(link).host;
         if self.is_dropped_by_mutation(host, &header) {
             return;
         }
-        self.connections[connection.0].ends[end.0].count(&header);
+        self.end_mut(link).count(&header);
         let header = self.mutated(header);
         let encoded = Encoded::new(&header);
         let bit = self.chance.below(8 * MIN_FLIPPED) as usize;
         let encoded = if self.applies_mutation(Mutation::BitFlip) { encoded.with_flipped_bit(bit) } else { encoded };
-        self.trace.note(self.queue.now(), &Note::Sent(connection, host, encoded.bytes()));
+        self.trace.note(self.queue.now(), &Note::Sent(link.connection, host, encoded.bytes()));
         let len = source.len();
-        let flow = FlowId { connection, from: end };
-        let is_in_memory = self.flow(flow).is_in_memory();
+        let is_in_memory = self.flow(link).is_in_memory();
         // A stream copies a bounce buffer behind the header, as it copies all payloads that need it.
         let early = is_borrowed || matches!(source, Source::Bounce { .. }) && !is_in_memory;
         let load = if early { Load::Copied(self.memories[host.0].gather(&source, 0, len)) } else { Load::Late(source) };
         if self.setup.hostile == Some(host) {
-            return self.transmit_hostile(flow, header, load, len);
+            return self.transmit_hostile(link, header, load, len);
         }
         if header.body == Body::Ack || !self.applies_mutation(Mutation::FrameLost) {
-            self.push(flow, Frame::new(encoded, load, len));
+            self.push(link, Frame::new(encoded, load, len));
         }
         if len == 0 && self.applies_mutation(Mutation::FrameTwice) {
             let nothing = Data::blank(self.setup.contents, 0);
-            self.push(flow, Frame::new(encoded, Load::Copied(nothing), 0));
+            self.push(link, Frame::new(encoded, Load::Copied(nothing), 0));
         }
         if is_in_memory && self.applies_mutation(Mutation::DeliveredEarly) {
-            self.deliver_early(connection, end);
+            self.deliver_early(link);
         }
     }
 
-    pub(super) fn push(&mut self, flow: FlowId, frame: Frame) {
-        let now = self.queue.now();
-        let connection = &mut self.connections[flow.connection.0];
-        let host = connection.ends[flow.from.0].host;
-        connection.flows[flow.from.0].push(now, frame, &mut self.memories[host.0]);
+    pub(super) fn push(&mut self, link: LinkId, frame: Frame) {
+        let (now, host) = (self.queue.now(), self.end(link).host);
+        let flow = &mut self.connections[link.connection.0].flows[link.end.0];
+        flow.push(now, frame, &mut self.memories[host.0]);
     }
 
-    pub(super) fn flush(&mut self, connection: ConnectionId, end: End) {
+    pub(super) fn flush(&mut self, link: LinkId) {
         let now = self.queue.now();
-        let flow = FlowId { connection, from: end };
-        let (host, subchannel) = self.connections[connection.0].at(end);
-        if self.connections[connection.0].ends[end.0].is_closed {
+        let (host, subchannel) = self.at(link);
+        if self.end(link).is_closed {
             return;
         }
-        let flushed = self.connections[connection.0].flows[end.0].flush(now, &mut self.memories[host.0]);
+        let flow = &mut self.connections[link.connection.0].flows[link.end.0];
+        let flushed = flow.flush(now, &mut self.memories[host.0]);
         if flushed == Flushed::All {
             self.hosts[host.0].engine.writable(subchannel, self.setup.socket.budget_bytes);
         }
-        self.check_read(host, self.across(connection, end));
-        self.schedule(flow);
+        self.check_read(host, self.across(link));
+        self.schedule(link);
     }
 
     /// Carries out the engine's memory actions.
@@ -330,9 +323,9 @@ impl World {
             match &action {
                 MemoryAction::Discard(subchannel) => {
                     let link = self.hosts[host.0].links[peer(subchannel.vc).0].get(usize::from(subchannel.index));
-                    if let Some((connection, end)) = link.copied()
-                        && let Some(receiving) = &mut self.connections[connection.0].ends[end.0].receiving
+                    if let Some(link) = link.copied()
                         && self.setup.mutation != Some(Mutation::WriteAfterEnd)
+                        && let Some(receiving) = &mut self.end_mut(link).receiving
                     {
                         receiving.placement = Placement::Discard;
                     }

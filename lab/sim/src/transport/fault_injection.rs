@@ -1,7 +1,7 @@
 //! Fault injection: faults begin, and heal.
 
 use super::faults::{Fault, Outage, Path};
-use super::ids::{ConnectionId, End, FlowId, HostId};
+use super::ids::{ConnectionId, HostId, LinkId};
 use super::trace::Note;
 use super::world::{Event, World};
 use crate::events::{Duration, Time};
@@ -11,18 +11,19 @@ impl World {
         let text = fault.to_string();
         self.trace.note(self.queue.now(), &Note::Fault(&text));
         match fault {
-            Fault::Cut { path } => {
+            Fault::Cut(path) => {
                 self.on(path).into_iter().for_each(|connection| self.cut(connection));
             }
-            Fault::Silence { path } => {
+            Fault::Silence(path) => {
                 for connection in self.on(path) {
                     self.connections[connection.0].is_silent = true;
                     self.cut(connection);
                 }
             }
             Fault::Stall { path, both_ways, lasts } => {
-                let ends = if both_ways { &End::BOTH[..] } else { &End::BOTH[..1] };
-                self.on(path).into_iter().for_each(|connection| self.stall(connection, ends, lasts));
+                let ends = if both_ways { 2 } else { 1 };
+                let links = self.on(path).into_iter().flat_map(|connection| connection.ends().into_iter().take(ends));
+                links.for_each(|link| self.stall(link, lasts));
             }
             Fault::Slow { path, factor, more_delay, lasts } => {
                 for connection in self.on(path) {
@@ -38,15 +39,15 @@ impl World {
                 }
             }
             Fault::Eviction { path, by } => self.give_back(path, by),
-            Fault::Sever { a, b } => self.sever(a, b),
-            Fault::Death { host } => self.kill(host),
-            Fault::Close { host } => self.begin_to_close(host),
-            Fault::Outage { outage, lasts } => self.begin_outage(outage, lasts),
-            Fault::Away { host, lasts } => {
+            Fault::Sever(a, b) => self.sever(a, b),
+            Fault::Death(host) => self.kill(host),
+            Fault::Close(host) => self.begin_to_close(host),
+            Fault::Outage(outage, lasts) => self.begin_outage(outage, lasts),
+            Fault::Away(host, lasts) => {
                 let back = self.queue.now() + lasts;
                 let computes_until = &mut self.hosts[host.0].computes_until;
                 *computes_until = back.max(*computes_until);
-                self.queue.at(back, Event::Back(host));
+                self.queue.enter(back, Event::Back(host));
             }
         }
     }
@@ -71,33 +72,29 @@ impl World {
         on_path.map(|(at, _)| ConnectionId(at)).collect()
     }
 
-    pub(super) fn stall(&mut self, connection: ConnectionId, ends: &[End], lasts: Duration) {
+    pub(super) fn stall(&mut self, link: LinkId, lasts: Duration) {
         let until = self.queue.now() + lasts;
-        for from in ends.iter().copied() {
-            self.flow_mut(FlowId { connection, from }).stall(until);
-            self.queue.at(until, Event::Flow(FlowId { connection, from }));
-        }
+        self.flow_mut(link).stall(until);
+        self.queue.enter(until, Event::Flow(link));
     }
 
     fn slow(&mut self, connection: ConnectionId, factor: u64, more_delay: Duration) {
         let now = self.queue.now();
-        for from in End::BOTH {
-            let flow = FlowId { connection, from };
-            if !self.flow(flow).is_cut() {
-                self.flow_mut(flow).slow(now, factor, more_delay);
+        for link in connection.ends() {
+            if !self.flow(link).is_cut() {
+                self.flow_mut(link).slow(now, factor, more_delay);
                 // Data in flight may arrive earlier now, so the next event is rescheduled.
-                self.queue.at(now, Event::Flow(flow));
+                self.queue.enter(now, Event::Flow(link));
             }
         }
     }
 
     pub(super) fn heal(&mut self, connection: ConnectionId) {
         let now = self.queue.now();
-        for from in End::BOTH {
-            let flow = FlowId { connection, from };
-            if !self.flow(flow).is_cut() {
-                self.flow_mut(flow).heal(now);
-                self.queue.at(now, Event::Flow(flow));
+        for link in connection.ends() {
+            if !self.flow(link).is_cut() {
+                self.flow_mut(link).heal(now);
+                self.queue.enter(now, Event::Flow(link));
             }
         }
     }
@@ -109,11 +106,10 @@ impl World {
         }
         self.ledger.hostile_hosts.insert(host);
         (0..self.setup.hosts).for_each(|peer| self.ledger.allow_peer_loss(host, HostId(peer)));
-        let ends: Vec<_> = self.hosts[host.0].links.iter().flatten().copied().collect();
-        for (connection, end) in ends {
-            self.close(connection, end);
+        for link in self.links_of(host) {
+            self.close(link);
             // Who waits for a connection finds out by setting it up.
-            self.plan_reconnect(connection);
+            self.plan_reconnect(link.connection);
         }
     }
 

@@ -43,16 +43,10 @@ impl Outage {
 /// Something that goes wrong, and heals by itself after a while if it can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The connections break, at a random byte of the data in flight.
-    Cut {
-        /// Where.
-        path: Path,
-    },
-    /// The connections carry no more data, without an error.
-    Silence {
-        /// Where.
-        path: Path,
-    },
+    /// The connections of a path break, at a random byte of the data in flight.
+    Cut(Path),
+    /// The connections of a path carry no more data, without an error.
+    Silence(Path),
     /// No data arrives for a while.
     Stall {
         /// Where.
@@ -90,36 +84,15 @@ pub enum Fault {
         by: HostId,
     },
     /// All connections between two hosts break, except retiring ones.
-    Sever {
-        /// One.
-        a: HostId,
-        /// The other.
-        b: HostId,
-    },
+    Sever(HostId, HostId),
     /// The process of a host ends.
-    Death {
-        /// Whose.
-        host: HostId,
-    },
+    Death(HostId),
     /// The endpoint of a host is closed.
-    Close {
-        /// Whose.
-        host: HostId,
-    },
-    /// A silent outage: of all rails between two hosts, or of one.
-    Outage {
-        /// Where.
-        outage: Outage,
-        /// For how long.
-        lasts: Duration,
-    },
-    /// The user of a host computes, and does not call; or its process is stopped.
-    Away {
-        /// Whose.
-        host: HostId,
-        /// For how long.
-        lasts: Duration,
-    },
+    Close(HostId),
+    /// A silent outage for so long: of all rails between two hosts, or of one.
+    Outage(Outage, Duration),
+    /// The user of a host computes for so long, and does not call; or its process is stopped.
+    Away(HostId, Duration),
 }
 
 impl Fault {
@@ -136,10 +109,10 @@ impl Fault {
                 Fault::Slow { path, factor: random.range(1, 200), more_delay, lasts }
             }
             4 | 5 => Fault::Flap { path, times: random.range(2, 6), lasts: Duration(lasts.0 / 8) },
-            6 | 7 => Fault::Away { host, lasts: Duration(lasts.0 / 8) },
-            8..13 => Fault::Cut { path },
-            13..15 => Fault::Silence { path },
-            _ => Fault::Death { host },
+            6 | 7 => Fault::Away(host, Duration(lasts.0 / 8)),
+            8..13 => Fault::Cut(path),
+            13..15 => Fault::Silence(path),
+            _ => Fault::Death(host),
         }
     }
 
@@ -152,13 +125,13 @@ impl Fault {
             let lasts = Duration(random.of_any_size(MAX_SILENCE.0));
             let rail = random.percent(40).then(|| random.index(shape.rails));
             let fault = match random.percent(50) {
-                true => Fault::Outage { outage: Outage { a, b, rail }, lasts },
-                false => Fault::Away { host: HostId(random.index(shape.hosts)), lasts },
+                true => Fault::Outage(Outage { a, b, rail }, lasts),
+                false => Fault::Away(HostId(random.index(shape.hosts)), lasts),
             };
             faults.push((Time(random.below(until.0)), fault));
         }
         for _ in 0..ends {
-            faults.push((Time(random.below(until.0)), Fault::Close { host: HostId(random.index(shape.hosts)) }));
+            faults.push((Time(random.below(until.0)), Fault::Close(HostId(random.index(shape.hosts)))));
         }
         faults
     }
@@ -174,7 +147,7 @@ impl Fault {
             let at = Time(random.below(until.0));
             faults.push((at, Fault::Eviction { path, by: random.pick(&[path.a, path.b]) }));
             if random.percent(cuts) {
-                faults.push((at + Duration(random.of_any_size(MAX_CUT_DELAY.0)), Fault::Cut { path }));
+                faults.push((at + Duration(random.of_any_size(MAX_CUT_DELAY.0)), Fault::Cut(path)));
             }
         }
         faults
@@ -203,8 +176,8 @@ impl fmt::Display for Path {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::Cut { path } => write!(f, "{path} is cut"),
-            Fault::Silence { path } => write!(f, "{path} falls silent"),
+            Fault::Cut(path) => write!(f, "{path} is cut"),
+            Fault::Silence(path) => write!(f, "{path} falls silent"),
             Fault::Stall { path, both_ways, lasts } => {
                 let ways = if *both_ways { "both ways" } else { "one way" };
                 write!(f, "{path} stalls {ways} for {} us", lasts.0 / 1000)
@@ -215,14 +188,14 @@ impl fmt::Display for Fault {
             }
             Fault::Flap { path, times, lasts } => write!(f, "{path} flaps {times} times for {} us", lasts.0 / 1000),
             Fault::Eviction { path, by } => write!(f, "{by} gives connections of {path} back if they are idle"),
-            Fault::Sever { a, b } => write!(f, "all connections of {a} and {b} break that are not being released"),
-            Fault::Death { host } => write!(f, "{host} dies"),
-            Fault::Close { host } => write!(f, "the endpoint of {host} is closed"),
-            Fault::Outage { outage: Outage { a, b, rail }, lasts } => {
+            Fault::Sever(a, b) => write!(f, "all connections of {a} and {b} break that are not being released"),
+            Fault::Death(host) => write!(f, "{host} dies"),
+            Fault::Close(host) => write!(f, "the endpoint of {host} is closed"),
+            Fault::Outage(Outage { a, b, rail }, lasts) => {
                 let rails = rail.map_or("all rails".into(), |rail| format!("rail {rail}"));
                 write!(f, "{rails} between {a} and {b} are silent for {} us", lasts.0 / 1000)
             }
-            Fault::Away { host, lasts } => write!(f, "the user of {host} computes for {} us", lasts.0 / 1000),
+            Fault::Away(host, lasts) => write!(f, "the user of {host} computes for {} us", lasts.0 / 1000),
         }
     }
 }

@@ -5,7 +5,7 @@ use fishplate_engine::wire::{Body, Header};
 
 use super::data::Data;
 use super::frame::{Encoded, Frame, Load};
-use super::ids::FlowId;
+use super::ids::LinkId;
 use super::world::World;
 use crate::events::Random;
 
@@ -18,7 +18,7 @@ const KINDS: u64 = 24;
 
 impl World {
     /// A frame of a hostile host, or what becomes of it.
-    pub(super) fn transmit_hostile(&mut self, flow: FlowId, header: Header, load: Load, len: u64) {
+    pub(super) fn transmit_hostile(&mut self, flow: LinkId, header: Header, load: Load, len: u64) {
         let encoded = Encoded::new(&header);
         let way = self.chance.below(5);
         if self.chance.below(1000) >= TAMPERED {

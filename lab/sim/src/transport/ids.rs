@@ -14,19 +14,23 @@ pub struct ConnectionId(pub usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct End(pub usize);
 
-/// One direction of a connection, by the end that sends.
+/// A host's end of a connection; also the direction in which it sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct FlowId {
+pub struct LinkId {
     pub connection: ConnectionId,
-    pub from: End,
+    pub end: End,
 }
 
-impl End {
-    pub const BOTH: [End; 2] = [End(0), End(1)];
+impl ConnectionId {
+    pub fn ends(self) -> [LinkId; 2] {
+        [End(0), End(1)].map(|end| LinkId { connection: self, end })
+    }
+}
 
-    /// The one at the other side.
-    pub fn other(self) -> End {
-        End(1 - self.0)
+impl LinkId {
+    /// The one at the other side; also the direction that comes from there.
+    pub fn other(self) -> LinkId {
+        LinkId { end: End(1 - self.end.0), ..self }
     }
 }
 

@@ -6,7 +6,7 @@ use fishplate_engine::{Payload, Placement, SendRequest, Source};
 
 use super::data::Data;
 use super::frame::Segment;
-use super::ids::{ConnectionId, End, FlowId, HostId};
+use super::ids::{HostId, LinkId};
 use super::ledger::peer;
 use super::mutation::Mutation;
 use super::trace::Note;
@@ -14,78 +14,74 @@ use super::world::{Host, World};
 
 impl World {
     /// The memory that a host shares with a peer, while it uses it.
-    fn memory_link(&self, host: HostId, peer: HostId) -> Option<(ConnectionId, End)> {
+    fn memory_link(&self, host: HostId, peer: HostId) -> Option<LinkId> {
         self.setup.shared_memory.as_ref()?;
-        let links = self.hosts[host.0].links[peer.0].iter().copied();
-        links.into_iter().find(|(connection, end)| {
-            let connection = &self.connections[connection.0];
-            connection.is_in_memory() && !connection.ends[end.0].is_closed
-        })
+        let mut links = self.hosts[host.0].links[peer.0].iter().copied();
+        links.find(|link| self.flow(*link).is_in_memory() && !self.end(*link).is_closed)
     }
 
     /// Sends a message that fits into shared memory at once, as a copy; the send has completed then. False: it has to go the
     /// long way. `may_complete`: as soon as its memory may be used again.
     pub(super) fn send_in_memory(&mut self, host: HostId, request: &SendRequest, may_complete: bool) -> bool {
-        let Some((connection, end)) = self.memory_link(host, peer(request.vc)) else { return false };
-        let flow = FlowId { connection, from: end };
+        let Some(link) = self.memory_link(host, peer(request.vc)) else { return false };
         let may_be_short = may_complete || request.inject && !request.notify;
-        if !may_be_short || !self.flow(flow).takes_copy(request.payload.len(), request.inject) {
+        if !may_be_short || !self.flow(link).takes_copy(request.payload.len(), request.inject) {
             return false;
         }
         let now = self.queue.now();
         let Some((_, header)) = self.hosts[host.0].engine.send_in_memory(now.into(), request) else { return false };
-        self.enqueue(connection, end, header, (Source::User(request.payload.clone()), true));
+        self.enqueue(link, header, (Source::User(request.payload.clone()), true));
         self.check_read(host, peer(request.vc));
-        self.schedule(flow);
+        self.schedule(link);
         true
     }
 
     /// Whether all that a host has sent to a peer last is in shared memory.
     pub(super) fn is_in_memory(&self, host: HostId, peer: HostId) -> bool {
         let link = self.memory_link(host, peer);
-        link.is_some_and(|(connection, from)| !self.flow(FlowId { connection, from }).has_waiting())
+        link.is_some_and(|link| !self.flow(link).has_waiting())
     }
 
     /// Looks what the peer has taken, and sends what waits for that.
-    pub(super) fn look(&mut self, connection: ConnectionId, end: End) {
+    pub(super) fn look(&mut self, link: LinkId) {
         let now = self.queue.now();
-        let (host, subchannel) = self.connections[connection.0].at(end);
-        if self.connections[connection.0].ends[end.0].is_closed {
+        let (host, subchannel) = self.at(link);
+        if self.end(link).is_closed {
             return;
         }
-        match self.flow_mut(FlowId { connection, from: end }).look() {
+        match self.flow_mut(link).look() {
             Ok(None) => return,
             Ok(Some(frames)) => {
                 if self.hosts[host.0].engine.delivered(now.into(), subchannel, frames).is_err() {
-                    self.protocol_violation(connection, end, "an acknowledgement of frames that were not sent");
+                    self.protocol_violation(link, "an acknowledgement of frames that were not sent");
                     return;
                 }
             }
             Err(_) => {
-                self.protocol_violation(connection, end, "it acknowledges frames that were not sent");
+                self.protocol_violation(link, "it acknowledges frames that were not sent");
                 return;
             }
         }
-        self.flush(connection, end);
+        self.flush(link);
         self.act(host);
     }
 
     /// Tells the sender what was taken of a link. A host that does not keep to the protocol may say more than that.
-    pub(super) fn publish(&mut self, connection: ConnectionId, end: End) {
-        let host = self.connections[connection.0].ends[end.0].host;
-        let flow = FlowId { connection, from: end.other() };
+    pub(super) fn publish(&mut self, link: LinkId) {
+        let host = self.end(link).host;
+        let flow = link.other();
         let lies = self.setup.hostile == Some(host) && self.sharing.percent(1);
         let excess = if lies { self.sharing.of_any_size(1000) as u32 } else { 0 };
         let now = self.queue.now();
-        if !self.connections[connection.0].ends[end.0].is_closed {
+        if !self.end(link).is_closed {
             self.flow_mut(flow).publish(now, excess);
         }
         self.schedule(flow);
     }
 
     /// Takes a segment that is a whole message, if there is a receive for it. False: it is not taken.
-    pub(super) fn take_whole(&mut self, connection: ConnectionId, end: End, segment: &Segment) -> bool {
-        if !self.connections[connection.0].is_in_memory() || segment.lent.is_some() {
+    pub(super) fn take_whole(&mut self, link: LinkId, segment: &Segment) -> bool {
+        if !self.flow(link).is_in_memory() || segment.lent.is_some() {
             return false;
         }
         let Some(encoded) = &segment.header else { return false };
@@ -95,29 +91,29 @@ impl World {
             return false;
         }
         let now = self.queue.now();
-        let (host, subchannel) = self.connections[connection.0].at(end);
+        let (host, subchannel) = self.at(link);
         let memory = &mut self.memories[host.0];
         let place = |to: &Payload| memory.scatter(to, 0, &segment.data);
         match self.hosts[host.0].engine.receive_whole(now.into(), subchannel, &header, place) {
             Ok(true) => {
-                self.trace.note(now, &Note::Came(connection, host, encoded.bytes()));
+                self.trace.note(now, &Note::Came(link.connection, host, encoded.bytes()));
                 self.short += 1;
                 self.act(host);
                 true
             }
             Ok(false) => false,
             Err(violation) => {
-                self.protocol_violation(connection, end, &violation.to_string());
+                self.protocol_violation(link, &violation.to_string());
                 true
             }
         }
     }
 
     /// Reads the payload that is being received out of the sender's memory. `None`: the link has failed.
-    pub(super) fn fetch(&mut self, connection: ConnectionId, end: End, lent: &Payload) -> Option<Data> {
-        let (host, sender) = (self.connections[connection.0].ends[end.0].host, self.across(connection, end));
-        let flow = &self.connections[connection.0].flows[end.other().0];
-        let receiving = self.connections[connection.0].ends[end.0].receiving.as_ref();
+    pub(super) fn fetch(&mut self, link: LinkId, lent: &Payload) -> Option<Data> {
+        let (host, sender) = (self.end(link).host, self.across(link));
+        let flow = &self.connections[link.connection.0].flows[link.other().end.0];
+        let receiving = self.connections[link.connection.0].ends[link.end.0].receiving.as_ref();
         let placement = receiving.map_or(Placement::Discard, |receiving| receiving.placement.clone());
         let of_sender = &mut self.memories[sender.0];
         let (blank, all) = (Data::blank(self.setup.contents, lent.len()), Source::User(lent.clone()));
@@ -133,15 +129,15 @@ impl World {
                 self.memories[host.0].scatter(&place, 0, &blank);
             }
             self.check_memory(host);
-            self.link_failed(connection, end, "the peer's memory cannot be read");
+            self.link_failed(link, "the peer's memory cannot be read");
         }
         fetched
     }
 
     /// Copies what a link alone has of messages, so that it can be sent another way.
-    pub(super) fn recover(&mut self, connection: ConnectionId, end: End) {
-        let (host, subchannel) = self.connections[connection.0].at(end);
-        let flow = &self.connections[connection.0].flows[end.0];
+    pub(super) fn recover(&mut self, link: LinkId) {
+        let (host, subchannel) = self.at(link);
+        let flow = &self.connections[link.connection.0].flows[link.end.0];
         if !flow.is_in_memory() || self.setup.mutation == Some(Mutation::RecoverForgotten) {
             return;
         }
@@ -157,23 +153,23 @@ impl World {
     /// The memory `ended` is not there any more once this returns.
     pub(super) fn detach(&mut self, host: HostId, ended: &Payload) {
         let mut lenders = Vec::new();
-        for (connection, end) in self.hosts[host.0].links.iter().flatten().copied() {
-            let flow = &mut self.connections[connection.0].flows[end.0];
+        for link in self.hosts[host.0].links.iter().flatten().copied() {
+            let flow = &mut self.connections[link.connection.0].flows[link.end.0];
             if !flow.detach(ended, &mut self.memories[host.0]) {
-                lenders.push((connection, end));
+                lenders.push(link);
             }
         }
         if self.setup.mutation == Some(Mutation::LentReleased) {
             return;
         }
-        for (connection, end) in lenders {
+        for link in lenders {
             // Whose users have agreed that it ends: the peer has read it.
-            self.look(connection, end);
-            let (_, subchannel) = self.connections[connection.0].at(end);
-            let has_lent = self.flow(FlowId { connection, from: end }).has_lent(ended);
+            self.look(link);
+            let (_, subchannel) = self.at(link);
+            let has_lent = self.flow(link).has_lent(ended);
             // The memory of sends stays until they complete, registered or not.
             if has_lent && self.hosts[host.0].engine.has_ended_sources(subchannel.vc) {
-                self.link_failed(connection, end, "memory that the peer was to read has ended");
+                self.link_failed(link, "memory that the peer was to read has ended");
             }
         }
     }
@@ -184,7 +180,7 @@ impl World {
         let Host { engine, links, .. } = &mut self.hosts[host.0];
         let (connections, mutation) = (&self.connections, self.setup.mutation);
         engine.buffer_sends(now.into(), |payload| {
-            let has_lent = |(connection, end): &(ConnectionId, End)| {
+            let has_lent = |LinkId { connection, end }: &LinkId| {
                 let connection = &connections[connection.0];
                 !connection.ends[end.0].is_closed && connection.flows[end.0].has_lent(payload)
             };

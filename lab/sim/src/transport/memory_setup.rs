@@ -3,7 +3,7 @@
 use fishplate_engine::{RailId, SubchannelId};
 
 use super::connection::Connection;
-use super::ids::{ConnectionId, End, HostId};
+use super::ids::{ConnectionId, HostId, LinkId};
 use super::ledger::vc;
 use super::link_kind::LinkKind;
 use super::memory_flow::MemoryFlow;
@@ -51,15 +51,16 @@ impl World {
         let mut connection = Connection::new([(a, unknown), (b, subchannel)], (rail, false), [flow(seed), flow(!seed)]);
         connection.ends[0].is_closed = true;
         self.connections.push(connection);
-        self.memory_up(id, End(1));
+        self.memory_up(id.ends()[1]);
         let after = self.sharing.up_to(MAX_PROOF_DELAY);
         self.queue.after(after, Event::Shared(id));
     }
 
     /// `a` uses it too.
     pub(super) fn memory_shared(&mut self, connection: ConnectionId) {
-        let [a, b] = End::BOTH.map(|end| self.connections[connection.0].ends[end.0].host);
-        if self.connections[connection.0].ends[1].is_closed {
+        let [at_a, at_b] = connection.ends();
+        let [a, b] = [at_a, at_b].map(|link| self.end(link).host);
+        if self.end(at_b).is_closed {
             return;
         }
         let rail = RailId(self.setup.rails.len() as u8);
@@ -67,19 +68,19 @@ impl World {
         let engine = &mut self.hosts[a.0].engine;
         match may_connect.then(|| engine.subchannel_up(vc(b), rail, None, 0)) {
             Some(Ok(subchannel)) => {
-                let end = &mut self.connections[connection.0].ends[0];
+                let end = self.end_mut(at_a);
                 (end.subchannel, end.is_closed) = (subchannel, false);
-                self.memory_up(connection, End(0));
+                self.memory_up(at_a);
             }
-            _ => self.queue.after(Duration::ZERO, Event::Broken(connection, End(1))),
+            _ => self.queue.after(Duration::ZERO, Event::Broken(at_b)),
         }
     }
 
-    fn memory_up(&mut self, connection: ConnectionId, end: End) {
-        let (host, subchannel) = self.connections[connection.0].at(end);
-        let (peer, rail) = (self.across(connection, end), self.connections[connection.0].rail);
-        self.trace.note(self.queue.now(), &Note::Up(connection, host, peer, rail));
-        self.link_up(connection, end);
+    fn memory_up(&mut self, link: LinkId) {
+        let (host, subchannel) = self.at(link);
+        let (peer, rail) = (self.across(link), self.connections[link.connection.0].rail);
+        self.trace.note(self.queue.now(), &Note::Up(link.connection, host, peer, rail));
+        self.link_up(link);
         self.hosts[host.0].engine.prefer(subchannel);
         self.progress(host);
     }

@@ -3,7 +3,7 @@
 use fishplate_engine::Envelope;
 use fishplate_engine::wire::{Body, Header};
 
-use super::ids::{ConnectionId, End, HostId};
+use super::ids::{HostId, LinkId};
 use super::mutation::Mutation;
 use super::world::World;
 
@@ -38,9 +38,9 @@ impl World {
     }
 
     /// A planted bug: the peer has taken what has just been sent.
-    pub(super) fn deliver_early(&mut self, connection: ConnectionId, end: End) {
-        let (host, subchannel) = self.connections[connection.0].at(end);
-        let counted = self.connections[connection.0].ends[end.0].counted;
+    pub(super) fn deliver_early(&mut self, link: LinkId) {
+        let (host, subchannel) = self.at(link);
+        let counted = self.end(link).counted;
         let _ = self.hosts[host.0].engine.delivered(self.queue.now().into(), subchannel, counted);
     }
 }

@@ -88,7 +88,7 @@ pub fn draw_cut(seed: u64) -> Setup {
     setup.mix.commands = setup.mix.commands.min(100);
     let path = Path { a: HostId(0), b: HostId(1), rail: random.index(setup.rails.len()) };
     let until = setup.mix.pause.0 / 4 * setup.mix.commands;
-    setup.faults = vec![(Time(random.below(until)), Fault::Cut { path })];
+    setup.faults = vec![(Time(random.below(until)), Fault::Cut(path))];
     let shape = Shape { hosts: 2, rails: setup.rails.len() };
     setup.changes = StreamChanges::some(&mut random, shape, Time(until)).changes;
     setup

@@ -52,7 +52,7 @@ pub fn run(setup: Setup, logged: bool) -> Outcome {
         retired: world.retired,
         evicted: world.evicted,
         short: world.short,
-        events: world.queue.scheduled(),
+        events: world.queue.entered(),
         took: world.queue.now() - Time::START,
         trace: world.trace.hash(),
         violation: world.violation,

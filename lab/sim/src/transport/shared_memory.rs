@@ -54,18 +54,16 @@ impl SharedMemory {
         let stall = Fault::Stall { path, both_ways: random.percent(50), lasts };
         match random.below(20) {
             0..4 => faults.push((at, stall)),
-            4..8 => faults.push((at, Fault::Away { host: a, lasts })),
-            8 => faults.push((at, Fault::Death { host: a })),
+            4..8 => faults.push((at, Fault::Away(a, lasts))),
+            8 => faults.push((at, Fault::Death(a))),
             // One does not read while the other fails.
-            9..12 => faults.extend([(at, stall), (at + Duration(lasts.0 / 2), Fault::Cut { path })]),
-            12..15 => {
-                faults.extend([(at, Fault::Away { host: a, lasts }), (at + Duration(lasts.0 / 2), Fault::Cut { path })])
-            }
-            _ => faults.push((at, Fault::Cut { path })),
+            9..12 => faults.extend([(at, stall), (at + Duration(lasts.0 / 2), Fault::Cut(path))]),
+            12..15 => faults.extend([(at, Fault::Away(a, lasts)), (at + Duration(lasts.0 / 2), Fault::Cut(path))]),
+            _ => faults.push((at, Fault::Cut(path))),
         }
         if random.percent(50) {
             let path = Path { rail: random.index(shape.rails), ..path };
-            faults.push((at + lasts, Fault::Cut { path }));
+            faults.push((at + lasts, Fault::Cut(path)));
         }
     }
 

@@ -71,7 +71,7 @@ impl StreamChanges {
         }
         if random.percent(severs) {
             let at = ends + Duration(random.of_any_size(MAX_FAILURE_DELAY.0));
-            self.faults.push((at, Fault::Sever { a: streams.by, b: streams.to }));
+            self.faults.push((at, Fault::Sever(streams.by, streams.to)));
         }
     }
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use fishplate_engine::limits::MAX_ANNOUNCED;
 use fishplate_engine::{Engine, Path, RailId, SubchannelId};
 
-use super::connection::Connection;
+use super::connection::{Connection, ConnectionEnd};
 use super::faults::Outage;
 use super::flow::Flow;
-use super::ids::{ConnectionId, End, FlowId, HostId};
+use super::ids::{ConnectionId, HostId, LinkId};
 use super::ledger::{Ledger, peer, vc};
 use super::link_kind::LinkKind;
 use super::memory::Memory;
@@ -18,7 +18,7 @@ use super::oracle::{self, Observation, Oracle, Scene, Violation};
 use super::setup::Setup;
 use super::stage::Stage;
 use super::trace::{Note, Trace};
-use crate::events::{Duration, EventQueue, Random, Time};
+use crate::events::{Calendar, Duration, Random, Time};
 
 /// Limit of the number of events: detects engines that keep each other busy without progress.
 const MAX_EVENTS: u64 = 20_000_000;
@@ -29,9 +29,9 @@ const MUTATION_EVERY: u64 = 10;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Event {
     /// A flow has data, or is writable.
-    Flow(FlowId),
+    Flow(LinkId),
     /// The sender of a flow receives a kernel acknowledgement.
-    Acknowledged(FlowId, u64),
+    Acknowledged(LinkId, u64),
     /// The timeout of an engine.
     Timer(HostId),
     /// A driver services retiring links.
@@ -41,7 +41,7 @@ pub(super) enum Event {
     /// A user gives a command.
     Command(HostId),
     /// An end of a connection learns that it is broken.
-    Broken(ConnectionId, End),
+    Broken(LinkId),
     /// A fault begins: position in the setup.
     Fault(usize),
     /// A host sets up a stream, or retires one: position in the setup.
@@ -63,9 +63,9 @@ pub(super) enum Event {
 pub(super) struct Host {
     pub engine: Engine,
     /// By peer, then by number of the subchannel.
-    pub links: Vec<Vec<(ConnectionId, End)>>,
+    pub links: Vec<Vec<LinkId>>,
     /// Connections that are readable or writable.
-    pub ready: BTreeSet<(ConnectionId, End)>,
+    pub ready: BTreeSet<LinkId>,
     /// When the next timer event comes.
     pub timer: Option<Time>,
     /// A tick is to come.
@@ -93,7 +93,7 @@ pub(super) struct Host {
 
 pub(super) struct World {
     pub setup: Setup,
-    pub queue: EventQueue<Event>,
+    pub queue: Calendar<Time, Event>,
     /// The users' commands.
     pub random: Random,
     /// Draws faults and delays.
@@ -127,16 +127,16 @@ pub(super) struct World {
 impl World {
     /// All hosts, connected, with everything that will go wrong planned.
     pub fn new(setup: Setup, logged: bool) -> World {
-        let mut queue = EventQueue::default();
+        let mut queue = Calendar::default();
         let each = setup.mix.commands / setup.hosts as u64;
         let hosts: Vec<Host> = (0..setup.hosts).map(|me| Host::new(HostId(me), &setup, each)).collect();
         for (at, (time, _)) in setup.faults.iter().enumerate() {
-            queue.at(*time, Event::Fault(at));
+            queue.enter(*time, Event::Fault(at));
         }
         for (at, (time, _)) in setup.changes.iter().enumerate() {
-            queue.at(*time, Event::Change(at));
+            queue.enter(*time, Event::Change(at));
         }
-        (0..setup.hosts).for_each(|host| queue.at(Time::START, Event::Command(HostId(host))));
+        (0..setup.hosts).for_each(|host| queue.enter(Time::START, Event::Command(HostId(host))));
         let mut ledger = Ledger::new(setup.config.max_announced >= MAX_ANNOUNCED);
         if let Some(hostile) = setup.hostile {
             ledger.hostile_hosts.insert(hostile);
@@ -194,22 +194,22 @@ impl World {
         let flows = [flow(seed), flow(!seed)];
         self.connections.push(Connection::new([(a, at_a), (b, at_b)], (rail, is_additional), flows));
         self.trace.note(self.queue.now(), &Note::Up(id, a, b, rail));
-        End::BOTH.into_iter().for_each(|end| self.link_up(id, end));
+        id.ends().into_iter().for_each(|link| self.link_up(link));
         if !is_additional {
             self.offer_memory(a, b);
         }
     }
 
     /// An end of a connection comes up.
-    pub fn link_up(&mut self, connection: ConnectionId, end: End) {
-        let (host, subchannel) = self.connections[connection.0].at(end);
+    pub fn link_up(&mut self, link: LinkId) {
+        let (host, subchannel) = self.at(link);
         let links = &mut self.hosts[host.0].links[peer(subchannel.vc).0];
         // Numbers of subchannels that are down are used again.
         match links.get_mut(usize::from(subchannel.index)) {
-            Some(link) => *link = (connection, end),
-            None => links.push((connection, end)),
+            Some(other) => *other = link,
+            None => links.push(link),
         }
-        self.hosts[host.0].ready.insert((connection, end));
+        self.hosts[host.0].ready.insert(link);
     }
 
     fn subchannel_up(&mut self, host: HostId, peer: HostId, rail: usize) -> Option<SubchannelId> {
@@ -231,11 +231,11 @@ impl World {
         if self.violation.is_some() {
             return false;
         }
-        if self.queue.scheduled() > MAX_EVENTS {
+        if self.queue.entered() > MAX_EVENTS {
             self.observe(Observation::Endless);
             return false;
         }
-        let Some(event) = self.queue.pop_until(until) else { return false };
+        let Some(event) = self.queue.advance_until(until) else { return false };
         match event {
             Event::Flow(flow) => self.flow_event(flow),
             Event::Acknowledged(flow, bytes) => {
@@ -251,10 +251,10 @@ impl World {
             Event::Tick(host) => self.tick(host),
             Event::Back(host) => self.progress(host),
             Event::Command(host) => self.command_event(host),
-            Event::Broken(connection, end) => self.connection_broken(connection, end),
+            Event::Broken(link) => self.connection_broken(link),
             Event::Fault(at) => self.fault(self.setup.faults[at].1),
             Event::Change(at) => self.change_streams(at),
-            Event::Stall(connection, lasts) => self.stall(connection, &End::BOTH, lasts),
+            Event::Stall(connection, lasts) => connection.ends().into_iter().for_each(|link| self.stall(link, lasts)),
             Event::Heal(connection) => self.heal(connection),
             Event::Reconnect(connection) => self.reconnect(connection),
             Event::Close(host) => self.close_event(host),
@@ -265,13 +265,8 @@ impl World {
     }
 
     fn command_event(&mut self, host: HostId) {
-        let now = self.queue.now();
-        let Host { is_dead, computes_until, commands_left, .. } = self.hosts[host.0];
-        if is_dead || commands_left == 0 {
-            return;
-        }
-        if computes_until > now {
-            self.queue.at(computes_until, Event::Command(host));
+        let Host { is_dead, commands_left, .. } = self.hosts[host.0];
+        if is_dead || commands_left == 0 || self.is_put_off(host, Event::Command(host)) {
             return;
         }
         self.hosts[host.0].commands_left -= 1;
@@ -281,11 +276,11 @@ impl World {
         self.queue.after(pause, Event::Command(host));
     }
 
-    fn flow_event(&mut self, id: FlowId) {
+    fn flow_event(&mut self, id: LinkId) {
         let now = self.queue.now();
         let connection = &mut self.connections[id.connection.0];
-        if connection.scheduled[id.from.0].is_some_and(|at| at <= now) {
-            connection.scheduled[id.from.0] = None;
+        if connection.scheduled[id.end.0].is_some_and(|at| at <= now) {
+            connection.scheduled[id.end.0] = None;
         }
         let flow = self.flow_mut(id);
         flow.arrive(now);
@@ -297,55 +292,89 @@ impl World {
             }
         }
         if self.flow(id).has_unread() {
-            self.mark_ready(id.connection, id.from.other());
+            self.mark_ready(id.other());
         }
         self.unblock(id);
         self.schedule(id);
     }
 
     /// The kernel of a sender receives an acknowledgement.
-    fn acknowledged_by_kernel(&mut self, flow: FlowId) {
+    fn acknowledged_by_kernel(&mut self, flow: LinkId) {
         let now = self.queue.now();
-        let connection = &self.connections[flow.connection.0];
-        let (host, subchannel) = connection.at(flow.from);
-        if !connection.ends[flow.from.0].is_closed {
+        let (host, subchannel) = self.at(flow);
+        if !self.end(flow).is_closed {
             self.hosts[host.0].engine.made_progress(now.into(), subchannel);
         }
     }
 
     /// The sender of a flow tries again, if it waits for room.
-    pub fn unblock(&mut self, id: FlowId) {
+    pub fn unblock(&mut self, id: LinkId) {
         if self.flow(id).wants_sender() {
-            self.mark_ready(id.connection, id.from);
+            self.mark_ready(id);
         }
     }
 
     /// An end of a connection is readable or writable.
-    fn mark_ready(&mut self, connection: ConnectionId, end: End) {
-        let host = self.connections[connection.0].ends[end.0].host;
-        if !self.connections[connection.0].ends[end.0].is_closed {
-            self.hosts[host.0].ready.insert((connection, end));
+    fn mark_ready(&mut self, link: LinkId) {
+        let host = self.end(link).host;
+        if !self.end(link).is_closed {
+            self.hosts[host.0].ready.insert(link);
             self.progress(host);
         }
     }
 
     /// Schedules the next event of a flow.
-    pub fn schedule(&mut self, id: FlowId) {
+    pub fn schedule(&mut self, id: LinkId) {
         let now = self.queue.now();
         let Some(at) = self.flow(id).next_event(now) else { return };
-        let scheduled = &mut self.connections[id.connection.0].scheduled[id.from.0];
+        let scheduled = &mut self.connections[id.connection.0].scheduled[id.end.0];
         if scheduled.is_none_or(|before| before > at) {
             *scheduled = Some(at);
-            self.queue.at(at, Event::Flow(id));
+            self.queue.enter(at, Event::Flow(id));
         }
     }
 
-    pub fn flow(&self, id: FlowId) -> &dyn LinkKind {
-        &*self.connections[id.connection.0].flows[id.from.0]
+    /// Whether the user of a host computes. Then the event happens when it has.
+    pub fn is_put_off(&mut self, host: HostId, event: Event) -> bool {
+        let computes_until = self.hosts[host.0].computes_until;
+        let is_put_off = computes_until > self.queue.now();
+        if is_put_off {
+            self.queue.enter(computes_until, event);
+        }
+        is_put_off
     }
 
-    pub fn flow_mut(&mut self, id: FlowId) -> &mut dyn LinkKind {
-        &mut *self.connections[id.connection.0].flows[id.from.0]
+    /// All links of a host.
+    pub fn links_of(&self, host: HostId) -> Vec<LinkId> {
+        self.hosts[host.0].links.iter().flatten().copied().collect()
+    }
+
+    pub fn end(&self, link: LinkId) -> &ConnectionEnd {
+        &self.connections[link.connection.0].ends[link.end.0]
+    }
+
+    pub fn end_mut(&mut self, link: LinkId) -> &mut ConnectionEnd {
+        &mut self.connections[link.connection.0].ends[link.end.0]
+    }
+
+    /// The host that an end is of, and its subchannel.
+    pub fn at(&self, link: LinkId) -> (HostId, SubchannelId) {
+        let ConnectionEnd { host, subchannel, .. } = *self.end(link);
+        (host, subchannel)
+    }
+
+    /// Whether a link is a stream that its host has not closed.
+    pub fn is_open_stream(&self, link: LinkId) -> bool {
+        !self.flow(link).is_in_memory() && !self.end(link).is_closed
+    }
+
+    /// What a link sends.
+    pub fn flow(&self, id: LinkId) -> &dyn LinkKind {
+        &*self.connections[id.connection.0].flows[id.end.0]
+    }
+
+    pub fn flow_mut(&mut self, id: LinkId) -> &mut dyn LinkKind {
+        &mut *self.connections[id.connection.0].flows[id.end.0]
     }
 
     /// Whether the planted bug is to show now.
@@ -377,8 +406,8 @@ impl World {
     }
 
     /// The host at the other side of an end.
-    pub fn across(&self, connection: ConnectionId, end: End) -> HostId {
-        peer(self.connections[connection.0].ends[end.0].subchannel.vc)
+    pub fn across(&self, link: LinkId) -> HostId {
+        peer(self.end(link).subchannel.vc)
     }
 }
 

@@ -1,16 +1,11 @@
 //! Atomic operations on modelled machines.
 
-use std::rc::Rc;
-
-use fishplate_sim::suite::{Benchmark, Machine, Options, run};
-use fishplate_sim::testbed::{Description, Placement, shipped};
+use fishplate_sim::suite::{Benchmark, Options, run};
+use fishplate_sim::testbed::Machine;
 
 fn us(testbed: &str, ranks: u32, benchmark: Benchmark, window: u32) -> f64 {
-    let testbed = Rc::new(Description::parse(shipped(testbed).unwrap()).unwrap().testbed().unwrap());
-    let stack = testbed.default_stack.clone();
-    let machine = Machine { testbed, stack, placement: Placement::new(ranks, 1, 1), seed: 1 };
     let options = Options { window, iterations: 20, warmup: 10, ..Options::default() };
-    run(&machine, benchmark, &options).unwrap().value
+    run(&Machine::shipped(testbed, &[], (ranks, 1), 1).unwrap(), benchmark, &options).unwrap().value
 }
 
 #[test]

@@ -1,9 +1,7 @@
 //! File systems over modelled machines.
 
-use std::rc::Rc;
-
-use fishplate_sim::suite::{Benchmark, FileAccess, Machine, Options, run};
-use fishplate_sim::testbed::{Description, Placement, shipped};
+use fishplate_sim::suite::{Benchmark, FileAccess, Options, run};
+use fishplate_sim::testbed::{Description, Machine};
 
 /// Stacks with a file system.
 const STACKS: [(&str, &str); 6] = [
@@ -16,11 +14,7 @@ const STACKS: [(&str, &str); 6] = [
 ];
 
 fn changed(testbed: &str, stack: &str, set: &[(&str, &str)], clients: u32) -> Machine {
-    let description = Description::parse(shipped(testbed).unwrap()).unwrap();
-    let description = set.iter().fold(description, |description, (path, value)| description.with(path, value).unwrap());
-    let testbed = Rc::new(description.testbed().unwrap());
-    let placement = Placement::new(clients, 1, testbed.cluster.len());
-    Machine { testbed, stack: stack.into(), placement, seed: 1 }
+    Machine::shipped(testbed, set, (clients, 1), 1).unwrap().with_stack(stack)
 }
 
 fn once(size: u64, files: FileAccess) -> Options {
@@ -109,7 +103,7 @@ fn what_cannot_be_is_refused_with_the_value_and_the_reason() {
     ] {
         assert!(parts.iter().all(|part| error.contains(part)), "{error}: {parts:?}");
     }
-    let description = Description::parse(shipped("endapps-2006").unwrap()).unwrap();
+    let description = Description::shipped("endapps-2006").unwrap();
     for (path, value, part) in [
         ("storage.pvfs.servers", "0", "servers: 0 is not a whole number"),
         ("storage.pvfs.stripe_bytes", "0.5", "stripe_bytes: 0.5 is not a whole number"),

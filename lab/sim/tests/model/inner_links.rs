@@ -1,9 +1,7 @@
 //! The inside of a network: links between switch blocks that are full, and several paths over one port.
 
-use std::rc::Rc;
-
-use fishplate_sim::suite::{Benchmark, Machine, Options, run};
-use fishplate_sim::testbed::{Description, Placement, shipped};
+use fishplate_sim::suite::{Benchmark, Options, run};
+use fishplate_sim::testbed::{Description, Machine, shipped};
 
 const KEPT: &str = include_str!("../snapshots/throughput.txt");
 /// How far what is simulated may be from the bound, as a part of it.
@@ -48,8 +46,7 @@ fn exchanges_are_slowed_down_as_the_fullest_inner_link_is_full() {
 #[test]
 fn paths_over_one_port_share_its_rate() {
     let of = |stack: &str| {
-        let testbed = Rc::new(Description::parse(shipped("fat-tree").unwrap()).unwrap().testbed().unwrap());
-        let machine = Machine { testbed, stack: stack.into(), placement: Placement::new(2, 1, 1), seed: 1 };
+        let machine = Machine::shipped("fat-tree", &[], (2, 1), 1).unwrap().with_stack(stack);
         run(&machine, Benchmark::Bandwidth, &Options { size: 4 << 20, ..Options::default() }).unwrap().value
     };
     let gain = of("virtual") / of("one-path");

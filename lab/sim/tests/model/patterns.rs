@@ -1,15 +1,12 @@
 //! What ranks do all day over emulated rails: exchanges both ways, and transfers behind a computation.
 
-use std::rc::Rc;
-
 use fishplate_sim::models::time::Time;
-use fishplate_sim::suite::{Benchmark, Machine, Neighbourhood, Options, Pattern, run};
-use fishplate_sim::testbed::{Description, Placement, shipped};
+use fishplate_sim::suite::{Benchmark, Neighbourhood, Options, Pattern, run};
+use fishplate_sim::testbed::{Description, Machine};
 
 fn machine(mbit: &[f64], ranks: u32, seed: u64) -> Machine {
-    let testbed = Description::parse(shipped("emulated").unwrap()).unwrap().testbed().unwrap();
-    let testbed = Rc::new(testbed.with_rates(mbit).unwrap());
-    Machine { testbed, stack: "earliest".into(), placement: Placement::new(ranks, ranks / 2, 1), seed }
+    let testbed = Description::shipped("emulated").unwrap().testbed().unwrap().with_rates(mbit).unwrap();
+    Machine::new(testbed, (ranks, ranks / 2), seed).with_stack("earliest")
 }
 
 fn pattern(compute_us: u64, neighbours: Neighbourhood) -> Pattern {

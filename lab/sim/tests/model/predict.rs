@@ -5,8 +5,8 @@ use std::rc::Rc;
 use fishplate_collectives::Algorithm;
 use fishplate_sim::mpi::program::{self, Mpi, Task};
 use fishplate_sim::reproduce::{Experiments, FACTS, Kind, ROWS, judge, read_facts};
-use fishplate_sim::suite::{Benchmark, Machine, Options, run, sweep};
-use fishplate_sim::testbed::{self, Description, Placement, SHIPPED, shipped};
+use fishplate_sim::suite::{Benchmark, Options, run, sweep};
+use fishplate_sim::testbed::{Description, Machine, SHIPPED};
 
 /// Rows that are quick to find, of all kinds; predictions with numbers among them.
 const QUICK: [&str; 6] = ["M1", "M6", "E3", "E8", "W2", "W18"];
@@ -105,7 +105,7 @@ fn another_target_changes_no_simulated_value() {
         let rows = ROWS.iter().filter(|row| QUICK.contains(&row.id));
         let all = rows.map(|row| {
             let fact = facts.iter().find(|fact| fact.id == row.id).unwrap();
-            judge(fact, (row.find)(&experiments).unwrap())
+            judge(fact, row.find(&experiments).unwrap())
         });
         let all: Vec<_> = all.collect();
         for check in facts.iter_mut().flat_map(|fact| &mut fact.checks) {
@@ -128,7 +128,7 @@ fn another_target_changes_no_simulated_value() {
 fn applications_take_the_same_time_again() {
     let find = |id| {
         let row = ROWS.iter().find(|row| row.id == id).unwrap();
-        (row.find)(&Experiments::new(1)).unwrap()
+        row.find(&Experiments::new(1)).unwrap()
     };
     let found = find("M13");
     assert_eq!(found, find("M13"));
@@ -141,16 +141,19 @@ fn applications_take_the_same_time_again() {
 #[test]
 fn adaptive_striping_settles_near_the_ratio_that_the_bus_allows() {
     let row = ROWS.iter().find(|row| row.id == "M15").unwrap();
-    let found = (row.find)(&Experiments::new(1)).unwrap();
+    let found = row.find(&Experiments::new(1)).unwrap();
     let ratio = found["adaptive, share of rail 1 over that of rail 2"];
     assert!((1.7..2.3).contains(&ratio), "{ratio}");
 }
 
-/// One value of a modelled machine.
-fn value(testbed: &str, stack: &str, placement: Placement, benchmark: Benchmark, options: &Options) -> f64 {
-    let testbed = Rc::new(Description::parse(shipped(testbed).unwrap()).unwrap().testbed().unwrap());
-    let machine = Machine { testbed, stack: stack.into(), placement, seed: 1 };
-    run(&machine, benchmark, options).unwrap().value
+/// A stack of a testbed with another value of a parameter.
+fn machine(testbed: &str, set: &[(&str, &str)], stack: &str, ranks: (u32, u32)) -> Machine {
+    Machine::shipped(testbed, set, ranks, 1).unwrap().with_stack(stack)
+}
+
+/// One value of two ranks on two nodes of a modelled machine.
+fn value(machine: &Machine, benchmark: Benchmark, size: u64) -> f64 {
+    run(machine, benchmark, &Options { size, ..Options::default() }).unwrap().value
 }
 
 /// The second of two equal fast rails costs nothing at sizes where a handshake and a copy take about as long as the
@@ -158,8 +161,7 @@ fn value(testbed: &str, stack: &str, placement: Placement, benchmark: Benchmark,
 #[test]
 fn two_fast_rails_are_no_slower_than_one() {
     for size in [16 << 10, 64 << 10, 1 << 20] {
-        let options = Options { size, ..Options::default() };
-        let of = |stack, benchmark| value("ib-2x400", stack, Placement::new(2, 1, 1), benchmark, &options);
+        let of = |stack, benchmark| value(&machine("ib-2x400", &[], stack, (2, 1)), benchmark, size);
         let latency = of("fishplate", Benchmark::Latency) / of("one-rail", Benchmark::Latency);
         let bandwidth = of("fishplate", Benchmark::Bandwidth) / of("one-rail", Benchmark::Bandwidth);
         assert!(latency < 1.05 && bandwidth > 0.95, "{size} B: latency {latency}, bandwidth {bandwidth} of one rail's");
@@ -177,8 +179,7 @@ fn schedules_of_collectives_run_over_two_clusters() {
         for algorithm in [coordinators, pieces, shared, Algorithm::Direct { window: 2 }] {
             let options =
                 Options { size: 20_000, algorithm: Some(algorithm), iterations: 1, warmup: 0, ..Options::default() };
-            let testbed = Rc::new(Description::parse(shipped("wan-2008").unwrap()).unwrap().testbed().unwrap());
-            let machine = Machine { testbed, stack: "mvapich2".into(), placement: Placement::new(8, 2, 2), seed: 1 };
+            let machine = machine("wan-2008", &[], "mvapich2", (8, 2));
             match (run(&machine, benchmark, &options), run(&machine, benchmark, &options)) {
                 (Ok(first), Ok(second)) => assert_eq!(first, second, "{benchmark:?} {algorithm}"),
                 (Err(error), _) => assert!(error.ends_with("here"), "{error}"),
@@ -195,8 +196,7 @@ fn schedules_of_collectives_run_over_two_clusters() {
 #[test]
 fn reads_both_ways_cost_those_who_answer_them() {
     let gain = |testbed, size| {
-        let options = Options { size, ..Options::default() };
-        let of = |benchmark| value(testbed, "mpi", Placement::new(2, 1, 1), benchmark, &options);
+        let of = |benchmark| value(&machine(testbed, &[], "mpi", (2, 1)), benchmark, size);
         of(Benchmark::GetBibandwidth) / of(Benchmark::GetBandwidth)
     };
     assert!(gain("pecnit-2007-quadrics", 512) > 1.9);
@@ -207,22 +207,20 @@ fn reads_both_ways_cost_those_who_answer_them() {
 #[test]
 fn bursts_shorten_latency_and_leave_the_peak() {
     let of = |burst: &str, benchmark, size| {
-        let testbed = Description::parse(shipped("pecnit-2007-quadrics").unwrap()).unwrap();
-        let testbed = Rc::new(testbed.with("rail.0.bus.burst_bytes", burst).unwrap().testbed().unwrap());
-        let machine = Machine { testbed, stack: "mpi".into(), placement: Placement::new(2, 1, 1), seed: 1 };
-        run(&machine, benchmark, &Options { size, ..Options::default() }).unwrap().value
+        let set = [("rail.0.bus.burst_bytes", burst)];
+        value(&machine("pecnit-2007-quadrics", &set, "mpi", (2, 1)), benchmark, size)
     };
     assert!(of("512", Benchmark::Latency, 2048) < 0.8 * of("2048", Benchmark::Latency, 2048));
     let peaks = of("512", Benchmark::Bandwidth, 4 << 20) / of("2048", Benchmark::Bandwidth, 4 << 20);
     assert!((peaks - 1.0).abs() < 0.01, "{peaks}");
 }
 
-/// The emulated machine with `rails` rails.
-fn emulated(rails: usize) -> Machine {
-    let mut testbed = Description::parse(shipped("emulated").unwrap()).unwrap().testbed().unwrap();
+/// The emulated machine with `rails` rails, and other values of some parameters.
+fn emulated(rails: usize, set: &[(&str, &str)]) -> Machine {
+    let mut machine = machine("emulated", set, "earliest", (2, 1));
+    let testbed = Rc::make_mut(&mut machine.testbed);
     testbed.stack.values_mut().for_each(|stack| stack.rails.truncate(rails));
-    let testbed = Rc::new(testbed);
-    Machine { testbed, stack: "earliest".into(), placement: Placement::new(2, 1, 1), seed: 1 }
+    machine
 }
 
 /// How much longer a message takes after short ones than without them: a cell of ping-pong over unequal rails, which
@@ -233,8 +231,8 @@ const MAX_AFTER_SHORT: f64 = 1.10;
 fn what_a_program_has_learned_of_its_rails_it_keeps() {
     let long = Options { size: 256 << 10, iterations: 8, median: true, ..Options::default() };
     let short = Options { size: 4 << 10, iterations: 5000, ..Options::default() };
-    let alone = sweep(&emulated(2), Benchmark::Latency, std::slice::from_ref(&long)).unwrap()[0].value;
-    let after = sweep(&emulated(2), Benchmark::Latency, &[short, long]).unwrap()[1].value;
+    let alone = sweep(&emulated(2, &[]), Benchmark::Latency, std::slice::from_ref(&long)).unwrap()[0].value;
+    let after = sweep(&emulated(2, &[]), Benchmark::Latency, &[short, long]).unwrap()[1].value;
     assert!(after < MAX_AFTER_SHORT * alone, "{after} us after short messages, {alone} us without");
 }
 
@@ -242,14 +240,8 @@ fn what_a_program_has_learned_of_its_rails_it_keeps() {
 #[test]
 fn sends_to_a_distant_peer_end_before_they_are_acknowledged() {
     const MESSAGES: u32 = 50;
-    let description = Description::parse(shipped("emulated").unwrap()).unwrap();
-    let description = description.with("rail.0.emulated.by", "emulator").unwrap();
-    let testbed = Rc::new(description.with("rail.0.emulated.delay_us", "1000").unwrap().testbed().unwrap());
-    let mut stack = testbed.stack["earliest"].clone();
-    stack.rails.truncate(1);
-    let placement = Placement::new(2, 1, 1);
-    let world = testbed::world(&testbed, &stack, &placement, 1).unwrap();
-    let world = program::run(world, 2, stack.unawaited_bytes(), |mpi: Mpi| -> Task {
+    let set = [("rail.0.emulated.by", "emulator"), ("rail.0.emulated.delay_us", "1000")];
+    let world = program::run(emulated(1, &set).world().unwrap(), |mpi: Mpi| -> Task {
         Box::pin(async move {
             for _ in 0..MESSAGES {
                 match mpi.rank() {
@@ -268,7 +260,7 @@ fn sends_to_a_distant_peer_end_before_they_are_acknowledged() {
 #[test]
 fn both_ways_at_once_are_less_than_twice_one_way() {
     let options = Options { size: 16, window: 16, iterations: 20, ..Options::default() };
-    let of = |benchmark| run(&emulated(1), benchmark, &options).unwrap().value;
+    let of = |benchmark| run(&emulated(1, &[]), benchmark, &options).unwrap().value;
     let gain = of(Benchmark::Bibandwidth) / of(Benchmark::Bandwidth);
     assert!((1.2..1.85).contains(&gain), "{gain}");
 }
@@ -276,9 +268,7 @@ fn both_ways_at_once_are_less_than_twice_one_way() {
 /// A schedule that knows the clusters crosses a millisecond once; the library's own broadcast crosses it several times.
 #[test]
 fn a_broadcast_by_coordinators_crosses_the_distance_once() {
-    let text = Description::parse(shipped("wan-2008").unwrap()).unwrap();
-    let testbed = Rc::new(text.with("wan.delay_us", "1000").unwrap().testbed().unwrap());
-    let machine = Machine { testbed, stack: "mvapich2-64k".into(), placement: Placement::new(16, 2, 2), seed: 1 };
+    let machine = machine("wan-2008", &[("wan.delay_us", "1000")], "mvapich2-64k", (16, 2));
     let of = |algorithm| {
         let options = Options { size: 60_000, algorithm, aligned: true, iterations: 1, ..Options::default() };
         run(&machine, Benchmark::Bcast, &options).unwrap().value

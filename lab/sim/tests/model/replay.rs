@@ -1,13 +1,11 @@
 //! Recorded programs on modelled machines.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use fishplate_sim::models::time::Time;
 use fishplate_sim::mpi::chain::{Part, Spent};
 use fishplate_sim::replay::{Computation, Outcome, export, graph, run};
-use fishplate_sim::suite::Machine;
-use fishplate_sim::testbed::{Description, Placement, shipped};
+use fishplate_sim::testbed::Machine;
 use fishplate_trace::rank_file::Header;
 use fishplate_trace::{
     Collective, CollectiveKind, Completed, Epoch, Mode, Operation, RankTrace, Receive, Send, Sizes, Step, Trace,
@@ -35,10 +33,7 @@ fn machine(ranks: u32, per_node: u32) -> Machine {
 }
 
 fn machine_of(testbed: &str, ranks: u32, per_node: u32) -> Machine {
-    let testbed = Description::parse(shipped(testbed).unwrap()).unwrap().testbed().unwrap();
-    let stack = testbed.default_stack.clone();
-    let placement = Placement::new(ranks, per_node, testbed.cluster.len());
-    Machine { testbed: Rc::new(testbed), stack, placement, seed: 1 }
+    Machine::shipped(testbed, &[], (ranks, per_node), 1).unwrap()
 }
 
 fn replayed(trace: &Arc<Trace>, per_node: u32) -> Outcome {

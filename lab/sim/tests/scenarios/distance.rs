@@ -78,6 +78,11 @@ impl Run {
     }
 }
 
+/// The last of so many times: those before warm up.
+fn last(count: u32, mut time_ns: impl FnMut() -> u64) -> f64 {
+    (0..count).fold(0, |_, _| time_ns()) as f64
+}
+
 fn sizes(from: u64, to: u64) -> impl Iterator<Item = u64> {
     std::iter::successors(Some(from), |len| Some(len * 2)).take_while(move |len| *len <= to)
 }
@@ -88,11 +93,8 @@ fn a_window_of_messages_takes_what_the_links_leave() {
         for rails in [1, 2] {
             for len in sizes(4 << 10, 4 << 20) {
                 let mut run = Run::new(&vec![(GIGABIT, delay_ns); rails]);
-                (0..4).for_each(|_| {
-                    run.window(len);
-                });
                 let bound_ns = run.least_ns(WINDOW * len) + delay_ns as f64;
-                let share = bound_ns / run.window(len) as f64;
+                let share = bound_ns / last(5, || run.window(len));
                 let least = if len < 64 << 10 { 0.90 } else { 0.95 };
                 assert!(share >= least, "{rails} rails, {delay_ns} ns, {len} bytes: {share:.3} of the bound");
             }
@@ -106,13 +108,10 @@ fn a_single_message_takes_delay_and_transmission_and_no_handshake() {
         for rails in [1, 2] {
             for len in sizes(1, 4 << 20) {
                 let mut run = Run::new(&vec![(GIGABIT, delay_ns); rails]);
-                (0..10).for_each(|_| {
-                    run.half_ping_pong(len);
-                });
                 // What is not worth cutting goes over one rail.
                 let cut = len > 16 << 10;
                 let bound_ns = if cut { run.least_ns(len) } else { delay_ns as f64 + len as f64 / GIGABIT * 1e9 };
-                let ratio = run.half_ping_pong(len) as f64 / bound_ns;
+                let ratio = last(11, || run.half_ping_pong(len)) / bound_ns;
                 assert!(ratio <= 1.05, "{rails} rails, {delay_ns} ns, {len} bytes: {ratio:.3} of the bound");
             }
         }
@@ -126,10 +125,7 @@ const DISTANT: (f64, u64) = (125e6, 20 * MS);
 fn small_messages_take_the_near_rail_and_large_ones_what_is_best() {
     let time = |rails: &[(f64, u64)], len: u64| {
         let mut run = Run::new(rails);
-        (0..3).for_each(|_| {
-            run.half_ping_pong(len);
-        });
-        run.half_ping_pong(len) as f64
+        last(4, || run.half_ping_pong(len))
     };
     for len in [1, 64, 1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20] {
         let ratio = time(&[NEAR, DISTANT], len) / time(&[NEAR], len).min(time(&[DISTANT], len));
@@ -149,10 +145,7 @@ fn small_messages_take_the_near_rail_and_large_ones_what_is_best() {
 fn a_window_over_unequal_rails_is_not_slower_than_over_the_better_one() {
     let time = |rails: &[(f64, u64)], len: u64| {
         let mut run = Run::new(rails);
-        (0..6).for_each(|_| {
-            run.window(len);
-        });
-        run.window(len) as f64
+        last(7, || run.window(len))
     };
     for len in sizes(64, 1 << 20) {
         let ratio = time(&[NEAR, DISTANT], len) / time(&[NEAR], len).min(time(&[DISTANT], len));
@@ -192,23 +185,17 @@ fn a_gigabyte_that_nobody_receives_costs_no_more_than_the_grant() {
 fn a_grant_follows_the_path_while_it_is_used_and_comes_back() {
     let mut run = Run::new(&[(GIGABIT, 10 * MS); 2]);
     assert_eq!(run.grant(), 4 * MIB);
-    (0..3).for_each(|_| {
-        run.window(256 << 10);
-    });
+    last(3, || run.window(256 << 10));
     let rate = rail(GIGABIT, 0).link.rate.expect("it has one");
     let path = 2 * rate.bytes_in(20 * MS);
     assert_eq!(run.grant(), 4 * path);
     run.scenario.run_out();
     assert_eq!(run.grant(), 4 * MIB, "nothing was sent for a while");
-    (0..3).for_each(|_| {
-        run.window(256 << 10);
-    });
+    last(3, || run.window(256 << 10));
     assert_eq!(run.grant(), 4 * path);
     // Nothing of a near peer's grows.
     let mut run = Run::new(&[(GIGABIT, 30_000)]);
-    (0..3).for_each(|_| {
-        run.window(256 << 10);
-    });
+    last(3, || run.window(256 << 10));
     assert_eq!(run.grant(), 4 * MIB);
 }
 

@@ -31,7 +31,7 @@ fn give_back(scenario: &mut Scenario) {
     scenario.fault(Fault::Eviction { path: PATH, by: BY });
     scenario.run_for(Duration::ms(1));
     let outage = Outage { a: BY, b: PEER, rail: None };
-    scenario.fault(Fault::Outage { outage, lasts: HOUR });
+    scenario.fault(Fault::Outage(outage, HOUR));
 }
 
 fn is_idle(scenario: &Scenario) -> [bool; 2] {

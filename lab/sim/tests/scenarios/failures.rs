@@ -12,7 +12,7 @@ fn longest_gap_ns(delay_ns: u64, len: u64, is_silent: bool, answers: bool) -> u6
     let (mut gap_ns, mut last) = (0, scenario.now());
     for turn in 0..400 {
         if turn == 100 {
-            scenario.fault(if is_silent { Fault::Silence { path: PATH } } else { Fault::Cut { path: PATH } });
+            scenario.fault(if is_silent { Fault::Silence(PATH) } else { Fault::Cut(PATH) });
         }
         let to = if answers { turn as usize % 2 } else { 1 };
         scenario.receive(HostId(to), ANY_TAG, len);

@@ -9,7 +9,7 @@ mod path;
 mod recording;
 
 use fishplate_sim::replay::{CallTimes, Outcome};
-use fishplate_sim::suite::Machine;
+use fishplate_sim::testbed::Machine;
 use fishplate_trace::{RankTrace, Trace};
 use maud::{Markup, html};
 

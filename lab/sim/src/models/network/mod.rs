@@ -8,12 +8,11 @@ use fishplate_link::Link;
 use slab::Slab;
 
 use super::adapter::Adapter;
-use super::calendar::Calendar;
 use super::flow::{Flow, FlowId, Message};
 use super::path::{Path, Place};
 use super::shaper::Shaper;
 use super::station::Station;
-use super::time::Time;
+use super::time::{Calendar, Time};
 use traffic::TrafficTable;
 
 /// Something that happens in the network.
@@ -176,19 +175,6 @@ impl Network {
     /// Bytes of a flow that are acknowledged; stops at 4 GiB.
     pub fn acknowledged_of(&self, flow: FlowId) -> u64 {
         self.flows[flow.0 as usize].acknowledged.into()
-    }
-
-    /// Number of flows.
-    pub fn flows(&self) -> usize {
-        self.flows.len()
-    }
-
-    /// A station, for its utilization.
-    pub fn station(&self, place: Place) -> Option<&Station> {
-        match place {
-            Place::Station(number) => self.stations.get(number as usize),
-            Place::Link(_) | Place::Shaper(_) => None,
-        }
     }
 
     /// Lets an event happen.

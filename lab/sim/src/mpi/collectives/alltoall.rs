@@ -34,15 +34,8 @@ pub async fn bruck(mpi: &Mpi, group: &Group, bytes: u64, tag: Tag) {
 }
 
 async fn at_once(mpi: &Mpi, group: &Group, bytes: u64, tag: Tag) {
-    let (me, len) = (group.me(mpi), group.len());
-    let mut requests = Vec::new();
-    for step in 1..len {
-        requests.push(mpi.irecv(group.rank(me + step), tag, bytes).await);
-    }
-    for step in 1..len {
-        requests.push(mpi.isend(group.rank(me + step), tag, bytes).await);
-    }
-    mpi.wait_all(&requests).await;
+    let others = group.after(group.me(mpi)).map(|peer| (group.rank(peer), tag, bytes));
+    mpi.exchange(others.clone(), others).await;
 }
 
 /// One partner each step.

@@ -32,32 +32,23 @@ pub async fn broadcast(mpi: &Mpi, group: &Group, how: Broadcast, bytes: u64, tag
 }
 
 async fn binomial(mpi: &Mpi, group: &Group, bytes: u64, tag: Tag) {
-    let (me, len) = (group.me(mpi), group.len());
-    let mut mask = 1;
-    while mask < len {
-        if me & mask != 0 {
-            mpi.recv(group.rank(me - mask), tag, bytes).await;
-            break;
-        }
-        mask <<= 1;
-    }
-    mask >>= 1;
-    while mask > 0 {
-        if me + mask < len {
-            mpi.send(group.rank(me + mask), tag, bytes).await;
-        }
-        mask >>= 1;
-    }
+    down(mpi, group, |_, _| Some(bytes), tag).await;
 }
 
-/// Down a binomial tree, each child gets what its own subtree needs.
+/// Each child gets what its own subtree needs, if that is anything.
 async fn scatter(mpi: &Mpi, group: &Group, bytes: u64, tag: Tag) {
+    let len = group.len();
+    let of = |from: u32, to: u32| Some(part(bytes, len, from, to.min(len))).filter(|part| *part > 0);
+    down(mpi, group, of, tag).await;
+}
+
+/// Down a binomial tree: `of` is the length of the message to a child, by the positions of its subtree.
+async fn down(mpi: &Mpi, group: &Group, of: impl Fn(u32, u32) -> Option<u64>, tag: Tag) {
     let (me, len) = (group.me(mpi), group.len());
     let mut mask = 1;
     while mask < len {
         if me & mask != 0 {
-            let mine = part(bytes, len, me, (me + mask).min(len));
-            if mine > 0 {
+            if let Some(mine) = of(me, me + mask) {
                 mpi.recv(group.rank(me - mask), tag, mine).await;
             }
             break;
@@ -66,11 +57,10 @@ async fn scatter(mpi: &Mpi, group: &Group, bytes: u64, tag: Tag) {
     }
     mask >>= 1;
     while mask > 0 {
-        if me + mask < len {
-            let theirs = part(bytes, len, me + mask, (me + 2 * mask).min(len));
-            if theirs > 0 {
-                mpi.send(group.rank(me + mask), tag, theirs).await;
-            }
+        if me + mask < len
+            && let Some(theirs) = of(me + mask, me + 2 * mask)
+        {
+            mpi.send(group.rank(me + mask), tag, theirs).await;
         }
         mask >>= 1;
     }

@@ -9,6 +9,7 @@ pub mod irregular;
 mod reduce;
 mod scheduled;
 
+use allgather::around;
 pub use allgather::{recursive_doubling, ring};
 pub use alltoall::{alltoall, bruck, pairwise};
 pub use barrier::{barrier, barrier_by_host};
@@ -92,6 +93,12 @@ impl Group {
     pub fn me(&self, mpi: &Mpi) -> u32 {
         let len = self.len();
         (self.place(mpi.rank()).unwrap_or(0) + len - self.root) % len
+    }
+
+    /// All other positions, from the one behind `me` on.
+    fn after(&self, me: u32) -> impl Iterator<Item = u32> + Clone {
+        let len = self.len();
+        (1..len).map(move |step| (me + step) % len)
     }
 
     /// The rank at a position.

@@ -17,7 +17,7 @@ impl World {
     /// Whether an event belongs to a broken connection.
     pub(super) fn is_cut(&self, event: Event) -> bool {
         match event {
-            Event::Post { flow, .. } | Event::Handle { flow, .. } | Event::HeaderRead { flow, .. } => {
+            Event::Post(flow, _) | Event::Handle(flow, _) | Event::HeaderRead(flow, _) => {
                 self.ends[flow.0 as usize].is_cut
             }
             _ => false,

@@ -60,14 +60,13 @@ impl World {
             if body.is_counted() || self.kind.acknowledges {
                 self.ends[flow.0 as usize].queued += bytes;
                 let is_batched = process.costs.is_batched();
-                self.frames_sent += u64::from(body.is_counted());
                 let frame = self.new_frame(frame);
                 self.follow(|causes, _| causes.make(rank, frame, at));
                 if is_batched {
                     batch.0.push((flow, frame));
                     batch.1 += bytes;
                 } else {
-                    self.calendar.enter(at, Event::Post { flow, frame });
+                    self.calendar.enter(at, Event::Post(flow, frame));
                     self.flush_at(at, flow);
                 }
             } else {
@@ -75,7 +74,7 @@ impl World {
                 let frame = self.new_frame(frame);
                 self.follow(|causes, _| causes.make(rank, frame, at));
                 let at = at + self.network.path(flow).latency();
-                self.calendar.enter(at, Event::Acknowledgement { flow, frame });
+                self.calendar.enter(at, Event::Acknowledgement(flow, frame));
             }
         }
         if !batch.0.is_empty() {
@@ -291,7 +290,7 @@ impl World {
             let together: Vec<(FlowId, u32)> = together;
             for (flow, frame) in together {
                 self.follow(|causes, _| causes.send(rank, frame, at));
-                self.calendar.enter(at, Event::Post { flow, frame });
+                self.calendar.enter(at, Event::Post(flow, frame));
             }
             self.flush_at(at, first);
         }

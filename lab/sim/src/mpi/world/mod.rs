@@ -20,11 +20,10 @@ use super::rail_bytes::RailBytes;
 use super::rank::{Rank, Request, SubchannelSpec};
 use super::tcp_info::Kernels;
 use crate::events::Random;
-use crate::models::calendar::Calendar;
 use crate::models::flow::{Flow, FlowId};
 use crate::models::network::{Network, NetworkEvent, Notice};
 use crate::models::path::Place;
-use crate::models::time::Time;
+use crate::models::time::{Calendar, Time};
 
 /// Lowest bit of a frame's token: the frame is counted in acknowledgements.
 const COUNTED: u32 = 1;
@@ -38,13 +37,8 @@ pub const WINDOW_KEY: u64 = 1;
 pub enum Event {
     /// In the network.
     Network(NetworkEvent),
-    /// A process hands a frame to its adapter.
-    Post {
-        /// Over which flow.
-        flow: FlowId,
-        /// Which frame.
-        frame: u32,
-    },
+    /// A process hands a frame to its adapter, over a flow.
+    Post(FlowId, u32),
     /// A process has written a flow's queue to the socket.
     Flush(FlowId),
     /// The kernel has a buffer more of a flow, which the process has written to the socket.
@@ -53,27 +47,12 @@ pub enum Event {
     Cut(u32),
     /// A rail of the testbed recovers: its connections are re-established.
     Restored(u32),
-    /// A process has read the header of a frame whose payload is incomplete.
-    HeaderRead {
-        /// Over which flow it came.
-        flow: FlowId,
-        /// Which frame.
-        frame: u32,
-    },
-    /// A process has read a frame.
-    Handle {
-        /// Over which flow it came.
-        flow: FlowId,
-        /// Which frame.
-        frame: u32,
-    },
-    /// An acknowledgement frame of the engine has arrived, past the network.
-    Acknowledgement {
-        /// Over which flow.
-        flow: FlowId,
-        /// Which frame.
-        frame: u32,
-    },
+    /// A process has read the header of a frame that came over a flow, and whose payload is incomplete.
+    HeaderRead(FlowId, u32),
+    /// A process has read a frame that came over a flow.
+    Handle(FlowId, u32),
+    /// An acknowledgement frame of the engine has arrived over a flow, past the network.
+    Acknowledgement(FlowId, u32),
     /// A program continues.
     Wake(u32),
     /// The engine's timeout of a process.
@@ -124,6 +103,8 @@ pub struct Kind {
     /// The engines acknowledge by frames of their own, as over real sockets, when they think it is time; otherwise the
     /// adapters do, which costs the processes nothing.
     pub acknowledges: bool,
+    /// Longest message that its sender does not wait for.
+    pub unawaited_bytes: u64,
 }
 
 /// Everything.
@@ -139,8 +120,6 @@ pub struct World {
     notices: Vec<Notice>,
     ready: Vec<u32>,
     kind: Kind,
-    /// Messages, stripes and control frames that processes sent.
-    pub frames_sent: u64,
     /// Log of the programs, if enabled.
     log: Option<Log>,
     /// Causes of events, if enabled.
@@ -183,7 +162,6 @@ impl World {
             notices: Vec::new(),
             ready: Vec::new(),
             kind,
-            frames_sent: 0,
             log: None,
             causes: None,
             rail_bytes: None,
@@ -287,9 +265,14 @@ impl World {
         &mut self.ranks[rank as usize]
     }
 
-    /// The network.
-    pub fn network(&self) -> &Network {
-        &self.network
+    /// How many processes there are.
+    pub fn ranks(&self) -> u32 {
+        self.ranks.len() as u32
+    }
+
+    /// How their library uses the network.
+    pub fn kind(&self) -> Kind {
+        self.kind
     }
 
     /// Programs that can go on.
@@ -320,9 +303,9 @@ impl World {
                 self.network.handle(&mut self.calendar, event);
                 self.process_notices();
             }
-            Event::Post { frame, .. } | Event::Handle { frame, .. } if self.is_cut(event) => self.drop_frame(frame),
-            Event::HeaderRead { .. } if self.is_cut(event) => {}
-            Event::Post { flow, frame } => {
+            Event::Post(_, frame) | Event::Handle(_, frame) if self.is_cut(event) => self.drop_frame(frame),
+            Event::HeaderRead(..) if self.is_cut(event) => {}
+            Event::Post(flow, frame) => {
                 self.frame_posted(flow, frame);
                 let Frame { header, bytes, .. } = self.frames[frame as usize];
                 let token = frame << 1 | if header.body.is_counted() { COUNTED } else { 0 };
@@ -330,12 +313,12 @@ impl World {
                 self.network.post(&mut self.calendar, flow, (token, group), bytes);
                 self.process_notices();
             }
-            Event::Handle { flow, frame } => {
+            Event::Handle(flow, frame) => {
                 let rank = self.ends[flow.0 as usize].to;
                 self.follow(|causes, now| causes.handle(rank, frame, false, now));
                 self.handle_frame(flow, frame)
             }
-            Event::Acknowledgement { flow, frame } => {
+            Event::Acknowledgement(flow, frame) => {
                 let rank = self.ends[flow.0 as usize].to;
                 self.follow(|causes, now| causes.handle_acknowledgement(rank, frame, now));
                 self.handle_frame(flow, frame)
@@ -344,7 +327,7 @@ impl World {
             Event::Written(flow) => self.written(flow),
             Event::Cut(rail) => self.cut_rail(rail as usize),
             Event::Restored(rail) => self.restore_rail(rail as usize),
-            Event::HeaderRead { flow, frame } => self.handle_early_header(flow, frame),
+            Event::HeaderRead(flow, frame) => self.handle_early_header(flow, frame),
             Event::Wake(rank) => self.make_ready(rank),
             Event::Timeout(rank) => self.handle_timeout_event(rank),
             Event::ProgressThread(rank) => self.run_progress_thread(rank),

@@ -89,7 +89,7 @@ impl World {
         let costs = self.ranks[rank as usize].costs;
         let at = self.read_cost(flow, costs.receive_cost(&self.frames[frame as usize].header.body));
         self.follow(|causes, _| causes.read(rank, frame, false, at));
-        self.calendar.enter(at, Event::Handle { flow, frame });
+        self.calendar.enter(at, Event::Handle(flow, frame));
     }
 
     /// A header has arrived: the process reads it before the payload is complete.
@@ -98,7 +98,7 @@ impl World {
         self.follow(|causes, now| causes.hear(rank, frame, true, now));
         let at = self.read_cost(flow, Time::default());
         self.follow(|causes, _| causes.read(rank, frame, true, at));
-        self.calendar.enter(at, Event::HeaderRead { flow, frame });
+        self.calendar.enter(at, Event::HeaderRead(flow, frame));
     }
 
     /// Charges the core for a read of a flow and `cost` of handling. Returns when that is done.

@@ -46,26 +46,18 @@ fn rank_program(rank: u32, bytes: u64) -> RankTrace {
     RankTrace { header: Header::synthetic(rank, PROCESSES), operations, steps, is_whole: true }
 }
 
-fn step(experiments: &Experiments, stack: &str, (program_name, bytes): (&str, u64)) -> Result<Iteration, String> {
+fn step(experiments: &Experiments, stack: &str, (program_name, bytes): (&str, u64)) -> Iteration {
     let ranks = Ranks::of(PROCESSES, PER_NODE);
     let setting = Setting { testbed: "endapps-2006", stack, with: &[], ranks };
-    run_trace(experiments, &setting, program_name, program(bytes), STEPS)
+    experiments.or_fail(run_trace(experiments, &setting, program_name, program(bytes), STEPS))
 }
 
-pub fn shares(experiments: &Experiments) -> Result<Values, String> {
-    let mut found = Values::new();
-    for (told, name, bytes) in INPUTS {
-        let share = step(experiments, "tcp", (name, bytes))?.share();
-        found.insert(format!("{told}, % of the run time"), 100.0 * share);
-    }
-    Ok(found)
+pub fn shares(experiments: &Experiments) -> Values {
+    let share = |input| 100.0 * step(experiments, "tcp", input).share();
+    INPUTS.map(|(told, name, bytes)| (format!("{told}, % of the run time"), share((name, bytes)))).into()
 }
 
-pub fn relative_improvement(experiments: &Experiments) -> Result<Values, String> {
-    let mut found = Values::new();
-    for (told, name, bytes) in INPUTS {
-        let of = |stack| Ok::<f64, String>(step(experiments, stack, (name, bytes))?.communication_s);
-        found.insert(format!("{told}, RPI, %"), rpi([of("tcp")?, of("ef-sockets")?, of("mvapich2")?]));
-    }
-    Ok(found)
+pub fn relative_improvement(experiments: &Experiments) -> Values {
+    let of = |input| rpi(|stack| step(experiments, stack, input).communication_s);
+    INPUTS.map(|(told, name, bytes)| (format!("{told}, RPI, %"), of((name, bytes)))).into()
 }

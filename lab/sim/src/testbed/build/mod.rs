@@ -3,6 +3,7 @@
 mod inner;
 mod legs;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -40,11 +41,11 @@ pub struct Fabric {
     /// Pairs of ranks that use one rail only.
     bound: Vec<(u32, u32, u8)>,
     /// How paths begin, by rail and node.
-    out: BTreeMap<(usize, usize, Distance), Rc<Leg>>,
+    out: Shared<(usize, usize, Distance), Leg>,
     /// How they end.
-    into: BTreeMap<(usize, usize), Rc<Leg>>,
+    into: Shared<(usize, usize), Leg>,
     /// Their terms, by rail.
-    terms: BTreeMap<(usize, Distance), Rc<Terms>>,
+    terms: Shared<(usize, Distance), Terms>,
     /// The path within each node.
     within: Vec<Option<Path>>,
 }
@@ -95,9 +96,9 @@ impl Fabric {
             wan,
             inner,
             bound: Vec::new(),
-            out: BTreeMap::new(),
-            into: BTreeMap::new(),
-            terms: BTreeMap::new(),
+            out: Shared::default(),
+            into: Shared::default(),
+            terms: Shared::default(),
             within,
         }
     }
@@ -119,23 +120,11 @@ impl Fabric {
     }
 
     /// The path from one node to another. Its legs and terms are shared with other paths.
-    fn path(&mut self, rail: usize, from: usize, to: usize) -> Path {
+    fn path(&self, rail: usize, from: usize, to: usize) -> Path {
         let distance = self.distance(rail, from, to);
-        let out = self.out.get(&(rail, from, distance)).cloned().unwrap_or_else(|| {
-            let leg = Rc::new(self.leg_out(rail, from, distance));
-            self.out.insert((rail, from, distance), leg.clone());
-            leg
-        });
-        let into = self.into.get(&(rail, to)).cloned().unwrap_or_else(|| {
-            let leg = Rc::new(self.leg_into(rail, to));
-            self.into.insert((rail, to), leg.clone());
-            leg
-        });
-        let terms = self.terms.get(&(rail, distance)).cloned().unwrap_or_else(|| {
-            let terms = Rc::new(self.new_terms(rail, distance, (&out, &into)));
-            self.terms.insert((rail, distance), terms.clone());
-            terms
-        });
+        let out = known(&self.out, (rail, from, distance), || self.leg_out(rail, from, distance));
+        let into = known(&self.into, (rail, to), || self.leg_into(rail, to));
+        let terms = known(&self.terms, (rail, distance), || self.new_terms(rail, distance, (&out, &into)));
         Path { out, into, terms }
     }
 
@@ -164,6 +153,13 @@ impl Fabric {
         };
         (flow, spec)
     }
+}
+
+/// What paths share, made when it is first asked for.
+type Shared<K, T> = RefCell<BTreeMap<K, Rc<T>>>;
+
+fn known<K: Ord, T>(all: &Shared<K, T>, key: K, new: impl FnOnce() -> T) -> Rc<T> {
+    all.borrow_mut().entry(key).or_insert_with(|| Rc::new(new())).clone()
 }
 
 impl Topology for Fabric {

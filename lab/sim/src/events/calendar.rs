@@ -1,12 +1,13 @@
 //! The event calendar of a simulation: events by time, the earliest first, those of one time in the order in which they
-//! were entered.
+//! were entered, so that nothing but the entries decides how a simulation goes. An event cannot be cancelled: its owner
+//! gives it a number, and ignores it by that.
 //!
 //! A hierarchical timing wheel: times are numbers of `DIGIT_BITS` bits a digit, and an event waits in the slot of the
 //! highest digit in which its time differs from the clock's. When the clock reaches a slot, its events move to slots of
 //! lower digits, in order. So an event is moved at most once for each digit, however many events there are. Events of
 //! one time are always in one slot, so they keep their order.
 
-use super::time::Time;
+use super::time::{Duration, Moment, Time};
 
 /// Bits of a digit: a slot for each value, and a word that says which have events.
 const DIGIT_BITS: u32 = 6;
@@ -16,8 +17,8 @@ const DIGITS: usize = u64::BITS.div_ceil(DIGIT_BITS) as usize;
 const NONE: u32 = u32::MAX;
 
 /// The virtual clock with its pending events.
-pub struct Calendar<E> {
-    now: Time,
+pub struct Calendar<T, E> {
+    now: T,
     entered: u64,
     /// Lower bound of the times of all events; the slots are relative to it.
     reached: u64,
@@ -47,10 +48,10 @@ struct Slot {
 
 const EMPTY: Slot = Slot { first: NONE, last: NONE };
 
-impl<E> Default for Calendar<E> {
+impl<T: Moment, E> Default for Calendar<T, E> {
     fn default() -> Self {
         Calendar {
-            now: Time::default(),
+            now: T::default(),
             entered: 0,
             reached: 0,
             nodes: Vec::new(),
@@ -62,9 +63,9 @@ impl<E> Default for Calendar<E> {
     }
 }
 
-impl<E: Copy> Calendar<E> {
-    /// Time of the last event taken.
-    pub fn now(&self) -> Time {
+impl<T: Moment, E: Copy> Calendar<T, E> {
+    /// Time of the last event taken, or until which none was to be taken.
+    pub fn now(&self) -> T {
         self.now
     }
 
@@ -74,9 +75,9 @@ impl<E: Copy> Calendar<E> {
     }
 
     /// `event` happens at `at`, or now if that has passed.
-    pub fn enter(&mut self, at: Time, event: E) {
+    pub fn enter(&mut self, at: T, event: E) {
         self.entered += 1;
-        let node = Node { at: at.later(self.now).0, next: NONE, event };
+        let node = Node { at: at.max(self.now).number(), next: NONE, event };
         let name = self.free;
         if let Some(free) = self.nodes.get_mut(name as usize) {
             self.free = free.next;
@@ -90,18 +91,35 @@ impl<E: Copy> Calendar<E> {
 
     /// The next event; time moves on to it.
     pub fn advance(&mut self) -> Option<E> {
-        loop {
-            if self.digits == 0 {
-                return None;
-            }
+        self.next(u64::MAX)
+    }
+
+    /// The next event, if it is not later than `until`; time moves on to it, or to `until` if there is none.
+    pub fn advance_until(&mut self, until: T) -> Option<E> {
+        let event = self.next(until.number());
+        if event.is_none() {
+            self.now = self.now.max(until);
+        }
+        event
+    }
+
+    fn next(&mut self, until: u64) -> Option<E> {
+        while self.digits != 0 {
             let digit = self.digits.trailing_zeros() as usize;
             let value = self.used[digit].trailing_zeros() as usize;
             let slot = self.slots[digit][value];
-            if digit == 0 || slot.first == slot.last {
+            let at = self.nodes[slot.first as usize].at;
+            let is_first = digit == 0 || slot.first == slot.last;
+            let earliest = if is_first { at } else { begins(at, digit) };
+            if earliest > until {
+                return None;
+            }
+            if is_first {
                 return Some(self.take_first(digit, value));
             }
             self.descend(digit, value);
         }
+        None
     }
 
     /// Takes the first event of a slot, which is the earliest of all.
@@ -116,7 +134,7 @@ impl<E: Copy> Calendar<E> {
         } else {
             self.slots[digit][value].first = next;
         }
-        (self.now, self.reached) = (Time(at), at);
+        (self.now, self.reached) = (T::of(at), at);
         event
     }
 
@@ -124,8 +142,7 @@ impl<E: Copy> Calendar<E> {
     fn descend(&mut self, digit: usize, value: usize) {
         let mut name = self.slots[digit][value].first;
         self.empty(digit, value);
-        // The slot's first moment: lower digits are 0.
-        self.reached = self.nodes[name as usize].at >> (DIGIT_BITS * digit as u32) << (DIGIT_BITS * digit as u32);
+        self.reached = begins(self.nodes[name as usize].at, digit);
         while name != NONE {
             let next = std::mem::replace(&mut self.nodes[name as usize].next, NONE);
             self.append(name);
@@ -159,6 +176,18 @@ impl<E: Copy> Calendar<E> {
     }
 }
 
+impl<E: Copy> Calendar<Time, E> {
+    /// `event` happens after `delay`.
+    pub fn after(&mut self, delay: Duration, event: E) {
+        self.enter(self.now + delay, event);
+    }
+}
+
+/// The first moment of the slot that `at` is in: lower digits are 0.
+fn begins(at: u64, digit: usize) -> u64 {
+    at >> (DIGIT_BITS * digit as u32) << (DIGIT_BITS * digit as u32)
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -169,7 +198,7 @@ mod tests {
     #[test]
     fn events_come_in_time_and_those_of_one_time_as_entered() {
         let mut random = Random::stream(1, "calendar");
-        let (mut calendar, mut expected) = (Calendar::default(), BTreeSet::new());
+        let (mut calendar, mut expected) = (Calendar::<Time, u64>::default(), BTreeSet::new());
         for event in 0..100_000_u64 {
             // Some due immediately, some simultaneous, some far in the future.
             let ahead = random.of_any_size(1 << 40) & !random.of_any_size(1 << 20);
@@ -177,9 +206,11 @@ mod tests {
             calendar.enter(at, event);
             expected.insert((at, event));
             while random.percent(49) {
-                let next = expected.pop_first();
-                assert_eq!(calendar.advance(), next.map(|(_, event)| event));
-                assert!(next.is_none_or(|(at, _)| at == calendar.now()));
+                let until = Time(calendar.now().0 + random.of_any_size(1 << 41));
+                let next = expected.first().copied().filter(|(at, _)| *at <= until);
+                next.iter().for_each(|next| _ = expected.remove(next));
+                assert_eq!(calendar.advance_until(until), next.map(|(_, event)| event));
+                assert_eq!(calendar.now(), next.map_or(until, |(at, _)| at));
             }
         }
         while let Some((at, event)) = expected.pop_first() {
@@ -196,6 +227,17 @@ mod tests {
         assert_eq!(calendar.advance(), Some('a'));
         calendar.enter(Time(7), 'b');
         assert_eq!((calendar.advance(), calendar.now()), (Some('b'), Time(100)));
+        calendar.after(Duration(5), 'c');
+        assert_eq!((calendar.advance(), calendar.now()), (Some('c'), Time(105)));
         assert_eq!((calendar.advance(), calendar.advance()), (Some('z'), None));
+    }
+
+    #[test]
+    fn the_clock_goes_as_far_as_is_asked() {
+        let mut calendar = Calendar::default();
+        calendar.enter(Time(10), ());
+        assert_eq!((calendar.advance_until(Time(9)), calendar.now()), (None, Time(9)));
+        assert_eq!((calendar.advance_until(Time(20)), calendar.now()), (Some(()), Time(10)));
+        assert_eq!((calendar.advance_until(Time(20)), calendar.now()), (None, Time(20)));
     }
 }
