@@ -1,4 +1,4 @@
-//! Hooks of the process: at a fork and at its end.
+//! Hook for forked processes.
 
 use std::sync::OnceLock;
 
@@ -15,13 +15,3 @@ pub fn in_forked_children(forget: fn()) {
         unsafe { libc::pthread_atfork(None, None, Some(child)) };
     }
 }
-
-/// Runs when the process exits normally. (A hook registered at loading might run before a sanitizer's runtime is ready.)
-#[used]
-#[unsafe(link_section = ".fini_array")]
-static AT_EXIT: extern "C" fn() = {
-    extern "C" fn at_exit() {
-        crate::notes::at_exit();
-    }
-    at_exit
-};

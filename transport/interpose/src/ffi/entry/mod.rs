@@ -3,12 +3,14 @@
 //! - `build.rs` writes the functions; [`enter()`] lays their arguments out in memory, [`arguments`] reads them;
 //! - [`target`] finds the function to which a call is passed on: the next one of its name, usually the MPI's, or one of
 //!   [`super::overrides`]; calls that need no further inspection skip all the rest from then on;
-//! - [`frames`] tracks the active calls of a thread, [`recording`] whether the thread is recording;
+//! - [`frames`] tracks the active calls of a thread, [`recording`] whether the thread is recording; [`end`] is a hook at the
+//!   end of the process;
 //! - [`observation`] records a call in a profile ([`messages`]; [`collectives`] with the [`significance`] of arguments),
 //!   [`tracing`] in a trace.
 
 mod arguments;
 mod collectives;
+mod end;
 mod enter;
 mod frames;
 mod messages;
