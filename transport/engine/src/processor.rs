@@ -18,27 +18,13 @@ impl Default for ProcessorCost {
 
 impl ProcessorCost {
     /// How much later a message arrives for one more piece of `len` bytes, in nanoseconds: each end makes a call for the piece, and
-    /// one for its acknowledgement. But the other pieces are received while this one is sent, unless messages go `both_ways`: then
-    /// each end sends a piece and receives one.
-    pub fn piece(&self, len: f64, both_ways: bool) -> f64 {
-        let overlap_ns = if both_ways { 0.0 } else { len * f64::from(self.byte_ns) };
-        (2.0 * f64::from(self.call_ns) - overlap_ns).max(0.0)
+    /// one for its acknowledgement. But the other pieces are received while this one is sent.
+    pub fn piece(&self, len: f64) -> f64 {
+        (2.0 * f64::from(self.call_ns) - len * f64::from(self.byte_ns)).max(0.0)
     }
 
     /// Time that one end takes for `len` bytes beside its calls, in nanoseconds.
     pub fn bytes(&self, len: u64) -> f64 {
         len as f64 * f64::from(self.byte_ns)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_piece_costs_less_where_the_peer_receives_others_meanwhile() {
-        let cost = ProcessorCost { call_ns: 6_000.0, byte_ns: 0.25 };
-        let costs = [(0.0, false), (32e3, false), (64e3, false), (64e3, true)].map(|(len, both)| cost.piece(len, both));
-        assert_eq!(costs, [12_000.0, 4_000.0, 0.0, 12_000.0]);
     }
 }

@@ -144,8 +144,6 @@ pub struct VirtualChannel {
     /// Some subchannel may have to be filled with padding.
     pub has_filled: bool,
     pub processor: ProcessorCost,
-    /// The program waits for messages while it sends.
-    pub both_ways: bool,
     multiplex: Multiplexer,
     cached_choice: Option<CachedChoice>,
     stripe: Box<dyn Stripe>,
@@ -188,7 +186,6 @@ impl VirtualChannel {
             sent_since_padding: 0,
             has_filled: false,
             processor: config.processor,
-            both_ways: false,
             multiplex: config.multiplexing.build(id),
             cached_choice: None,
             stripe: config.striping.build(id),

@@ -180,7 +180,6 @@ impl Engine {
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         while let Some(&vc) = self.ready.front() {
             let channel = &mut self.vcs[vc.0 as usize];
-            channel.both_ways = self.posted.has_tagged();
             if let Some(transmit) = channel.next_transmit(now, &mut self.sends) {
                 return Some(transmit);
             }

@@ -98,7 +98,7 @@ fn piece_len(share: f64, remaining: u64, view: &View) -> u64 {
     let longest = ((view.lasting_rate() * MAX_PIECE_NS / 1e9) as u64).clamp(MIN_PIECE_LIMIT, MAX_PIECE);
     let len = (share.ceil() as u64).next_multiple_of(1 << 10).min(longest);
     // A remainder that is not worth a piece of its own is taken too.
-    let rest = (view.rate * view.processor.piece(0.0, view.both_ways) / 1e9) as u64;
+    let rest = (view.rate * view.processor.piece(0.0) / 1e9) as u64;
     if len + rest >= remaining { remaining } else { len }
 }
 

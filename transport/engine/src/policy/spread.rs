@@ -58,7 +58,7 @@ impl Spread {
             taken.push(other);
             let with_ns = common_ns(&taken, len as f64);
             let error_ns = RATE_ERROR * (with_ns - views[other.position].latency_ns() as f64);
-            let piece_ns = processor.piece(other.delivered(with_ns), views[best].both_ways);
+            let piece_ns = processor.piece(other.delivered(with_ns));
             if ends_ns(finish_ns) - ends_ns(with_ns) > piece_ns + error_ns {
                 finish_ns = with_ns;
             } else {
@@ -80,7 +80,7 @@ impl Spread {
 
 /// How much later a message arrives over a subchannel that is not the current one, in nanoseconds.
 pub fn change_ns(view: &View, is_current: bool) -> f64 {
-    if is_current { 0.0 } else { view.processor.piece(0.0, false) }
+    if is_current { 0.0 } else { view.processor.piece(0.0) }
 }
 
 /// When `lines` together have delivered `len` bytes.

@@ -33,8 +33,6 @@ pub struct View {
     pub window: u64,
     /// Processor cost of frames at both ends.
     pub processor: ProcessorCost,
-    /// The program waits for messages as well: both ends send and receive.
-    pub both_ways: bool,
     /// Short messages follow the peer here: its newest frame has come over it.
     pub is_followed: bool,
 }

@@ -113,7 +113,6 @@ impl VirtualChannel {
             late_ns: subchannel.estimate.late_ns(now),
             window: subchannel.estimate.window(),
             processor: self.processor,
-            both_ways: self.both_ways,
             is_followed: self.followed() == Some(index),
         };
         self.live.iter().map(|index| view((*index, &self.subchannels[usize::from(*index)]))).collect()
